@@ -1,0 +1,3 @@
+"""Carrara: long-context evaluation sets, cut to exact size and proven."""
+
+__version__ = "1.0.0"

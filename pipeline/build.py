@@ -1,0 +1,274 @@
+"""The stages: sample, render, count, pack. Each job writes one file, or finds it done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.errors import CorruptError
+from pipeline.joining import Stock
+from pipeline.packing import Counts
+from pipeline.plan import Plan, RowPlan, Shard, row_streams
+from pipeline.prompts import cutter
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
+from pipeline.shards import column, is_done, read_table, write_rows, write_table
+from pipeline.streams import Streams
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Key, Piece, PoolSpec, Sample, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class SampleJob:
+    """Draw all samples of one family."""
+
+    plan: Plan
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenderJob:
+    """Render one pool."""
+
+    plan: Plan
+    spec: PoolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CountJob:
+    """Count one pool in one profile, by its place in the plan."""
+
+    plan: Plan
+    spec: PoolSpec
+    profile: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackJob:
+    """Pack one shard and write its data and keys."""
+
+    plan: Plan
+    shard: Shard
+
+    @property
+    def data(self) -> Path:
+        """The file of rows."""
+        return self.shard.path(self.plan.out, "data")
+
+    @property
+    def keys(self) -> Path:
+        """The file of the same rows without text."""
+        return self.shard.path(self.plan.out, "keys")
+
+
+def sample_is_done(job: SampleJob) -> bool:
+    """Tell whether the samples file is the one this plan would write."""
+    return is_done(job.plan.samples_path(job.family), job.plan.sample_key(job.family))
+
+
+def run_sample(job: SampleJob) -> int:
+    """Draw and write a family's samples; return how many."""
+    rows = job.plan.rows(job.family)
+    if not sample_is_done(job):
+        records = [_sample_record(draw_sample(job.plan, row)) for row in rows]
+        table = pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
+        write_table(job.plan.samples_path(job.family), table, job.plan.sample_key(job.family))
+    return len(rows)
+
+
+def draw_sample(plan: Plan, row: RowPlan) -> Sample:
+    """Draw one sample from its own streams."""
+    own, cell = row_streams(plan.recipe, row.stratum, row.index)
+    return replace(task_of(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
+
+
+SAMPLE_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("subtask", pa.string()),
+        ("length", pa.int32()),
+        ("complexity", pa.int32()),
+        ("index", pa.int32()),
+        ("latent", pa.string()),
+        ("relevant", pa.list_(pa.string())),
+        ("question", pa.string()),
+        ("target", pa.string()),
+        ("answers", pa.list_(pa.string())),
+        ("choices", pa.list_(pa.string())),
+        ("random_string_to_prepend", pa.string()),
+    ]
+)
+
+
+def _sample_record(sample: Sample) -> Row:
+    cell, key = sample.stratum, sample.key
+    return {
+        "id": sample.id,
+        "subtask": cell.subtask,
+        "length": cell.length,
+        "complexity": cell.complexity,
+        "index": sample.index,
+        "latent": plain_json(dict(sample.latent)),
+        "relevant": list(sample.relevant),
+        "question": sample.question,
+        "target": key.target,
+        "answers": list(key.answers),
+        "choices": None if key.choices is None else list(key.choices),
+        "random_string_to_prepend": key.random_string_to_prepend,
+    }
+
+
+def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
+    """Yield rows `start` to `stop` of a family's samples.
+
+    Raises:
+        CorruptError: if the file does not hold the rows of this plan.
+    """
+    rows = plan.rows(family)[start:stop]
+    records = read_table(plan.samples_path(family)).slice(start, len(rows)).to_pylist()
+    if [row.id for row in rows] != [record["id"] for record in records]:
+        raise CorruptError(f"{str(plan.samples_path(family))!r} holds other rows than the recipe: run sample again")
+    yield from map(_sample, rows, records)
+
+
+def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
+    choices = record["choices"]
+    key = Key(
+        record["target"],
+        tuple(record["answers"]),
+        None if choices is None else tuple(choices),
+        record["random_string_to_prepend"],
+    )
+    latent, relevant = json.loads(record["latent"]), tuple(record["relevant"])
+    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], key)
+
+
+def render_is_done(job: RenderJob) -> bool:
+    """Tell whether the segments file is the one this plan would write."""
+    return is_done(job.plan.pool_path(job.spec), job.plan.pool_key(job.spec))
+
+
+def run_render(job: RenderJob) -> int:
+    """Render and write one pool; return its number of units."""
+    path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
+    if not render_is_done(job):
+        world = Streams((job.plan.recipe.seed, "pool", f"{job.spec.name}@{job.spec.version}"))
+        units = list(job.spec.make(world, job.spec.tier))
+        write_table(path, pa.Table.from_pylist([_unit_record(unit) for unit in units], schema=UNIT_SCHEMA), key)
+    return len(read_pool(path, key))
+
+
+UNIT_SCHEMA = pa.schema(
+    [
+        ("text", pa.list_(pa.string())),
+        ("role", pa.list_(pa.string())),
+        ("turn", pa.list_(pa.string())),
+        ("facts", pa.list_(pa.string())),
+        ("edges", pa.list_(pa.string())),
+    ]
+)
+
+
+def _unit_record(unit: Unit) -> Row:
+    return {
+        "text": [piece.text for piece in unit.pieces],
+        "role": [piece.role for piece in unit.pieces],
+        "turn": [piece.turn for piece in unit.pieces],
+        "facts": list(unit.facts),
+        "edges": list(unit.edges),
+    }
+
+
+@lru_cache(maxsize=2)
+def read_pool(path: Path, key: str) -> tuple[Unit, ...]:
+    """Return the units of a rendered pool; `key` names the content, for the memory of this process.
+
+    Raises:
+        CorruptError: if the file cannot be read.
+    """
+    table = read_table(path)
+    columns = [column(table, name) for name in UNIT_SCHEMA.names]
+    return tuple(
+        Unit(tuple(map(Piece, texts, roles, turns)), tuple(facts), (edges[0], edges[1]))
+        for texts, roles, turns, facts, edges in zip(*columns, strict=True)
+    )
+
+
+def count_is_done(job: CountJob) -> bool:
+    """Tell whether the counts file is the one this plan would write."""
+    profile = job.plan.profiles[job.profile]
+    return is_done(job.plan.counts_path(job.spec, profile), job.plan.count_key(job.spec, profile))
+
+
+def run_count(job: CountJob) -> int:
+    """Count and write one pool's tokens in one profile; return their sum."""
+    plan, profile = job.plan, job.plan.profiles[job.profile]
+    path = plan.counts_path(job.spec, profile)
+    if not count_is_done(job):
+        units = read_pool(plan.pool_path(job.spec), plan.pool_key(job.spec))
+        counts = cutter(profile, plan.recipe.frame).unit_tokens(units)
+        write_table(path, pa.table({"tokens": pa.array(counts, pa.int32())}), plan.count_key(job.spec, profile))
+    return int(read_counts(path).sum())
+
+
+def read_counts(path: Path) -> Counts:
+    """Return a pool's counts."""
+    return read_table(path).column("tokens").to_numpy().astype(np.int64)
+
+
+@lru_cache(maxsize=4)
+def _stock(pool: Path, pool_key: str, counts: Path, count_key: str) -> Stock:
+    return Stock.of(read_pool(pool, pool_key), read_counts(counts))
+
+
+def pack_is_done(job: PackJob) -> bool:
+    """Tell whether both files of a shard are the ones this plan would write."""
+    return is_done(job.data, job.shard.key) and is_done(job.keys, job.shard.key)
+
+
+def run_pack(job: PackJob) -> int:
+    """Pack and write one shard; return its rows.
+
+    Raises:
+        FitError: if a row leaves too little room for filler.
+        ExactError: if a prompt does not count what its parts count.
+        BuildError: if a file cannot be written.
+    """
+    if not pack_is_done(job):
+        keys: list[Row] = []
+        write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key)
+        write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key)
+    return job.shard.rows
+
+
+def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
+    """Pass rows on and keep all of them but their text."""
+    for row in rows:
+        keys.append({name: value for name, value in row.items() if name not in TEXT_COLUMNS})
+        yield row
+
+
+def pack_rows(job: PackJob) -> Iterator[Row]:
+    """Yield the rows of a shard."""
+    for sample in read_samples(job.plan, job.shard.family, job.shard.start, job.shard.stop):
+        yield cut_row(job.plan, sample, job.shard.profile)
+
+
+def cut_row(plan: Plan, sample: Sample, profile_name: str) -> Row:
+    """Lay out and cut one sample for one profile of the plan."""
+    task = task_of(sample.stratum)
+    profile = next(profile for profile in plan.profiles if profile.name == profile_name)
+    own, cell = row_streams(plan.recipe, sample.stratum, sample.index)
+    layout = task.layout(sample, own, cell)
+    spec = next(spec for spec in task.pools(sample.stratum.tier) if spec.name == layout.filler.pool)
+    stock = _stock(
+        plan.pool_path(spec), plan.pool_key(spec), plan.counts_path(spec, profile), plan.count_key(spec, profile)
+    )
+    knife = cutter(profile, plan.recipe.frame)
+    return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

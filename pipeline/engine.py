@@ -1,0 +1,109 @@
+"""Running jobs on any executor. Jobs are idempotent, so a broken pool is rebuilt for the jobs still owed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from pipeline.errors import BuildError, RecipeError
+
+J = TypeVar("J")
+R = TypeVar("R")
+LIVES = 3
+IN_FLIGHT = 64
+
+
+class Inline(Executor):
+    """Runs each job at once in this process."""
+
+    def submit(self, fn: Callable[..., R], /, *args: object, **kwargs: object) -> Future[R]:
+        """Run a call and return its finished future."""
+        future: Future[R] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as fault:
+            future.set_exception(fault)
+        return future
+
+
+def processes(workers: int) -> Callable[[], Executor]:
+    """Return a factory of process pools; one worker or none means this process.
+
+    Workers are spawned, never forked: the Rust encoders have threads.
+    """
+    if workers <= 1:
+        return Inline
+    return lambda: ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_quiet)
+
+
+def dask(address: str) -> Callable[[], Executor]:
+    """Return a factory of executors on a running Dask cluster whose workers share the output folder.
+
+    Raises:
+        RecipeError: if Dask is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise RecipeError("--dask needs the package distributed: pip install 'carrara[dask]'") from None
+    return lambda: Client(address).get_executor()  # type: ignore[no-any-return]
+
+
+def _quiet() -> None:
+    """Leave Ctrl-C to the parent, and keep encoders to one thread in each worker."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["RAYON_NUM_THREADS"] = "1"
+
+
+def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Executor]) -> Iterator[R]:
+    """Yield the result of each job as it ends.
+
+    Raises:
+        BuildError: if workers die again and again.
+        Exception: whatever a job raises; jobs not yet started are dropped.
+    """
+    owed = dict(enumerate(jobs))
+    for _ in range(LIVES):
+        if not owed:
+            return
+        yield from _one_pool(fn, owed, open_executor())
+    if owed:
+        raise BuildError(f"workers were killed {LIVES} times (out of memory?): use fewer with --workers and run it again")
+
+
+def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> Iterator[R]:
+    """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`."""
+    waiting = list(owed.items())[::-1]
+    flying: dict[Future[R], int] = {}
+    window = 1 if isinstance(executor, Inline) else IN_FLIGHT
+    finished = False
+    try:
+        while waiting or flying:
+            while waiting and len(flying) < window:
+                number, job = waiting.pop()
+                flying[executor.submit(fn, job)] = number
+            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                number = flying.pop(future)
+                result = future.result()
+                del owed[number]
+                yield result
+        finished = True
+    except (BrokenProcessPool, CancelledError):
+        return
+    finally:
+        if not finished:
+            _kill(executor)
+        executor.shutdown()
+
+
+def _kill(executor: Executor) -> None:
+    """Stop worker processes at once; what they were writing stands aside and is never taken for whole."""
+    for process in list((getattr(executor, "_processes", None) or {}).values()):
+        process.kill()

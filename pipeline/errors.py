@@ -1,0 +1,62 @@
+"""What can go wrong, for a person to read.
+
+Every message is one line that says what was wrong, the value, and what would be right::
+
+    CarraraError
+    |-- RecipeError      a recipe that cannot be meant
+    |   `-- FitError     a stratum that does not fit its window
+    |-- ProfileError     a tokenizer profile that cannot be loaded, or is not what its digest says
+    |-- PoolError        a pool too small, or not what the recipe says
+    |-- BuildError       a stage that could not write what it owes
+    |   `-- ExactError   a prompt whose tokens are not what was planned
+    `-- CorruptError     a file whose bytes are not what was written
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CarraraError(Exception):
+    """Base of all errors a user is meant to see."""
+
+
+class RecipeError(CarraraError):
+    """A recipe names something unknown or asks for something impossible."""
+
+
+class FitError(RecipeError):
+    """A stratum leaves too little room for filler in some profile."""
+
+
+class ProfileError(CarraraError):
+    """A tokenizer profile cannot be loaded, or its vocabulary is another one."""
+
+
+class PoolError(CarraraError):
+    """A pool of segments is too small for what is asked of it."""
+
+
+class BuildError(CarraraError):
+    """A stage could not write what it owes."""
+
+
+class ExactError(BuildError):
+    """A finished prompt does not count what its parts count."""
+
+
+class CorruptError(CarraraError):
+    """A file's bytes or rows are not what was written."""
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return a message for an unknown name that offers the nearest right ones.
+
+    >>> unknown("recipe", "125k", ["32k", "128k"])
+    "unknown recipe '125k': did you mean '128k'? (known: 128k, 32k)"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
+    hint = f" did you mean {near[0]!r}?" if near else ""
+    return f"unknown {kind} {name!r}:{hint} (known: {', '.join(names)})"

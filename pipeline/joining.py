@@ -1,0 +1,113 @@
+"""Pools in memory, and the joining of packed pieces into one prompt with offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pipeline.packing import Counts, Packing, Shelf
+from pipeline.tasks.base import Layout, Piece, Unit
+
+MARKED = ("demo", "relevant", "match", "decoy", "anchor")
+LABELS = {"system": "System", "user": "User", "assistant": "Model"}
+
+
+def reading(piece: Piece) -> str:
+    """Return a piece as it stands in `prompt`: real turns get a label there, and a blank line after them."""
+    return f"{LABELS[piece.turn]}: {piece.text}\n\n" if piece.turn else piece.text
+
+
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """A rendered and counted pool: `texts` as they stand in a prompt, with their `lengths` in characters."""
+
+    units: Sequence[Unit]
+    texts: list[str]
+    lengths: Counts
+    shelf: Shelf
+    edge_kinds: dict[str, int]
+
+    @classmethod
+    def of(cls, units: Sequence[Unit], counts: Counts) -> Stock:
+        """Bring a pool's units and token counts into the form that packing works on."""
+        names = sorted({"", *(edge for unit in units for edge in unit.edges)})
+        kinds = {name: number for number, name in enumerate(names)}
+        first = np.array([kinds[unit.edges[0]] for unit in units], dtype=np.int8)
+        last = np.array([kinds[unit.edges[1]] for unit in units], dtype=np.int8)
+        texts = ["".join(map(reading, unit.pieces)) for unit in units]
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        return cls(units, texts, lengths, Shelf(counts, first, last), kinds)
+
+
+@dataclass(slots=True)
+class Joined:
+    """A prompt under construction, with running offsets in characters and in tokens of what is sent.
+
+    `tokens_of` counts a fixed piece (its second argument: it opens the prompt); `tokens` starts at what the template
+    puts before the first character.
+    """
+
+    tokens_of: Callable[[Piece, bool], int]
+    tokens: int
+    chars: int = 0
+    parts: list[str] = field(default_factory=list)
+    messages: list[tuple[str, str]] = field(default_factory=list)
+    needles: list[dict[str, Any]] = field(default_factory=list)
+    question_start: int = 0
+
+    @property
+    def prompt(self) -> str:
+        """The whole text; real turns leave a blank line after the last one, which is no part of it."""
+        return "".join(self.parts).rstrip() if self.messages else "".join(self.parts)
+
+    def layout(self, layout: Layout, stock: Stock, packing: Packing) -> Joined:
+        """Join a packed layout and return itself."""
+        self._fixed(layout.head, None)
+        chars = np.concatenate([[0], np.cumsum(stock.lengths[packing.units])])
+        start = 0
+        for item, end, depth in zip(layout.placed, packing.slots, packing.depths, strict=True):
+            self._filler(stock, packing, chars, start, end)
+            self._fixed(item.unit.pieces, depth)
+            start = end
+        self._filler(stock, packing, chars, start, len(packing.units))
+        self.question_start = self.chars
+        self._fixed(layout.tail, None)
+        return self
+
+    def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
+        for piece in pieces:
+            tokens = self.tokens_of(piece, not self.parts)
+            if piece.role in MARKED:
+                self.needles.append(self._needle(piece, tokens, depth))
+            self._add(piece)
+            self.tokens += tokens
+
+    def _add(self, piece: Piece) -> None:
+        text = reading(piece)
+        self.parts.append(text)
+        self.chars += len(text)
+        if piece.turn:
+            self.messages.append((piece.turn, piece.text))
+
+    def _needle(self, piece: Piece, tokens: int, depth: float | None) -> dict[str, Any]:
+        start = self.chars + reading(piece).index(piece.text)
+        return {
+            "role": piece.role,
+            "char_start": start,
+            "char_end": start + len(piece.text),
+            "token_start": self.tokens,
+            "token_end": self.tokens + tokens,
+            "depth": depth,
+        }
+
+    def _filler(self, stock: Stock, packing: Packing, chars: Counts, start: int, end: int) -> None:
+        taken = packing.units[start:end].tolist()
+        self.parts.extend([stock.texts[unit] for unit in taken])
+        self.chars += int(chars[end] - chars[start])
+        self.tokens += int(packing.before[end] - packing.before[start])
+        if stock.units[0].pieces[0].turn:
+            for unit in taken:
+                self.messages.extend((str(piece.turn), piece.text) for piece in stock.units[unit].pieces)

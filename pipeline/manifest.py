@@ -1,0 +1,136 @@
+"""The manifest of a profile: written last, from the proofs of all its shards, and only if all are there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pipeline import __version__
+from pipeline.plan import Plan
+from pipeline.profiles import Profile
+from pipeline.prompts import shots_of
+from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.rows import CANARY, SCHEMA_VERSION, Row
+from pipeline.shards import read_rows, written_aside
+from pipeline.stats import chances
+from pipeline.tasks import task_of
+from pipeline.verify import Proof
+
+CHANCE_COLUMNS = ["family", "subtask", "complexity", "scorer", "target", "answers", "metadata"]
+Manifest = dict[str, Any]
+
+
+def manifest_path(out: Path, profile: str) -> Path:
+    """Return the manifest's place."""
+    return out / profile / "manifest.json"
+
+
+def read_manifest(out: Path, profile: str) -> Manifest | None:
+    """Return a profile's manifest, or None if it is not sealed."""
+    try:
+        manifest: Manifest = json.loads(manifest_path(out, profile).read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return manifest
+
+
+def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+    """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it.
+
+    Raises:
+        BuildError: if the file cannot be written.
+    """
+    before = read_manifest(plan.out, profile.name)
+    tiers = dict(before["tiers"]) if before and {k: before[k] for k in _release(plan.recipe)} == _release(plan.recipe) else {}
+    tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
+    manifest = {
+        **_release(plan.recipe),
+        "carrara": __version__,
+        "schema_version": SCHEMA_VERSION,
+        "canary": CANARY,
+        "tokenizer": _tokenizer(profile),
+        "tiers": {tier: tiers[tier] for tier in sorted(tiers, key=lambda tier: tiers[tier]["longest"])},
+        "totals": {name: sum(tier["totals"][name] for tier in tiers.values()) for name in ("rows", "tokens", "bytes")},
+    }
+    _write(manifest_path(plan.out, profile.name), manifest)
+    return manifest
+
+
+def _release(recipe: Recipe) -> dict[str, Any]:
+    return {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
+
+
+def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
+    recipe = plan.recipe
+    pools = [spec for family in recipe.families for spec in plan.pools(family)]
+    return {
+        "seed": recipe.seed,
+        "tag": recipe.tag,
+        "reserve": recipe.reserve,
+        "recipe_digest": digest(recipe),
+        "longest": max(cell.length for cell in recipe.strata),
+        "pools": {spec.name: {"key": plan.pool_key(spec), "source": spec.source} for spec in pools},
+        "strata": [_stratum(cell, profile, recipe) for cell in recipe.strata],
+        "chance": [asdict(chance) for chance in chances(_keys(plan, profile))],
+        "proven": _proven(proofs),
+        "totals": {
+            "rows": sum(proof.rows for proof in proofs),
+            "tokens": sum(proof.tokens for proof in proofs),
+            "bytes": sum(proof.data_bytes for proof in proofs),
+        },
+        "shards": [asdict(proof) for proof in proofs],
+    }
+
+
+def _keys(plan: Plan, profile: Profile) -> Iterator[Row]:
+    for family in plan.recipe.families:
+        for shard in plan.shards(family, profile):
+            yield from read_rows(shard.path(plan.out, "keys"), CHANCE_COLUMNS)
+
+
+def _tokenizer(profile: Profile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "title": profile.title,
+        "models": list(profile.models),
+        "notice": profile.notice,
+        "digest": profile.digest,
+        "vocabulary_sha256": profile.vocabulary.sha256,
+        "template": profile.template_kind,
+        "windows": {str(length): window for length, window in profile.windows},
+    }
+
+
+def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> dict[str, Any]:
+    task = task_of(cell)
+    return {
+        "family": cell.family,
+        "subtask": cell.subtask,
+        "length": cell.length,
+        "complexity": cell.complexity,
+        "rows": cell.rows,
+        "shots": shots_of(task, cell),
+        "context_tokens": profile.window(cell.length),
+        "max_new_tokens": recipe.reserve or task.max_new_tokens,
+        "task_version": task.version,
+        "knobs": dict(cell.knobs),
+    }
+
+
+def _proven(proofs: list[Proof]) -> dict[str, Any]:
+    return {
+        "rows": sum(proof.rows for proof in proofs),
+        "exact": sum(proof.rows for proof in proofs),
+        "solved": sum(proof.solved for proof in proofs),
+        "recounted": sum(proof.recounted for proof in proofs),
+        "counter": sorted({proof.counter for proof in proofs}),
+        "second": sorted({proof.second for proof in proofs}),
+    }
+
+
+def _write(path: Path, manifest: Manifest) -> None:
+    with written_aside(path) as aside:
+        aside.write_text(json.dumps(manifest, indent=1, sort_keys=False) + "\n", encoding="ascii")

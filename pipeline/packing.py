@@ -1,0 +1,160 @@
+"""Exact budgets and depths. Pure arithmetic on token counts: it knows no task and no tokenizer.
+
+Segments keep to boundaries at which counts add, so a prompt is a sum. A prefix of the filler's order is taken while it
+fits with room to spare; a subset of the spare units, each used at most once, closes the gap to the token; placed units
+then go to the unit boundary nearest to their depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.errors import FitError, PoolError
+from pipeline.tasks.base import Filler
+
+Counts = NDArray[np.int64]
+TRIES = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A placed unit as packing sees it: its depth, and the kind of its edges (0: may touch anything)."""
+
+    depth: float
+    edges: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A pool as packing sees it: tokens of each unit, and the kinds of its first and last edge."""
+
+    counts: Counts
+    first: NDArray[np.int8]
+    last: NDArray[np.int8]
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """A solved prompt: filler `units` in order (pool indices), `before[i]` the tokens before unit i, of `total`.
+
+    `slots[j]` is the number of filler units before placed unit j; `depths[j]` the depth it got.
+    """
+
+    units: NDArray[np.int64]
+    before: Counts
+    slots: tuple[int, ...]
+    depths: tuple[float, ...]
+
+    @property
+    def total(self) -> int:
+        """All filler tokens of the body."""
+        return int(self.before[-1])
+
+
+def pack(room: int, shelf: Shelf, filler: Filler, slots: Sequence[Slot], rng: Random) -> Packing:
+    """Fill exactly `room` tokens with filler and find the places of the placed units.
+
+    Raises:
+        FitError: if the room is smaller than three of the filler's largest spare units, or no subset fits.
+        PoolError: if the order runs out before the room is filled.
+    """
+    prefix, gap = _prefix(room, shelf, filler)
+    for _ in range(TRIES):
+        chosen = subset_of_sum(shelf.counts[filler.spares].tolist(), gap)
+        if chosen is not None:
+            units = _mix(prefix, filler.spares[chosen], filler, rng)
+            return _place(units, shelf, slots)
+        if not len(prefix):
+            break
+        gap += int(shelf.counts[prefix[-1]])
+        prefix = prefix[:-1]
+    raise FitError(f"no subset of {len(filler.spares)} spare units closes a gap of {gap} tokens: give more spares")
+
+
+def _prefix(room: int, shelf: Shelf, filler: Filler) -> tuple[NDArray[np.int64], int]:
+    """Return the longest prefix that leaves a gap the spares can close, and the gap."""
+    largest = int(shelf.counts[filler.spares].max())
+    if room < 3 * largest:
+        raise FitError(f"room for {room} tokens of filler, but three of its largest unit are {3 * largest}")
+    mean = float(shelf.counts[filler.spares].mean())
+    goal, count = room - 3 * largest, int(1.1 * room / mean) + 16
+    while True:
+        order = filler.order.take(count)
+        sums = np.cumsum(shelf.counts[order])
+        if len(sums) and sums[-1] > goal:
+            break
+        if len(order) < count:
+            have = int(sums[-1]) if len(sums) else 0
+            raise PoolError(f"pool {filler.pool!r} holds {have} tokens for this prompt, {goal} are needed: enlarge it")
+        count *= 2
+    fits = int(np.searchsorted(sums, goal, side="right"))
+    return order[:fits], room - (int(sums[fits - 1]) if fits else 0)
+
+
+def subset_of_sum(counts: Sequence[int], total: int) -> list[int] | None:
+    """Return positions whose counts sum to `total`, each used at most once, or None.
+
+    Sums reachable with the first i counts are the set bits of an integer, so a count is one shift and one or.
+    """
+    mask = (1 << (total + 1)) - 1
+    reach = [1]
+    for count in counts:
+        reach.append((reach[-1] | reach[-1] << count) & mask)
+        if reach[-1] >> total:
+            return _trace(reach, counts, total)
+    return None
+
+
+def _trace(reach: list[int], counts: Sequence[int], total: int) -> list[int]:
+    chosen = []
+    for position in range(len(reach) - 2, -1, -1):
+        if not reach[position] >> total & 1:
+            chosen.append(position)
+            total -= counts[position]
+    return chosen[::-1]
+
+
+def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, rng: Random) -> NDArray[np.int64]:
+    """Put the spares where nothing tells them from the other units."""
+    places = sorted(rng.randrange(len(prefix) + 1) for _ in spares)
+    units = np.insert(prefix, places, spares)
+    if filler.policy != "ranked":
+        return units
+    if filler.ranks is None:
+        raise ValueError("ranked filler needs ranks")
+    return units[np.argsort(filler.ranks[units], kind="stable")]
+
+
+def _place(units: NDArray[np.int64], shelf: Shelf, slots: Sequence[Slot]) -> Packing:
+    before = np.concatenate([[0], np.cumsum(shelf.counts[units])])
+    first, last = shelf.first[units], shelf.last[units]
+    found: list[int] = []
+    for slot in slots:
+        found.append(_nearest(before, first, last, slot, least=found[-1] if found else 0))
+    total = int(before[-1])
+    return Packing(units, before, tuple(found), tuple(int(before[k]) / total for k in found))
+
+
+def _nearest(before: Counts, first: NDArray[np.int8], last: NDArray[np.int8], slot: Slot, least: int) -> int:
+    """Return the boundary, `least` or later, nearest to the slot's depth at which it touches none of its own kind."""
+    want = slot.depth * float(before[-1])
+    right = max(least, int(np.searchsorted(before, want)))
+    left = right - 1
+    while left >= least or right < len(before):
+        use_left = left >= least and (right >= len(before) or want - before[left] <= before[right] - want)
+        here = left if use_left else right
+        if _clear(here, first, last, slot):
+            return here
+        left, right = (left - 1, right) if use_left else (left, right + 1)
+    raise FitError("no unit boundary keeps a placed unit apart from filler of its own kind")
+
+
+def _clear(here: int, first: NDArray[np.int8], last: NDArray[np.int8], slot: Slot) -> bool:
+    touches_left = here > 0 and slot.edges[0] and last[here - 1] == slot.edges[0]
+    touches_right = here < len(first) and slot.edges[1] and first[here] == slot.edges[1]
+    return not (touches_left or touches_right)

@@ -1,0 +1,12 @@
+"""Profiles: tokenizers, chat templates and true windows, one TOML each.
+
+>>> profile = load_profile("llama3.1")
+>>> profile.window(131072), profile.template_kind
+(131072, 'exact')
+"""
+
+from pipeline.profiles.counters import Counter
+from pipeline.profiles.loading import DEFAULT_PROFILES, load_profile, shipped_profiles
+from pipeline.profiles.profile import Profile
+
+__all__ = ["DEFAULT_PROFILES", "Counter", "Profile", "load_profile", "shipped_profiles"]

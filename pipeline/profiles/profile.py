@@ -1,0 +1,152 @@
+"""Profiles: one TOML says what a model's tokens are, and what is sent around a prompt.
+
+A profile is plain data, small, hashable and picklable. Loading one reads no vocabulary; the first count does, and
+checks that it is the one the profile pins. Each process opens a counter once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from pipeline.errors import ProfileError
+from pipeline.profiles import template as templates
+from pipeline.profiles.counters import Counter, open_counter
+from pipeline.profiles.spec import Engine, Pairs, Template, Vocabulary
+
+# Enough of every kind of text for an engine that reads a vocabulary in another way to show it.
+_SAMPLE = (
+    ">> a.append(-1729)\n>> a.insert(0, 3)\nMarta Okafor was born on 1987-03-09; she'd lived in Oslo.\n\n"
+    '{"key": [1, 2, 3]}\nQ X B Z K\n    return x != y  # (done)\n'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A tokenizer, a chat template, and the true windows of the models that have them.
+
+    Attributes:
+        name: as in recipes and in the column `tokenizer`.
+        title: the same for people.
+        models: what it is right for.
+        notice: licence of the vocabulary.
+        vocabulary: where the tokens come from.
+        fast: the engine that counts.
+        check: the engine that verifies.
+        template: what is sent around the contents.
+        windows: true window by nominal length, in tokens, where the two differ.
+    """
+
+    name: str
+    title: str
+    models: tuple[str, ...]
+    notice: str
+    vocabulary: Vocabulary
+    fast: Engine
+    check: Engine
+    template: Template
+    windows: Pairs
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of everything that decides a count: vocabulary, pattern, template, windows."""
+        vocabulary = self.vocabulary
+        counted = {
+            "vocabulary": [vocabulary.sha256, vocabulary.form, vocabulary.pattern],
+            "template": dataclasses.asdict(self.template),
+            "windows": self.windows,
+        }
+        return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def template_kind(self) -> str:
+        """How the template is known: "exact", "documented", or "none" (frame raw only)."""
+        return self.template.kind
+
+    @property
+    def second_is_slow(self) -> bool:
+        """Whether counting a whole build with `second` costs more than building it."""
+        return self.check.slow
+
+    @property
+    def second_cost(self) -> str:
+        """The measured speed of `second`, for people."""
+        return self.check.cost
+
+    def window(self, length: int) -> int:
+        """Return the true window, in tokens, for a nominal length."""
+        return dict(self.windows).get(length, length)
+
+    def counter(self) -> Counter:
+        """Return the fast counter, opened once in a process.
+
+        Raises:
+            ProfileError: if the vocabulary is missing or another one, or the engine is not installed.
+        """
+        return _fast(self)
+
+    def second(self) -> Counter | None:
+        """Return an independent implementation that gives the same ids, or None where there is none."""
+        return _second(self)
+
+    def gaps(self, roles: Sequence[str], frame: str) -> tuple[int, ...]:
+        """Return the template's tokens before each content, and after the last one (with the generation prompt).
+
+        What is sent is ``gap 0, content 0, gap 1, ... content n-1, gap n``, so the first token of content i stands at
+        the sum of the gaps up to i and of the contents before it.
+        """
+        return _gaps(self, tuple(roles), frame)
+
+    def overhead(self, roles: Sequence[str], frame: str) -> int:
+        """Return the template's tokens around messages of these roles: BOS, turns and the generation prompt."""
+        return sum(self.gaps(roles, frame))
+
+    def render(self, messages: Sequence[tuple[str, str]], frame: str) -> str:
+        """Return what is sent for messages of (role, content), special tokens spelled out.
+
+        Templates may trim contents, so contents must begin and end in something else than whitespace.
+        """
+        return templates.render(self.template, messages, frame)
+
+    def sent_tokens(self, messages: Sequence[tuple[str, str]], frame: str, counter: Counter) -> int:
+        """Return the tokens of all that is sent: each special token is one, each stretch between them an encode."""
+        return templates.sent_tokens(self.template, messages, frame, counter)
+
+
+@lru_cache(maxsize=64)
+def _fast(profile: Profile) -> Counter:
+    counter = open_counter(profile.vocabulary, profile.fast)
+    if counter is None:
+        raise ProfileError(f'profile {profile.name}: [fast] engine = "none": something has to count')
+    return counter
+
+
+@lru_cache(maxsize=64)
+def _second(profile: Profile) -> Counter | None:
+    """Open the verifying counter; one nobody asked for is left out if it cannot read this vocabulary as `fast` does."""
+    if not profile.check.optional:
+        return open_counter(profile.vocabulary, profile.check)
+    try:
+        counter = open_counter(profile.vocabulary, profile.check)
+    except ProfileError:
+        return None
+    return counter if counter and _agree(profile.counter(), counter) else None
+
+
+def _agree(first: Counter, second: Counter) -> bool:
+    lines = _SAMPLE.splitlines(keepends=True)
+    same = np.array_equal(first.counts(lines), second.counts(lines))
+    return same and first.encode(_SAMPLE) == second.encode(_SAMPLE)
+
+
+@lru_cache(maxsize=1024)
+def _gaps(profile: Profile, roles: tuple[str, ...], frame: str) -> tuple[int, ...]:
+    if not roles:
+        raise ProfileError("no messages: nothing to send")
+    return templates.gaps(profile.template, roles, frame, profile.counter())

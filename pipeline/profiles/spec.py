@@ -1,0 +1,221 @@
+"""What a profile's TOML may say, and the checks that it says it right.
+
+The dataclasses are the list of allowed keys: a key is known if, and only if, a field here has its name.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import ProfileError, unknown
+
+Pairs = tuple[tuple[int, int], ...]
+
+# Which engines can read which form of vocabulary; the first is the default for counting, the second for verifying.
+ENGINES: Mapping[str, tuple[str, ...]] = {
+    "ranks": ("tiktoken", "splintr"),
+    "json": ("tokenizers", "splintr"),
+    "pieces": ("splintr", "tokenizers"),
+    "model": ("sentencepiece", "none"),
+}
+FORM_OF_SUFFIX: Mapping[str, str] = {".json": "json", ".tiktoken": "ranks", ".model": "model"}
+# A pattern may be a list of alternatives, so that each can stand on its own line.
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "bool": (bool,),
+    "list": (list,),
+    "dict": (dict,),
+    "pattern": (str, list),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """How a SentencePiece vocabulary reads as a list: which ids are no plain text.
+
+    Attributes:
+        control: names of the first ids, which have no text.
+        bytes_from: first of the 256 ids that stand for single bytes.
+        whole: ranges of ids whose text is always one token, cut out before anything merges; both ends included.
+    """
+
+    control: tuple[str, ...]
+    bytes_from: int
+    whole: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Where a vocabulary comes from, and the SHA-256 it must have.
+
+    Attributes:
+        form: "ranks" (bytes and their merge ranks), "json" (a tokenizer.json), "pieces" (a SentencePiece list of the
+            base install) or "model" (a SentencePiece file).
+        entry: name of a vocabulary inside the base install.
+        file: a local file or directory, absolute once loaded; with `hub`, the file's name in that repo.
+        hub: a Hub repo, "org/name".
+        revision: the commit of `hub`, 40 hexadecimal digits.
+        first_id: id of rank 0, in tokens' own numbering.
+        size: number of ranks or pieces.
+        sha256: digest of the file, or of the list written as rank text.
+        pattern: the regular expression that splits text before merging.
+        pieces: for the form "pieces" only.
+    """
+
+    form: str = ""
+    entry: str = ""
+    file: str = ""
+    hub: str = ""
+    revision: str = ""
+    first_id: int = 0
+    size: int = 0
+    sha256: str = ""
+    pattern: str = ""
+    pieces: Pieces | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """One implementation that counts.
+
+    Attributes:
+        engine: "tiktoken", "splintr", "tokenizers", "sentencepiece" or "none".
+        entry: with splintr: count with this built-in tokenizer, not with one built from ranks and pattern.
+        pattern: the same splits in this engine's own dialect, where it does not take the vocabulary's pattern.
+        slow: whether counting a whole build with it costs more than building it.
+        cost: the measured speed, for people.
+        optional: set by default engines only: no error if this vocabulary is beyond the engine.
+    """
+
+    engine: str = ""
+    entry: str = ""
+    pattern: str = ""
+    slow: bool = False
+    cost: str = ""
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What is sent around the contents.
+
+    Attributes:
+        kind: "exact" (rendered), "documented" (a provider's stated overhead) or "none" (frame raw only).
+        text: the Jinja source.
+        bos: special tokens before the bare string of frame raw.
+        special: the special tokens and their ids; each is one token.
+        variables: further variables of the template, as JSON, so that they can be hashed.
+        per_message: documented tokens a message costs besides its content and the name of its role.
+        per_reply: documented tokens that open the reply.
+    """
+
+    kind: str = "none"
+    text: str = ""
+    bos: str = ""
+    special: tuple[tuple[str, int], ...] = ()
+    variables: str = "{}"
+    per_message: int = 0
+    per_reply: int = 0
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file; a file that is missing or no TOML is a `ProfileError`."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ProfileError(f"no such profile file: {path}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ProfileError(f"{path}: not a readable TOML file: {error}") from None
+
+
+def check(table: Mapping[str, Any], allowed: Mapping[str, str], where: str) -> None:
+    """Raise a `ProfileError` for a key that is not allowed, or whose value has another type."""
+    for key, value in table.items():
+        if key not in allowed:
+            raise ProfileError(f"{where}: {unknown('key', key, allowed)}")
+        wanted = _TYPES[allowed[key]]
+        if type(value) not in wanted:
+            raise ProfileError(f"{where}: {key} = {value!r} is no {wanted[0].__name__}")
+
+
+def keys_of(cls: type, **other: str) -> dict[str, str]:
+    """Return the TOML keys of a dataclass and the names of their types; `other` replaces or, if empty, removes."""
+    found = {field.name: str(field.type) for field in fields(cls)} | other
+    return {name: kind for name, kind in found.items() if kind}
+
+
+def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabulary:
+    """Return the checked `[vocabulary]` table of the TOML in `folder`."""
+    check(table, keys_of(Vocabulary, pieces="dict", pattern="pattern"), where)
+    if len(table.keys() & {"entry", "hub"}) + ("file" in table and "hub" not in table) != 1:
+        raise ProfileError(f"{where}: give one of entry, file or hub")
+    values = {**table, "pattern": _joined(table)}
+    if "hub" in table:
+        _check_revision(table, where)
+        values.setdefault("file", "tokenizer.json")
+    elif "file" in table:
+        values["file"] = str((folder / table["file"]).resolve())
+    values["form"] = _form(values, where)
+    if "pieces" in table:
+        values["pieces"] = _pieces(table["pieces"], f"{where}.pieces")
+    if values["form"] == "ranks" and not values["pattern"]:
+        raise ProfileError(f"{where}: pattern is missing: a list of ranks needs the regular expression that splits text")
+    return Vocabulary(**values)
+
+
+def _joined(table: Mapping[str, Any]) -> str:
+    """Return a pattern, or its list of alternatives, as one regular expression."""
+    pattern = table.get("pattern", "")
+    return pattern if isinstance(pattern, str) else "|".join(pattern)
+
+
+def _check_revision(table: Mapping[str, Any], where: str) -> None:
+    revision = table.get("revision", "")
+    if not re.fullmatch("[0-9a-f]{40}", revision):
+        raise ProfileError(f"{where}: revision = {revision!r}: a Hub vocabulary needs a commit of 40 hexadecimal digits")
+
+
+def _form(values: Mapping[str, Any], where: str) -> str:
+    """Return the stated form, else the one the file's suffix tells (a folder is read for its tokenizer.json)."""
+    stated: str = values.get("form", "ranks" if "entry" in values else "")
+    suffix = Path(values.get("file", "")).suffix
+    folder = not stated and "hub" not in values and Path(values["file"]).is_dir()
+    form = "json" if folder else stated or FORM_OF_SUFFIX.get(suffix, suffix)
+    if form not in ENGINES:
+        raise ProfileError(f"{where}: {unknown('form', form, ENGINES)}")
+    return form
+
+
+def _pieces(table: Mapping[str, Any], where: str) -> Pieces:
+    check(table, keys_of(Pieces, control="list", whole="list"), where)
+    try:
+        whole = tuple((int(low), int(high)) for low, high in table["whole"])
+        return Pieces(tuple(table["control"]), table["bytes_from"], whole)
+    except (KeyError, TypeError, ValueError):
+        raise ProfileError(f"{where}: control, bytes_from and whole = [[first, last], ...] are needed") from None
+
+
+def engine_of(table: Mapping[str, Any], where: str, form: str) -> Engine:
+    """Return the checked `[fast]` or `[second]` table for a vocabulary of this form."""
+    check(table, keys_of(Engine, optional="", pattern="pattern"), where)
+    engine = Engine(**{**table, "pattern": _joined(table)})
+    known = {*ENGINES[form], "none"}
+    if engine.engine not in known:
+        raise ProfileError(f"{where}: {unknown('engine', engine.engine, known)}")
+    return engine
+
+
+def windows_of(table: Mapping[str, Any], where: str) -> Pairs:
+    """Return the checked `[windows]` table: true windows by nominal length, in tokens."""
+    pairs = []
+    for key, value in table.items():
+        if not key.isdecimal() or type(value) is not int or not 0 < value <= int(key):
+            raise ProfileError(f"{where}: {key} = {value!r}: want nominal length = true window, no longer, in tokens")
+        pairs.append((int(key), value))
+    return tuple(sorted(pairs))

@@ -1,0 +1,155 @@
+"""Chat templates: what is sent around the contents of messages, and how many tokens of it.
+
+A template is Jinja, run in a sandbox as transformers runs it. Two things are pinned: the generation prompt is always
+asked for, and there is no clock (a template that insists on today's date is an error, not a row that changes daily).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NoReturn
+
+import jinja2
+import jinja2.sandbox
+
+from pipeline.errors import ProfileError
+from pipeline.profiles.counters import Counter
+from pipeline.profiles.spec import Template
+
+Messages = Sequence[tuple[str, str]]
+FRAMES = ("chat", "raw")
+# Contents that stand in for real ones where a template is measured. They begin and end in the ways real ones do:
+# with a letter, a digit, a bracket, a full stop, a question mark.
+_PROBES = ("Carrara{0}block", "{0} Carrara blocks.", ">> a.append({0})", "Is it {0}?")
+
+
+def render(template: Template, messages: Messages, frame: str) -> str:
+    """Return what is sent, special tokens spelled out.
+
+    Raises:
+        ProfileError: for an unknown frame, a frame the template has no text for, or roles the template refuses.
+    """
+    if frame == "raw":
+        return template.bos + _only_content(messages)
+    if frame != "chat":
+        raise ProfileError(f"unknown frame {frame!r}: want one of {', '.join(FRAMES)}")
+    if template.kind != "exact":
+        raise ProfileError(_no_text(template))
+    try:
+        return _compiled(template.text).render(
+            messages=[{"role": role, "content": content} for role, content in messages],
+            add_generation_prompt=True,
+            bos_token=template.bos,
+            **json.loads(template.variables),
+        )
+    except (jinja2.TemplateError, TypeError) as error:
+        roles = ", ".join(role for role, _ in messages)
+        raise ProfileError(f"the chat template refuses the roles {roles}: {error}") from None
+
+
+def _only_content(messages: Messages) -> str:
+    if len(messages) != 1:
+        raise ProfileError(f"frame raw sends one bare string, not {len(messages)} messages")
+    return messages[0][1]
+
+
+def _no_text(template: Template) -> str:
+    if template.kind == "documented":
+        return "this provider's chat template is not public: nothing can be rendered, only counted"
+    return "this profile has no chat template: use frame raw, or add [template] to it"
+
+
+@lru_cache(maxsize=16)
+def _compiled(text: str) -> jinja2.Template:
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"], autoescape=False
+    )
+    environment.filters["tojson"] = _tojson
+    environment.globals["raise_exception"] = _refuse
+    try:
+        return environment.from_string(text)
+    except jinja2.TemplateSyntaxError as error:
+        raise ProfileError(f"the chat template is no Jinja: {error}") from None
+
+
+def _refuse(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def _tojson(value: Any, **options: Any) -> str:  # noqa: ANN401 - whatever a template holds
+    return json.dumps(value, **({"ensure_ascii": False} | options))
+
+
+def sent_tokens(template: Template, messages: Messages, frame: str, counter: Counter) -> int:
+    """Return the tokens of all that is sent: each special token is one, each stretch between them an encode."""
+    if frame == "chat" and template.kind == "documented":
+        return sum(documented_gaps(template, [role for role, _ in messages], counter)) + sum(
+            counter.count(content) for _, content in messages
+        )
+    return text_tokens(template, render(template, messages, frame), counter)
+
+
+def text_tokens(template: Template, text: str, counter: Counter) -> int:
+    """Return the tokens of a text in which special tokens are spelled out."""
+    if not template.special:
+        return counter.count(text)
+    parts = _special_pattern(template.special).split(text)
+    return len(parts) - 1 + sum(counter.count(stretch) for stretch in parts if stretch)
+
+
+@lru_cache(maxsize=16)
+def _special_pattern(special: tuple[tuple[str, int], ...]) -> re.Pattern[str]:
+    # Longest first: one special token may begin another.
+    names = sorted((name for name, _ in special), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, names)))
+
+
+def gaps(template: Template, roles: Sequence[str], frame: str, counter: Counter) -> tuple[int, ...]:
+    """Return the template's tokens before each content, and after the last one (with the generation prompt).
+
+    Raises:
+        ProfileError: if the template's tokens depend on the contents, so that no sum can be exact.
+    """
+    if frame == "chat" and template.kind == "documented":
+        return documented_gaps(template, roles, counter)
+    found = {_measured_gaps(template, roles, frame, counter, probe) for probe in _PROBES}
+    if len(found) > 1:
+        totals = " or ".join(str(total) for total in sorted({sum(each) for each in found}))
+        raise ProfileError(f"the chat template costs {totals} tokens, which depends on the contents: no sum is exact")
+    return found.pop()
+
+
+def _measured_gaps(
+    template: Template, roles: Sequence[str], frame: str, counter: Counter, probe: str
+) -> tuple[int, ...]:
+    contents = [probe.format(1000 + number) for number in range(len(roles))]
+    messages = list(zip(roles, contents, strict=True))
+    text = render(template, messages, frame)
+    found = [text_tokens(template, gap, counter) for gap in _between(text, contents)]
+    # What the contents add where they stand goes to the gap before them: a joint that merges shows up here.
+    surplus = text_tokens(template, text, counter) - sum(found) - sum(map(counter.count, contents))
+    found[0] += surplus
+    return tuple(found)
+
+
+def _between(text: str, contents: Sequence[str]) -> list[str]:
+    """Return the texts before, between and after the contents."""
+    edges = [0]
+    for content in contents:
+        start = text.find(content, edges[-1])
+        if start < 0:
+            raise ProfileError("the chat template does not send the contents as they are, once each and in order")
+        edges += [start, start + len(content)]
+    edges.append(len(text))
+    return [text[start:end] for start, end in list(pairwise(edges))[::2]]
+
+
+def documented_gaps(template: Template, roles: Sequence[str], counter: Counter) -> tuple[int, ...]:
+    """Return the documented overhead, spread as start, role and separator before a content, and an end after it."""
+    before = [counter.count(role) + template.per_message - 1 for role in roles]
+    after = 1
+    return (before[0], *(after + tokens for tokens in before[1:]), after + template.per_reply)

@@ -1,0 +1,120 @@
+"""Vocabularies: where the bytes of every token come from, and the proof that they are the ones meant.
+
+Vocabularies of the base install come out of the one wheel that holds them all, token by token, and are written as
+rank text: a line of base64 and rank for each token, in order. Byte for byte that is how OpenAI, Meta and Qwen publish
+theirs, so the digest pinned in a profile is the published file's own SHA-256 wherever there is such a file.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import importlib
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pipeline.errors import ProfileError
+from pipeline.profiles.spec import Vocabulary
+
+
+def optional_module(name: str, extra: str) -> ModuleType:
+    """Import a module of an extra; a missing one is a `ProfileError` that says what to install."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ProfileError(f"{name} is not installed: pip install 'carrara[{extra}]'") from None
+
+
+@lru_cache(maxsize=4)
+def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
+    """Return the vocabulary's file, or its rank text, having checked its digest."""
+    data = stored_bytes(vocabulary)
+    found = hashlib.sha256(data).hexdigest()
+    if found != vocabulary.sha256:
+        raise ProfileError(f"{source_of(vocabulary)}: sha256 is {found}, the profile says {vocabulary.sha256}")
+    return data
+
+
+def stored_bytes(vocabulary: Vocabulary) -> bytes:
+    """Return what is there, unchecked."""
+    if vocabulary.entry:
+        return _entry_bytes(vocabulary)
+    path = vocabulary_file(vocabulary)
+    try:
+        return path.read_bytes()
+    except OSError:
+        raise ProfileError(f"no such vocabulary file: {path}") from None
+
+
+def source_of(vocabulary: Vocabulary) -> str:
+    """Return a few words that tell a person where a vocabulary is from."""
+    where = f"{vocabulary.hub}@{vocabulary.revision[:8]}" if vocabulary.hub else vocabulary.entry
+    return f"vocabulary {where or vocabulary.file}"
+
+
+def vocabulary_file(vocabulary: Vocabulary, name: str = "") -> Path:
+    """Return the path of the vocabulary's file, or of its neighbour `name`, fetched from the Hub if need be."""
+    if vocabulary.hub:
+        return _hub_file(vocabulary, name or vocabulary.file)
+    path = Path(vocabulary.file)
+    folder = path if path.is_dir() else path.parent
+    if name:
+        return folder / name
+    return path / "tokenizer.json" if path.is_dir() else path
+
+
+def _hub_file(vocabulary: Vocabulary, name: str) -> Path:
+    hub = optional_module("huggingface_hub", "hub")
+    try:
+        return Path(hub.hf_hub_download(vocabulary.hub, name, revision=vocabulary.revision))
+    except Exception as error:  # the Hub client raises many kinds, and none of them is ours to tell apart
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ProfileError(f"{source_of(vocabulary)}: cannot get {name}: {reason}") from None
+
+
+def _entry_bytes(vocabulary: Vocabulary) -> bytes:
+    tokens = builtin(vocabulary.entry)
+    ids = range(vocabulary.first_id, vocabulary.first_id + vocabulary.size)
+    try:
+        listed = [base64.b64encode(tokens.decode_token_bytes(number)) for number in ids]
+    except (ValueError, OverflowError):
+        raise ProfileError(f"{source_of(vocabulary)}: ids {ids.start} to {ids.stop - 1} are not all there") from None
+    return b"".join(b"%b %d\n" % (token, rank) for rank, token in enumerate(listed))
+
+
+def builtin(entry: str) -> Any:  # noqa: ANN401 - the class of that package has no public constructor to name
+    """Return a tokenizer of the base install by name."""
+    import splintr
+
+    try:
+        return splintr.Tokenizer.from_pretrained(entry)
+    except ValueError:
+        raise ProfileError(f"no vocabulary {entry!r} in the base install") from None
+
+
+def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
+    """Return the merge rank of every token's bytes."""
+    lines = (line.split() for line in vocabulary_bytes(vocabulary).splitlines() if line)
+    try:
+        return {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
+    except (ValueError, binascii.Error):
+        raise ProfileError(f"{source_of(vocabulary)}: not a list of base64 and rank") from None
+
+
+def pieces_of(vocabulary: Vocabulary) -> list[str]:
+    """Return the text of every SentencePiece piece, in order of ids, as such files spell it."""
+    layout = vocabulary.pieces
+    if layout is None:
+        raise ProfileError(f"{source_of(vocabulary)}: [vocabulary.pieces] is missing")
+    lines = vocabulary_bytes(vocabulary).splitlines()
+    tokens = [base64.b64decode(line.rpartition(b" ")[0]) for line in lines]  # a control token has no bytes
+    byte_ids = range(layout.bytes_from, layout.bytes_from + 256)
+    spelled = [f"<0x{token[0]:02X}>" if number in byte_ids else _piece(token) for number, token in enumerate(tokens)]
+    return [*layout.control, *spelled[len(layout.control) :]] if len(layout.control) else spelled
+
+
+def _piece(token: bytes) -> str:
+    return token.decode().replace(" ", "\u2581")

@@ -1,0 +1,192 @@
+"""From a layout to a published row: count, pack, join, and prove the sum by one encode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
+
+import numpy as np
+
+from pipeline.errors import ExactError, FitError
+from pipeline.joining import Joined, Stock
+from pipeline.packing import Counts, Slot, pack
+from pipeline.profiles import Profile
+from pipeline.recipe import TIERS, Stratum
+from pipeline.rows import CANARY, Row, plain_json, sha256_text
+from pipeline.tasks.base import Key, Layout, Piece, Placed, Sample, Task, Unit
+
+MEMO = 20_000
+
+
+class Cutter:
+    """Cuts rows for one profile and frame; remembers the counts of texts that many prompts share."""
+
+    def __init__(self, profile: Profile, frame: str) -> None:
+        self.profile, self.frame = profile, frame
+        self._counter = profile.counter()
+        self._memo: dict[tuple[str, bool], int] = {}
+
+    def tokens(self, pieces: Sequence[Piece], *, opens: bool = False) -> int:
+        """Return the tokens of pieces in a prompt (`opens`: from its first character).
+
+        A real turn's template tokens are counted with its message.
+        """
+        return sum(self.piece_tokens(piece, opens and place == 0) for place, piece in enumerate(pieces))
+
+    def piece_tokens(self, piece: Piece, opens: bool) -> int:
+        """Return the tokens of one piece."""
+        alone = opens or piece.turn is not None
+        if (piece.text, alone) not in self._memo:
+            if len(self._memo) > MEMO:
+                self._memo.clear()
+            count = self._counter.count(piece.text) if alone else int(self._counter.counts([piece.text])[0])
+            self._memo[piece.text, alone] = count
+        return self._memo[piece.text, alone] + self._turn_tokens(piece.turn)
+
+    def unit_tokens(self, units: Sequence[Unit]) -> Counts:
+        """Return the tokens of each pool unit in the middle of a prompt."""
+        if all(len(unit.pieces) == 1 and unit.pieces[0].turn is None for unit in units):
+            return np.asarray(self._counter.counts([unit.pieces[0].text for unit in units]), dtype=np.int64)
+        return np.array([self.tokens(unit.pieces) for unit in units], dtype=np.int64)
+
+    def _turn_tokens(self, turn: str | None) -> int:
+        """Return what a message adds to the template; a reply's share is counted with the request after it."""
+        if turn is None or turn == "assistant":
+            return 0
+        more = ("user", "assistant", "user") if turn == "user" else ("system", "user")
+        return self.profile.overhead(more, self.frame) - self.profile.overhead(("user",), self.frame)
+
+    def fixed_tokens(self, layout: Layout) -> int:
+        """Return all tokens that are sent beside filler and reply."""
+        template = self.profile.overhead(("user",), self.frame)
+        if layout.tail[-1].turn:
+            template -= self._turn_tokens("user")
+        placed = sum(self.tokens(item.unit.pieces) for item in layout.placed)
+        return template + placed + self.tokens(layout.head, opens=True) + self.tokens(layout.tail, opens=not layout.head)
+
+    def cut(self, task: Task, sample: Sample, layout: Layout, stock: Stock, rng: Random, reserve: int | None) -> Row:
+        """Return the row of a sample, exact to the token.
+
+        Raises:
+            FitError: if too little room is left for filler.
+            PoolError: if the pool is too small for the window.
+            ExactError: if the finished prompt does not count what its parts count.
+        """
+        layout = replace(layout, placed=in_order(layout.placed))
+        context = self.profile.window(sample.stratum.length)
+        max_new = reserve or task.max_new_tokens
+        room = context - max_new - self.fixed_tokens(layout)
+        try:
+            packing = pack(room, stock.shelf, layout.filler, _slots(layout.placed, stock), rng)
+        except FitError as fault:
+            raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
+        joined = Joined(self.piece_tokens, self.profile.gaps(("user",), self.frame)[0]).layout(layout, stock, packing)
+        packed = [stock.units[i] for i in packing.units] if keyed_by_packing(task) else ()
+        row = {
+            **labels(task, sample, self.profile.name, self.frame),
+            **self._tokens(joined, context, max_new),
+            **_key_columns(sample, task.key(sample, packed)),
+            **_text_columns(joined, task, sample),
+        }
+        self._assert_exact(row)
+        return row
+
+    def _tokens(self, joined: Joined, context: int, max_new: int) -> Row:
+        roles = tuple(role for role, _ in joined.messages) or ("user",)
+        template = self.profile.overhead(roles, self.frame)
+        return {
+            "context_tokens": context,
+            "prompt_tokens": context - max_new - template,
+            "template_tokens": template,
+            "max_new_tokens": max_new,
+        }
+
+    def _assert_exact(self, row: Row) -> None:
+        contents = [turn["content"] for turn in row["messages"] or ()] or [row["prompt"]]
+        counted = sum(map(self._counter.count, contents))
+        if counted != row["prompt_tokens"]:
+            raise ExactError(
+                f"row {row['id']} in profile {self.profile.name}: {row['prompt_tokens']} prompt tokens were planned, "
+                f"{counted} counted: a segment of this task breaks the boundary rule"
+            )
+
+
+@lru_cache(maxsize=4)
+def cutter(profile: Profile, frame: str) -> Cutter:
+    """Return this process's cutter for a profile."""
+    return Cutter(profile, frame)
+
+
+def keyed_by_packing(task: Task) -> bool:
+    """Tell whether a task computes its key from what was packed."""
+    return bool(getattr(task, "keyed_by_packing", False))
+
+
+def in_order(placed: Sequence[Placed]) -> tuple[Placed, ...]:
+    """Return placed units in the order in which they will stand: by rank where they have one, else by depth."""
+    return tuple(sorted(placed, key=lambda item: (item.rank or 0, item.depth)))
+
+
+def bucket(length: int) -> str:
+    """Return the smallest tier that holds a length."""
+    return next(tier for tier, limit in TIERS.items() if length <= limit)
+
+
+def labels(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
+    """Return the columns that name a row's cell."""
+    cell = sample.stratum
+    return {
+        "id": sample.id,
+        "family": cell.family,
+        "subtask": cell.subtask,
+        "tier": cell.tier,
+        "bucket": bucket(cell.length),
+        "tokenizer": tokenizer,
+        "frame": frame,
+        "scorer": task.scorer,
+        "length": cell.length,
+        "complexity": cell.complexity,
+        "shots": shots_of(task, cell),
+        "task_version": task.version,
+    }
+
+
+def shots_of(task: Task, cell: Stratum) -> int:
+    """Return the number of demonstrations: the stratum's, or the task's own."""
+    return task.shots if cell.shots is None else cell.shots
+
+
+def _slots(placed: Sequence[Placed], stock: Stock) -> list[Slot]:
+    kinds = stock.edge_kinds
+    return [Slot(item.depth, (kinds.get(item.unit.edges[0], 0), kinds.get(item.unit.edges[1], 0))) for item in placed]
+
+
+def _key_columns(sample: Sample, key: Key) -> Row:
+    return {
+        "question": sample.question,
+        "target": key.target,
+        "answers": list(key.answers),
+        "choices": None if key.choices is None else list(key.choices),
+        "answer_prefix": "",
+        "random_string_to_prepend": key.random_string_to_prepend,
+    }
+
+
+def _text_columns(joined: Joined, task: Task, sample: Sample) -> Row:
+    prompt = joined.prompt
+    metadata = {
+        "knobs": dict(sample.stratum.knobs),
+        "latent": dict(sample.latent),
+        "baselines": task.baselines(sample, sample.key),
+        "prompt_sha256": sha256_text(prompt),
+        "canary": CANARY,
+    }
+    return {
+        "question_start": joined.question_start,
+        "needles": joined.needles,
+        "metadata": plain_json(metadata),
+        "messages": [{"role": role, "content": content} for role, content in joined.messages] or None,
+        "prompt": prompt,
+    }

@@ -1,0 +1,212 @@
+"""Recipes: a release as data. This module knows no family; `plan` checks the names that it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from dataclasses import asdict, dataclass, field, fields
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import RecipeError, unknown
+
+K = 1024
+TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
+FRAMES = ("chat", "raw")
+Knob = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """One cell of a recipe: rows that differ in nothing that a reader of curves would plot.
+
+    `length` is the nominal length in tokens; `rows` how many samples the cell holds.
+    """
+
+    family: str
+    subtask: str
+    tier: str
+    length: int
+    complexity: int
+    rows: int
+    shots: int | None = None
+    knobs: tuple[tuple[str, Knob], ...] = ()
+
+    def knob(self, name: str, default: Knob) -> Knob:
+        """Return a knob's value, or the task's default."""
+        return dict(self.knobs).get(name, default)
+
+    def __str__(self) -> str:
+        """Name the cell as errors and tables do."""
+        return f"{self.family}.{self.subtask} length {self.length} complexity {self.complexity}"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A release: its name, data version, seed, one tier, and the strata of that tier.
+
+    `variant` separates builds that must not share a folder (``smoke``, ``thinking``); `reserve` replaces every task's
+    ``max_new_tokens`` where a model thinks before it answers.
+    """
+
+    release: str
+    version: str
+    seed: int
+    tier: str
+    strata: tuple[Stratum, ...]
+    variant: str = ""
+    frame: str = "chat"
+    reserve: int | None = None
+
+    @property
+    def tag(self) -> str:
+        """The split tag in every row id: it changes with each re-cut, so old predictions cannot meet new rows."""
+        path = f"{self.release}/{self.variant}/{self.version}/{self.seed}"
+        return hashlib.sha256(path.encode()).hexdigest()[:6]
+
+    @property
+    def folder(self) -> str:
+        """The default folder of the release below ``outputs``."""
+        return f"v{self.version}" + (f"-{self.variant}" if self.variant else "")
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The families in recipe order."""
+        return tuple(dict.fromkeys(stratum.family for stratum in self.strata))
+
+    def of_family(self, family: str) -> tuple[Stratum, ...]:
+        """Return a family's strata in recipe order."""
+        return tuple(stratum for stratum in self.strata if stratum.family == family)
+
+
+@dataclass(frozen=True, slots=True)
+class StrataTable:
+    """One ``[[strata]]`` table: the product of its lists, `rows` samples in each cell."""
+
+    family: str
+    subtasks: tuple[str, ...]
+    complexity: tuple[int, ...]
+    lengths: tuple[int, ...]
+    rows: int
+    shots: int | None = None
+    knobs: dict[str, Knob] = field(default_factory=dict)
+
+    def cells(self, tier: str) -> list[Stratum]:
+        """Return the strata of the table, shortest length first."""
+        knobs = tuple(sorted(self.knobs.items()))
+        return [
+            Stratum(self.family, subtask, tier, length, complexity, self.rows, self.shots, knobs)
+            for length in self.lengths
+            for subtask in self.subtasks
+            for complexity in self.complexity
+        ]
+
+
+def shipped_recipes() -> tuple[str, ...]:
+    """Return the names of the recipes that come with Carrara."""
+    folder = resources.files("pipeline") / "recipes"
+    return tuple(sorted(item.name[:-5] for item in folder.iterdir() if item.name.endswith(".toml")))
+
+
+def load_recipe(name_or_path: str) -> Recipe:
+    """Load a shipped recipe by name, or a TOML file by path.
+
+    Raises:
+        RecipeError: for an unknown name, bad TOML, an unknown key, or a value that no recipe may have.
+    """
+    try:
+        table = tomllib.loads(_source(name_or_path))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+        raise RecipeError(f"recipe {name_or_path!r} is not TOML: {fault}") from None
+    return parse_recipe(table, name_or_path)
+
+
+def _source(name_or_path: str) -> str:
+    if name_or_path in shipped_recipes():
+        return (resources.files("pipeline") / "recipes" / f"{name_or_path}.toml").read_text(encoding="utf-8")
+    path = Path(name_or_path)
+    if path.suffix == ".toml" and path.is_file():
+        return path.read_text(encoding="utf-8")
+    if path.suffix == ".toml" or "/" in name_or_path:
+        raise RecipeError(f"no recipe file {name_or_path!r}: give a .toml file or one of {', '.join(shipped_recipes())}")
+    raise RecipeError(unknown("recipe", name_or_path, shipped_recipes()))
+
+
+def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
+    """Check a parsed recipe and expand its strata.
+
+    Raises:
+        RecipeError: naming the key, its value and what would be right.
+    """
+    table = dict(table)
+    tables = table.pop("strata", None)
+    if not isinstance(tables, list) or not tables:
+        raise RecipeError(f"recipe {where!r} has no [[strata]] table: give at least one")
+    _check_keys(Recipe, {*table, "strata"}, f"recipe {where!r}")
+    _check_types(table, {"release": str, "version": str, "seed": int, "tier": str, "variant": str, "frame": str}, where)
+    if table["tier"] not in TIERS:
+        raise RecipeError(unknown(f"tier in recipe {where!r}:", table["tier"], TIERS))
+    if table.get("frame", "chat") not in FRAMES:
+        raise RecipeError(unknown(f"frame in recipe {where!r}:", table["frame"], FRAMES))
+    if "reserve" in table and not _positive(table["reserve"]):
+        raise RecipeError(f"recipe {where!r}: reserve = {table['reserve']!r}: give a positive number of tokens")
+    cells = [cell for raw in tables for cell in _strata_table(raw, where).cells(table["tier"])]
+    _check_cells(cells, where)
+    return Recipe(**table, strata=tuple(cells))
+
+
+def _strata_table(raw: dict[str, Any], where: str) -> StrataTable:
+    label = f"[[strata]] of recipe {where!r}"
+    _check_keys(StrataTable, raw, label)
+    if not isinstance(raw["family"], str):
+        raise RecipeError(f"{label}: family = {raw['family']!r}: give a string")
+    for name, kind in (("subtasks", str), ("complexity", int), ("lengths", int)):
+        value = raw[name]
+        if not (isinstance(value, list) and value and all(type(item) is kind for item in value)):
+            raise RecipeError(f"{label}: {name} = {value!r}: give a list of {kind.__name__}")
+    for name in ("rows", "shots"):
+        if name in raw and not (type(raw[name]) is int and raw[name] >= (name == "rows")):
+            raise RecipeError(f"{label}: {name} = {raw[name]!r}: give a whole number")
+    lists = {name: tuple(raw[name]) for name in ("subtasks", "complexity", "lengths")}
+    return StrataTable(**{**raw, **lists})
+
+
+def _check_cells(cells: list[Stratum], where: str) -> None:
+    seen = set()
+    for cell in cells:
+        if not K <= cell.length <= TIERS[cell.tier]:
+            limit = f"{K} to {TIERS[cell.tier]}"
+            raise RecipeError(f"recipe {where!r}: length {cell.length} in tier {cell.tier}: give {limit} tokens")
+        place = (cell.family, cell.subtask, cell.length, cell.complexity)
+        if place in seen:
+            raise RecipeError(f"recipe {where!r} has the stratum {cell} twice: merge the two tables")
+        seen.add(place)
+
+
+def _check_keys(shape: type, given: Any, label: str) -> None:
+    names = {item.name: item for item in fields(shape)}
+    for key in given:
+        if key not in names:
+            raise RecipeError(unknown(f"key in {label}:", key, names))
+    needed = ("release", "version", "seed", "tier") if shape is Recipe else tuple(names)[:5]
+    for key in needed:
+        if key not in given:
+            raise RecipeError(f"{label} lacks {key!r}: it is needed")
+
+
+def _check_types(table: dict[str, Any], kinds: dict[str, type], where: str) -> None:
+    for key, kind in kinds.items():
+        if key in table and type(table[key]) is not kind:
+            raise RecipeError(f"recipe {where!r}: {key} = {table[key]!r}: give a {kind.__name__}")
+
+
+def _positive(value: object) -> bool:
+    return type(value) is int and value > 0
+
+
+def digest(value: object) -> str:
+    """Return the SHA-256 of a value of plain types, dataclasses included; equal values give equal digests."""
+    plain = json.dumps(value, default=asdict, sort_keys=True, separators=(",", ":"))  # type: ignore[arg-type]
+    return hashlib.sha256(plain.encode()).hexdigest()

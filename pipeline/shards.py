@@ -1,0 +1,161 @@
+"""Parquet files that are whole or absent, and say in their footer what they were made from."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import BuildError, CorruptError
+from pipeline.rows import SMALL_COLUMNS, Row, text_bytes
+
+KEY = b"carrara.key"
+GROUP_BYTES = 32 * 1024 * 1024
+CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """Give a path to write to; on success it takes the place of `path`, on failure nothing is left.
+
+    Raises:
+        BuildError: if the folder cannot be written or the disk is full.
+    """
+    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield aside
+        os.replace(aside, path)
+    except OSError as fault:
+        raise BuildError(_disk_fault(path, fault)) from fault
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _disk_fault(path: Path, fault: OSError) -> str:
+    if fault.errno == errno.ENOSPC:
+        return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again, it goes on"
+    if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        return f"cannot write {str(path)!r} ({fault.strerror}): choose a folder that can be written with --out"
+    return f"cannot write {str(path)!r}: {fault}"
+
+
+def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str) -> int:
+    """Write rows in groups of about 32 MB of text and return how many there were.
+
+    Raises:
+        BuildError: if the file cannot be written.
+    """
+    count = 0
+    with written_aside(path) as aside, _writer(aside, schema, key) as writer:
+        for group in _groups(rows):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema), row_group_size=len(group))
+            count += len(group)
+    return count
+
+
+def write_table(path: Path, table: pa.Table, key: str) -> None:
+    """Write a small table (samples, segments, counts) in one piece.
+
+    Raises:
+        BuildError: if the file cannot be written.
+    """
+    with written_aside(path) as aside, _writer(aside, table.schema, key) as writer:
+        writer.write_table(table)
+
+
+def _writer(path: Path, schema: pa.Schema, key: str) -> pq.ParquetWriter:
+    return pq.ParquetWriter(
+        path,
+        schema.with_metadata({KEY: key.encode()}),
+        compression="zstd",
+        compression_level=3,
+        write_page_index=True,
+        use_content_defined_chunking=CHUNKING,
+        use_dictionary=[name for name in SMALL_COLUMNS if name in schema.names],
+        store_schema=False,
+    )
+
+
+def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    size = 0
+    for row in rows:
+        fresh = text_bytes(row)
+        if group and size + fresh > GROUP_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(row)
+        size += fresh
+    if group:
+        yield group
+
+
+def content_key(path: Path) -> str | None:
+    """Return the content key in a file's footer; None if there is no such file or it is not whole."""
+    try:
+        metadata = pq.read_metadata(path).metadata or {}
+    except (OSError, pa.ArrowException):
+        return None
+    found: bytes | None = metadata.get(KEY)
+    return found.decode() if found else None
+
+
+def is_done(path: Path, key: str) -> bool:
+    """Tell whether a file is the one that a build with this content key would write. Reads the footer only."""
+    return path.is_file() and content_key(path) == key
+
+
+def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
+    """Yield the rows of a file, one row group in memory at a time.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups):
+                yield from file.read_row_group(group, columns=columns).to_pylist()
+    except (OSError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)}): build it again") from fault
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a small table whole.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        return pq.ParquetFile(path).read(columns=columns)
+    except (OSError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)}): build it again") from fault
+
+
+def _first_line(fault: BaseException) -> str:
+    return (str(fault).splitlines() or ["no reason given"])[0]
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def clean_aside(folder: Path) -> None:
+    """Remove what killed processes left half-written below a folder."""
+    for path in sorted(folder.rglob("*.part-*")):
+        path.unlink(missing_ok=True)
+
+
+def column(table: pa.Table, name: str) -> list[Any]:
+    """Return a column as a list of plain values."""
+    values: list[Any] = table.column(name).to_pylist()
+    return values

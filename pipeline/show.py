@@ -1,0 +1,93 @@
+"""One prompt as a person wants to read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipeline.errors import CarraraError, unknown
+from pipeline.rows import Row
+
+KEPT = 600
+"""Characters of filler that are shown on either side of what matters."""
+
+COLORS = {"relevant": "green", "match": "green", "decoy": "yellow", "demo": "cyan", "anchor": "magenta"}
+
+
+def find_row(out: Path, profile: str, row_id: str) -> Row:
+    """Return a row by id, reading only the row group that holds it.
+
+    Raises:
+        CarraraError: if there is no such row; the nearest id is given.
+    """
+    seen: list[str] = []
+    parts = row_id.split("-")
+    hint = f"{parts[0]}/*" if len(parts) > 3 else "*/*"
+    for path in sorted((out / profile / "data").glob(f"{hint}/test-*.parquet")):
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups):
+                ids = file.read_row_group(group, columns=["id"]).column("id")
+                at = pc.index(ids, row_id).as_py()
+                if at >= 0:
+                    found: Row = file.read_row_group(group).slice(at, 1).to_pylist()[0]
+                    return found
+                seen += ids.to_pylist()
+    if not seen:
+        raise CarraraError(f"no shards in {str(out / profile / 'data')!r}: build them first, or give another --tokenizer")
+    raise CarraraError(unknown("row", row_id, seen).split(" (known:")[0] + f" ({len(seen):,} rows are there)")
+
+
+def shown(row: Row, *, full: bool) -> str:
+    """Return a row as text for a terminal: facts above, the prompt with marked segments, the key below."""
+    return "\n".join([*_above(row), "", *_body(row, full), "", *_below(row)])
+
+
+def _above(row: Row) -> Iterator[str]:
+    yield click.style(row["id"], bold=True)
+    yield f"{row['family']}.{row['subtask']}, length {row['length']:,}, complexity {row['complexity']}, {row['shots']} shots"
+    yield (
+        f"{row['tokenizer']}: {row['prompt_tokens']:,} prompt + {row['template_tokens']:,} template "
+        f"+ {row['max_new_tokens']:,} reply = {row['context_tokens']:,} tokens"
+    )
+
+
+def _body(row: Row, full: bool) -> Iterator[str]:
+    """Yield the prompt in pieces: marked segments with a note before them, what lies between them folded."""
+    prompt, at = row["prompt"], 0
+    for needle in sorted(row["needles"], key=lambda needle: int(needle["char_start"])):
+        yield from _between(prompt[at : needle["char_start"]], full)
+        tokens = needle["token_end"] - needle["token_start"]
+        depth = "" if needle["depth"] is None else f", depth {needle['depth']:.4f}"
+        yield click.style(f"[{needle['role']}{depth}, {tokens} tokens]", dim=True)
+        yield click.style(prompt[needle["char_start"] : needle["char_end"]].rstrip("\n"), fg=COLORS.get(needle["role"]))
+        at = needle["char_end"]
+    yield from _between(prompt[at : row["question_start"]], full)
+    yield click.style("[question]", dim=True)
+    yield click.style(prompt[row["question_start"] :], bold=True)
+
+
+def _between(text: str, full: bool) -> Iterator[str]:
+    text = text.rstrip("\n")
+    if not text:
+        return
+    if full or len(text) <= 3 * KEPT:
+        yield text
+        return
+    start = text.rfind("\n", 0, KEPT) + 1 or KEPT
+    end = text.find("\n", len(text) - KEPT) + 1 or len(text) - KEPT
+    folded = text[start:end]
+    yield text[:start].rstrip("\n")
+    yield click.style(f"[... {folded.count(chr(10)):,} lines, {len(folded):,} characters of filler ...]", dim=True)
+    yield text[end:]
+
+
+def _below(row: Row) -> Iterator[str]:
+    metadata = json.loads(row["metadata"])
+    yield click.style("accepted: ", dim=True) + " | ".join(row["answers"])
+    baselines = ", ".join(f"{name} {value:.3f}" for name, value in metadata["baselines"].items())
+    yield click.style("baselines: ", dim=True) + baselines

@@ -1,0 +1,201 @@
+"""The whole build as an ordered run of stages, on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from pipeline.build import (
+    CountJob,
+    PackJob,
+    RenderJob,
+    SampleJob,
+    count_is_done,
+    pack_is_done,
+    render_is_done,
+    run_count,
+    run_pack,
+    run_render,
+    run_sample,
+    sample_is_done,
+)
+from pipeline.engine import run
+from pipeline.errors import CorruptError
+from pipeline.fit import check_fit
+from pipeline.folders import keep_recipe
+from pipeline.manifest import Manifest, read_manifest, seal
+from pipeline.plan import Plan, Shard
+from pipeline.profiles import Profile
+from pipeline.progress import meter
+from pipeline.recipe import digest
+from pipeline.shards import clean_aside
+from pipeline.verify import ProveJob, read_proof, run_prove
+
+TextJob = SampleJob | RenderJob | CountJob
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A plan and how to run it: on what engine, which `part` of how many, quietly or not."""
+
+    plan: Plan
+    open_executor: Callable[[], Executor]
+    part: tuple[int, int] = (1, 1)
+    quiet: bool = False
+
+    def sample(self) -> int:
+        """Draw the samples that are not there; return how many files were written."""
+        return self._files("sample", [SampleJob(self.plan, family) for family in self.plan.families])
+
+    def render(self) -> int:
+        """Render the pools that are not there; return how many files were written."""
+        return self._files("render", [RenderJob(self.plan, spec) for spec in self.plan.all_pools()])
+
+    def count(self) -> int:
+        """Count the pools that are not counted in each profile; return how many files were written."""
+        places = range(len(self.plan.profiles))
+        return self._files("count", [CountJob(self.plan, spec, at) for at in places for spec in self.plan.all_pools()])
+
+    def pack(self) -> int:
+        """Pack the shards that are not there, without proving them; return how many were written."""
+        owed = [job for job in self._jobs() if not pack_is_done(job.pack)]
+        self._prepare(owed)
+        self._run("pack", run_packed, owed)
+        return len(owed)
+
+    def build(self) -> list[Manifest | None]:
+        """Run all stages; return the manifest of each profile, None where parts are still owed."""
+        owed = [job for job in self._jobs() if read_proof(job) is None]
+        self._prepare(owed)
+        self._run("build", run_made, owed)
+        return [self._sealed(profile) for profile in self.plan.profiles]
+
+    def verify(self) -> list[Manifest | None]:
+        """Prove every shard again from its bytes, with full second counts, and seal the manifests.
+
+        Raises:
+            CorruptError: for the first shard that does not hold; all that do not are moved aside.
+        """
+        faults = [fault for fault in self._run("verify", run_checked, self._jobs(full=True)) if fault]
+        if faults:
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            raise CorruptError(faults[0] + more)
+        return [self._sealed(profile, again=True) for profile in self.plan.profiles]
+
+    def _prepare(self, owed: Sequence[ProveJob]) -> None:
+        """Make what packing needs, and clear away what other recipes left in its folders."""
+        keep_recipe(self.plan.out, self.plan.recipe)
+        if not owed:
+            return
+        names = {job.pack.shard.profile for job in owed}
+        check_fit(self.plan, [profile for profile in self.plan.profiles if profile.name in names])
+        self.sample()
+        self.render()
+        self.count()
+        for profile in self.plan.profiles:
+            for family in self.plan.families:
+                remove_strangers(self.plan, family, profile)
+
+    def _files(self, label: str, jobs: Iterable[TextJob]) -> int:
+        owed = [job for job in jobs if not text_is_done(job)]
+        with meter(label, len(owed), quiet=self.quiet) as shown:
+            for _ in run(run_text, owed, self.open_executor):
+                shown.advance(1, 0)
+        return len(owed)
+
+    def _run(self, label: str, fn: Callable[[ProveJob], str], jobs: Sequence[ProveJob]) -> list[str]:
+        """Run a function on shards and return what it says of each that is wrong."""
+        faults = []
+        with meter(label, sum(job.pack.shard.tokens for job in jobs), quiet=self.quiet) as shown:
+            for shard, fault in run(partial(_named, fn), jobs, self.open_executor):
+                shown.advance(shard.rows, shard.tokens)
+                faults.append(fault)
+        return faults
+
+    def _jobs(self, *, full: bool = False) -> list[ProveJob]:
+        number, of = self.part
+        return [_job(self.plan, shard, full=full) for shard in self.plan.all_shards()[number - 1 :: of]]
+
+    def _sealed(self, profile: Profile, *, again: bool = False) -> Manifest | None:
+        """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so."""
+        shards = [shard for family in self.plan.recipe.families for shard in self.plan.shards(family, profile)]
+        proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
+        if len(proofs) < len(shards):
+            return None
+        known = read_manifest(self.plan.out, profile.name)
+        tier = known["tiers"].get(self.plan.recipe.tier) if known else None
+        if known and tier and not again and _says(tier, digest(self.plan.recipe), proofs):
+            return known
+        clean_aside(self.plan.out / profile.name)
+        return seal(self.plan, profile, proofs)
+
+
+def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
+    """Return every shard of a plan, and whether it is there and proven."""
+    return [(shard, read_proof(_job(plan, shard)) is not None) for shard in plan.all_shards()]
+
+
+def _says(tier: Manifest, recipe: str, proofs: Sequence[object]) -> bool:
+    plain = sorted((asdict(proof) for proof in proofs), key=lambda proof: str(proof["shard"]))  # type: ignore[call-overload]
+    return bool(tier["recipe_digest"] == recipe and tier["shards"] == plain)
+
+
+def _job(plan: Plan, shard: Shard, *, full: bool = False) -> ProveJob:
+    return ProveJob(PackJob(plan, shard), full)
+
+
+def _named(fn: Callable[[ProveJob], str], job: ProveJob) -> tuple[Shard, str]:
+    return job.pack.shard, fn(job)
+
+
+def text_is_done(job: TextJob) -> bool:
+    """Tell whether a small file is the one its plan would write."""
+    if isinstance(job, SampleJob):
+        return sample_is_done(job)
+    return render_is_done(job) if isinstance(job, RenderJob) else count_is_done(job)
+
+
+def run_text(job: TextJob) -> int:
+    """Make one small file."""
+    if isinstance(job, SampleJob):
+        return run_sample(job)
+    return run_render(job) if isinstance(job, RenderJob) else run_count(job)
+
+
+def run_packed(job: ProveJob) -> str:
+    """Pack a shard."""
+    run_pack(job.pack)
+    return ""
+
+
+def run_made(job: ProveJob) -> str:
+    """Pack a shard and prove it in the same process, which has the vocabulary in memory."""
+    run_pack(job.pack)
+    run_prove(job)
+    return ""
+
+
+def run_checked(job: ProveJob) -> str:
+    """Prove a shard; return what is wrong with it, so that one run finds all faults of a build."""
+    try:
+        run_prove(job)
+    except CorruptError as fault:
+        return str(fault)
+    return ""
+
+
+def remove_strangers(plan: Plan, family: str, profile: Profile) -> None:
+    """Remove shards of this family and tier that are of no name this plan gives: readers find shards by pattern."""
+    for part in ("data", "keys", "proofs"):
+        own = {shard.path(plan.out, part) for shard in plan.shards(family, profile)}
+        for path in _files_of(plan, family, profile, part):
+            if path not in own:
+                path.unlink(missing_ok=True)
+
+
+def _files_of(plan: Plan, family: str, profile: Profile, part: str) -> Iterator[Path]:
+    folder = plan.out / profile.name / part / family / plan.recipe.tier
+    yield from sorted(folder.glob("test-*")) if folder.is_dir() else ()

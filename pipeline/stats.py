@@ -1,0 +1,100 @@
+"""Tables about rows: best constant answers, baselines, depths."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipeline.build import draw_sample
+from pipeline.metrics import score
+from pipeline.plan import Plan, RowPlan
+from pipeline.recipe import Stratum
+from pipeline.rows import plain_json
+from pipeline.tasks import task_of
+
+CANDIDATES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """What guessers score on rows of one kind; `asked` names the part of a stratum that a guesser would know."""
+
+    family: str
+    subtask: str
+    complexity: int
+    asked: str
+    rows: int
+    best_constant: float
+    constant: str
+    baselines: Mapping[str, float]
+
+
+def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
+    """Return the chance table of published rows or keys, in order of family, subtask, complexity and what is asked."""
+    groups: dict[tuple[str, str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        asked = str(json.loads(row["metadata"])["latent"].get("asked", ""))
+        groups[row["family"], row["subtask"], row["complexity"], asked].append(row)
+    return [_chance(place, groups[place]) for place in sorted(groups)]
+
+
+def _chance(place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]]) -> Chance:
+    constant, best = best_constant(rows)
+    each = [json.loads(row["metadata"])["baselines"] for row in rows]
+    names = sorted({name for baselines in each for name in baselines})
+    means = {name: sum(baselines.get(name, 0.0) for baselines in each) / len(each) for name in names}
+    return Chance(*place, len(rows), round(best, 4), constant, {name: round(mean, 4) for name, mean in means.items()})
+
+
+def drawn_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield the keys of `draws` fresh samples of each family, spread evenly over its kinds of strata."""
+    for family in plan.families:
+        kinds = {(cell.subtask, cell.complexity): cell for cell in plan.recipe.of_family(family)}
+        for cell in kinds.values():
+            many = replace(cell, rows=-(-draws // len(kinds)))
+            yield from (_drawn_key(plan, many, index) for index in range(many.rows))
+
+
+def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
+    task, sample = task_of(cell), draw_sample(plan, RowPlan(cell, index, ""))
+    return {
+        "family": cell.family,
+        "subtask": cell.subtask,
+        "complexity": cell.complexity,
+        "scorer": task.scorer,
+        "target": sample.key.target,
+        "answers": list(sample.key.answers),
+        "metadata": plain_json({"latent": dict(sample.latent), "baselines": task.baselines(sample, sample.key)}),
+    }
+
+
+def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """Return the one reply that scores best on all rows, and its mean score.
+
+    Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
+    """
+    counts = Counter(row["target"] for row in rows)
+    ordered = sorted(counts, key=_numeric_first)
+    spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
+    tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
+    distinct = Counter((row["scorer"], row["subtask"], row["target"], tuple(row["answers"])) for row in rows)
+    best = max(tried, key=lambda reply: (_total(reply, distinct), reply))
+    return best, _total(best, distinct) / len(rows)
+
+
+def _total(reply: str, distinct: Counter[tuple[str, str, str, tuple[str, ...]]]) -> float:
+    total = 0.0
+    for (scorer, subtask, target, answers), times in distinct.items():
+        row = {"scorer": scorer, "subtask": subtask, "target": target, "answers": list(answers), "question": ""}
+        total += times * score(row, reply)
+    return total
+
+
+def _numeric_first(target: str) -> tuple[float, str]:
+    try:
+        return float(target), target
+    except ValueError:
+        return float("inf"), target

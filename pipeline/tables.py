@@ -1,0 +1,126 @@
+"""Plain text tables and the sentences around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+from pipeline.manifest import Manifest
+from pipeline.plan import Plan, Shard
+from pipeline.recipe import Stratum
+from pipeline.stats import Chance
+
+BYTES_PER_TOKEN = 4.2
+COMPRESSED = 0.35
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return records as an aligned table with a header; numbers to the right."""
+    if not rows:
+        return ""
+    names = list(rows[0])
+    cells = [[_cell(row[name]) for name in names] for row in rows]
+    widths = [max(len(name), *(len(line[at]) for line in cells)) for at, name in enumerate(names)]
+    right = [all(isinstance(row[name], int | float) for row in rows) for name in names]
+    lines = [names, *cells]
+    return "\n".join(_line(line, widths, right).rstrip() for line in lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    return "  ".join(
+        cell.rjust(width) if flush else cell.ljust(width) for cell, width, flush in zip(cells, widths, right, strict=True)
+    )
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def plan_records(plan: Plan) -> list[dict[str, Any]]:
+    """Return a line for each family, subtask and length of a plan, for one profile."""
+    groups: dict[tuple[str, str, int], list[Stratum]] = {}
+    for family in plan.families:
+        for cell in plan.recipe.of_family(family):
+            groups.setdefault((family, cell.subtask, cell.length), []).append(cell)
+    return [_plan_record(*place, cells) for place, cells in groups.items()]
+
+
+def _plan_record(family: str, subtask: str, length: int, cells: Sequence[Stratum]) -> dict[str, Any]:
+    rows = sum(cell.rows for cell in cells)
+    return {
+        "family": family,
+        "subtask": subtask,
+        "length": length,
+        "complexity": ",".join(str(cell.complexity) for cell in cells),
+        "rows": rows,
+        "tokens": rows * length,
+        "MB on disk": round(rows * length * BYTES_PER_TOKEN * COMPRESSED / 1e6, 1),
+    }
+
+
+def interval_records(plan: Plan) -> list[dict[str, Any]]:
+    """Return the widest half-width of a 95 % interval of accuracy, per family and length."""
+    rows: dict[tuple[str, int], int] = {}
+    for family in plan.families:
+        for cell in plan.recipe.of_family(family):
+            rows[family, cell.length] = rows.get((family, cell.length), 0) + cell.rows
+    return [
+        {"family": family, "length": length, "rows": count, "95 % interval": f"+- {half_width(count):.1%}"}
+        for (family, length), count in rows.items()
+    ]
+
+
+def half_width(rows: int) -> float:
+    """Return the half-width of a 95 % interval of a mean score of one half, where it is widest."""
+    return 1.96 * sqrt(0.25 / rows)
+
+
+def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
+    """Return how many shards of each profile and family are already proven."""
+    counts: dict[tuple[str, str], list[bool]] = {}
+    for shard, done in state:
+        counts.setdefault((shard.profile, shard.family), []).append(done)
+    return [
+        {"profile": profile, "family": family, "shards": len(done), "proven": sum(done)}
+        for (profile, family), done in counts.items()
+    ]
+
+
+def chance_records(found: Iterable[Chance]) -> list[dict[str, Any]]:
+    """Return the chance table."""
+    found = list(found)
+    names = sorted({name for chance in found for name in chance.baselines})
+    return [
+        {
+            "family": chance.family,
+            "subtask": chance.subtask,
+            "complexity": chance.complexity,
+            "asked": chance.asked or "-",
+            "rows": chance.rows,
+            "best constant": chance.best_constant,
+            "(reply)": chance.constant[:24],
+            **{name: chance.baselines.get(name, "-") for name in names},
+        }
+        for chance in found
+    ]
+
+
+def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:
+    """Return what a build says at its end: where the shards are, how many, and what was proven."""
+    return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
+
+
+def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:
+    if manifest is None:
+        return f"{out / profile}: not sealed, other parts or families of the recipe are still owed"
+    made, proven = manifest["tiers"][tier]["totals"], manifest["tiers"][tier]["proven"]
+    second = ", ".join(proven["second"])
+    recounted = "all" if proven["recounted"] == proven["rows"] else f"{proven['recounted']:,}"
+    return (
+        f"{out / profile / 'data'}: {made['rows']:,} rows, {made['tokens']:,} tokens ({made['bytes'] / 1e6:.0f} MB); "
+        f"all exact, all re-solved from their text, {recounted} re-counted by {second}"
+    )

@@ -1,0 +1,47 @@
+"""The registry: every task that Carrara knows, by family and subtask."""
+
+from __future__ import annotations
+
+from pipeline.errors import RecipeError, unknown
+from pipeline.recipe import Stratum
+from pipeline.tasks import bio, latent_list
+from pipeline.tasks.base import Task
+
+TASKS: dict[tuple[str, str], Task] = {
+    (task.family, task.subtask): task for family in (latent_list, bio) for task in family.TASKS
+}
+
+
+def families() -> tuple[str, ...]:
+    """Return the known families in registry order."""
+    return tuple(dict.fromkeys(family for family, _ in TASKS))
+
+
+def task_of(stratum: Stratum) -> Task:
+    """Return the task of a stratum.
+
+    Raises:
+        RecipeError: for an unknown family or subtask, with the nearest right name.
+    """
+    if stratum.family not in families():
+        raise RecipeError(unknown("family", stratum.family, families()))
+    if (stratum.family, stratum.subtask) not in TASKS:
+        known = [subtask for family, subtask in TASKS if family == stratum.family]
+        raise RecipeError(unknown(f"subtask of {stratum.family}:", stratum.subtask, known))
+    return TASKS[stratum.family, stratum.subtask]
+
+
+def check_stratum(stratum: Stratum) -> None:
+    """Check that a stratum's task takes its complexity and knobs.
+
+    Raises:
+        RecipeError: naming the value and what would be right.
+    """
+    task = task_of(stratum)
+    if stratum.complexity not in task.complexities:
+        raise RecipeError(f"{stratum}: complexity {stratum.complexity}: give one of {list(task.complexities)}")
+    for name, value in stratum.knobs:
+        if name not in task.knobs:
+            raise RecipeError(unknown(f"knob of {task.family}.{task.subtask}:", name, task.knobs))
+        if value not in task.knobs[name]:
+            raise RecipeError(f"{stratum}: knob {name} = {value!r}: give one of {list(task.knobs[name])}")

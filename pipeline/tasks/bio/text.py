@@ -1,0 +1,76 @@
+"""What biographies and questions say. All wording is Carrara's own."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pipeline.worlds.people import MONTHS, Person
+
+SENTENCES = {
+    "birthdate": "{name} was born on {value}.",
+    "birthplace": "The birthplace of {name} is {value}.",
+    "hobby": "The favorite hobby of {name} is {value}.",
+    "university": "{name} graduated from {value}.",
+    "major": "The university major of {name} was {value}.",
+    "city": "{name} now lives and works in {value}.",
+}
+"""One plain sentence for each attribute, in the order of every biography (LongBioBench, standard setting)."""
+
+QUESTIONS = {
+    "birthdate": "On what date was {name} born?",
+    "birthplace": "What is the birthplace of {name}?",
+    "hobby": "What is the favorite hobby of {name}?",
+    "university": "Which university did {name} graduate from?",
+    "major": "What was the university major of {name}?",
+    "city": "In which city does {name} now live and work?",
+}
+
+INTRODUCTION = """\
+Below are short biographies of many people, one paragraph for each person. Every biography is written in the same way, \
+and no two people have the same full name. Read all of them carefully. At the end you will be asked about one person.
+
+Biographies:
+"""
+
+INSTRUCTION = """\
+This is the end of the biographies. Answer the question from what they say. Reply with the answer alone, in the words \
+of the biography, and without a full sentence.
+"""
+
+EXAMPLES = """\
+Here is how questions about other people in these biographies are answered:
+"""
+
+
+def biography(person: Person) -> str:
+    """Return the paragraph of a person: six sentences, each with the full name, and a newline."""
+    said = (sentence.format(name=person.name, value=person.value(key)) for key, sentence in SENTENCES.items())
+    return " ".join(said) + "\n"
+
+
+def question(person: Person, attribute: str) -> str:
+    """Return the question for one attribute."""
+    return QUESTIONS[attribute].format(name=person.name)
+
+
+def accepted(value: str, attribute: str) -> tuple[str, ...]:
+    """Return every accepted form of a value, the one that biographies use first.
+
+    >>> accepted("14 March 1976", "birthdate")
+    ('14 March 1976', 'March 14, 1976', '1976-03-14', 'March 14 1976', '14th of March 1976')
+    """
+    if attribute == "birthdate":
+        return _date_forms(value)
+    if value.startswith("the "):
+        return (value, value.removeprefix("the "))
+    return (value,)
+
+
+def _date_forms(value: str) -> tuple[str, ...]:
+    day, month, year = value.split()
+    number = date(int(year), MONTHS.index(month) + 1, int(day)).isoformat()
+    return (value, f"{month} {day}, {year}", number, f"{month} {day} {year}", f"{day}{_ordinal(int(day))} of {month} {year}")
+
+
+def _ordinal(day: int) -> str:
+    return {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}.get(day, "th")

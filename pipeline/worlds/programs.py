@@ -1,0 +1,102 @@
+"""Programs on one Python list: operations, the views that end them, and their text.
+
+An operation is a method of ``list`` with whole numbers as arguments, so that running one is calling it: what a program
+prints is what Python prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+START = (1, 2, 3, 4, 5, 6)
+START_LINE = f">> a = {list(START)}"
+DO_NOTHING = '>> print("Do nothing.")'
+LOW, HIGH = -4000, 4000
+INSERT_AT = tuple(range(-3, 4))
+"""Where operations insert, and below where they pop: filler reaches no further, so relevant operations do not either."""
+POP_AT = tuple(range(-4, 4))
+SLICED = ("print", "sum", "min", "max")
+VIEWS = (*SLICED, "len")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One call of a list method.
+
+    >>> Operation("insert", (2, -17)).text
+    '>> a.insert(2, -17)'
+    """
+
+    name: str
+    args: tuple[int, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The operation as a line of a program, without its newline."""
+        return f">> a.{self.name}({', '.join(map(str, self.args))})"
+
+    def run(self, items: list[Any]) -> None:
+        """Change a list in place, or raise what Python raises."""
+        getattr(items, self.name)(*self.args)
+
+
+REVERSE, SORT = Operation("reverse"), Operation("sort")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The last line of a program: a slice of the list printed, summed, its least or greatest value, or the length.
+
+    >>> View("sum", (1, 3)).text, View("sum", (1, 3)).output([1, 2, 3, 4])
+    ('>> sum(a[1:3])', '5')
+    """
+
+    name: str
+    span: tuple[int, int] | None = None
+
+    @property
+    def text(self) -> str:
+        """The view as a line of a program, without its newline."""
+        return f">> {self.name}(a)" if self.span is None else f">> {self.name}(a[{self.span[0]}:{self.span[1]}])"
+
+    def output(self, items: list[int]) -> str:
+        """Return what Python shows.
+
+        Raises:
+            ValueError: for the least or greatest value of an empty slice.
+        """
+        if self.span is None:
+            return str(len(items))
+        part = items[slice(*self.span)]
+        if self.name == "print":
+            return str(part)
+        return str({"sum": sum, "min": min, "max": max}[self.name](part))
+
+
+def run(operations: Iterable[Operation]) -> list[int]:
+    """Return the list that a program leaves.
+
+    Raises:
+        IndexError: for a pop out of range.
+        ValueError: for removing what is not there.
+    """
+    items = list(START)
+    for operation in operations:
+        operation.run(items)
+    return items
+
+
+def outcome(operations: Iterable[Operation], view: View) -> str | None:
+    """Return what a program shows at last, or None if it fails."""
+    try:
+        return view.output(run(operations))
+    except (IndexError, ValueError):
+        return None
+
+
+def number(rng: Random) -> int:
+    """Draw a value for the list."""
+    return rng.randint(LOW, HIGH)
