@@ -71,17 +71,20 @@ def write_table(path: Path, table: pa.Table, key: str) -> None:
         writer.write_table(table)
 
 
-def _writer(path: Path, schema: pa.Schema, key: str) -> pq.ParquetWriter:
-    return pq.ParquetWriter(
+@contextmanager
+def _writer(path: Path, schema: pa.Schema, key: str) -> Iterator[pq.ParquetWriter]:
+    with pq.ParquetWriter(
         path,
-        schema.with_metadata({KEY: key.encode()}),
+        schema,
         compression="zstd",
         compression_level=3,
         write_page_index=True,
         use_content_defined_chunking=CHUNKING,
         use_dictionary=[name for name in SMALL_COLUMNS if name in schema.names],
         store_schema=False,
-    )
+    ) as writer:
+        writer.add_key_value_metadata({KEY: key.encode()})
+        yield writer
 
 
 def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:

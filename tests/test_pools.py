@@ -60,8 +60,10 @@ def test_file_is_plain_sorted_and_large_enough(name: str) -> None:
     """Every pool is ASCII, LF, sorted, without blanks and not too small."""
     data = (POOLS / f"{name}.txt").read_bytes()
     lines = data.decode("ascii").split("\n")
-    assert b"\r" not in data and lines.pop() == ""
-    assert lines == sorted(lines) and all(line == line.strip() != "" for line in lines)
+    assert b"\r" not in data
+    assert lines.pop() == ""
+    assert lines == sorted(lines)
+    assert all(line == line.strip() != "" for line in lines)
     assert len({line.lower() for line in lines}) == len(lines) >= LEAST[name]
 
 

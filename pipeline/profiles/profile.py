@@ -17,7 +17,8 @@ import numpy as np
 
 from pipeline.errors import ProfileError
 from pipeline.profiles import template as templates
-from pipeline.profiles.counters import Counter, open_counter
+from pipeline.profiles.counters import Counter
+from pipeline.profiles.engines import open_counter
 from pipeline.profiles.spec import Engine, Pairs, Template, Vocabulary
 
 # Enough of every kind of text for an engine that reads a vocabulary in another way to show it.

@@ -164,8 +164,10 @@ def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabul
     values["form"] = _form(values, where)
     if "pieces" in table:
         values["pieces"] = _pieces(table["pieces"], f"{where}.pieces")
+    if values["form"] == "pieces" and "pieces" not in table:
+        raise ProfileError(f"{where}: the table [vocabulary.pieces] is missing")
     if values["form"] == "ranks" and not values["pattern"]:
-        raise ProfileError(f"{where}: pattern is missing: a list of ranks needs the regular expression that splits text")
+        raise ProfileError(f"{where}: pattern is missing: ranks need the regular expression that splits text")
     return Vocabulary(**values)
 
 
@@ -178,7 +180,7 @@ def _joined(table: Mapping[str, Any]) -> str:
 def _check_revision(table: Mapping[str, Any], where: str) -> None:
     revision = table.get("revision", "")
     if not re.fullmatch("[0-9a-f]{40}", revision):
-        raise ProfileError(f"{where}: revision = {revision!r}: a Hub vocabulary needs a commit of 40 hexadecimal digits")
+        raise ProfileError(f"{where}: revision = {revision!r}: want a commit of 40 hexadecimal digits")
 
 
 def _form(values: Mapping[str, Any], where: str) -> str:

@@ -80,7 +80,7 @@ def _refuse(message: str) -> NoReturn:
     raise jinja2.TemplateError(message)
 
 
-def _tojson(value: Any, **options: Any) -> str:  # noqa: ANN401 - whatever a template holds
+def _tojson(value: Any, **options: Any) -> str:
     return json.dumps(value, **({"ensure_ascii": False} | options))
 
 

@@ -85,7 +85,7 @@ def _entry_bytes(vocabulary: Vocabulary) -> bytes:
     return b"".join(b"%b %d\n" % (token, rank) for rank, token in enumerate(listed))
 
 
-def builtin(entry: str) -> Any:  # noqa: ANN401 - the class of that package has no public constructor to name
+def builtin(entry: str) -> Any:
     """Return a tokenizer of the base install by name."""
     import splintr
 
@@ -102,19 +102,3 @@ def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
         return {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
     except (ValueError, binascii.Error):
         raise ProfileError(f"{source_of(vocabulary)}: not a list of base64 and rank") from None
-
-
-def pieces_of(vocabulary: Vocabulary) -> list[str]:
-    """Return the text of every SentencePiece piece, in order of ids, as such files spell it."""
-    layout = vocabulary.pieces
-    if layout is None:
-        raise ProfileError(f"{source_of(vocabulary)}: [vocabulary.pieces] is missing")
-    lines = vocabulary_bytes(vocabulary).splitlines()
-    tokens = [base64.b64decode(line.rpartition(b" ")[0]) for line in lines]  # a control token has no bytes
-    byte_ids = range(layout.bytes_from, layout.bytes_from + 256)
-    spelled = [f"<0x{token[0]:02X}>" if number in byte_ids else _piece(token) for number, token in enumerate(tokens)]
-    return [*layout.control, *spelled[len(layout.control) :]] if len(layout.control) else spelled
-
-
-def _piece(token: bytes) -> str:
-    return token.decode().replace(" ", "\u2581")

@@ -1,0 +1,204 @@
+"""The engines: tiktoken, splintr, Hugging Face tokenizers, SentencePiece.
+
+Their packages are imported when a counter is opened, so that planning a build needs none of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pipeline.errors import ProfileError
+from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext
+from pipeline.profiles.pieces import bpe_of_pieces, whole_tags
+from pipeline.profiles.spec import Engine, Vocabulary
+from pipeline.profiles.vocabulary import builtin, optional_module, ranks_of, source_of, vocabulary_bytes
+
+
+class TiktokenCounter(BaseCounter):
+    """The reference wherever a vocabulary is a list of ranks."""
+
+    def __init__(self, vocabulary: Vocabulary, pattern: str) -> None:
+        super().__init__("tiktoken")
+        import tiktoken
+
+        ranks = ranks_of(vocabulary)
+        try:
+            self._encoding = tiktoken.Encoding("profile", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        except ValueError as error:
+            raise _unusable(vocabulary, "tiktoken cannot use this pattern", error) from None
+        self._first = vocabulary.first_id
+
+    def _encode(self, text: str) -> list[int]:
+        return [self._first + rank for rank in self._encoding.encode_ordinary(text)]
+
+    def _count(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(text))
+
+
+class SplintrCounter(BaseCounter):
+    """Splintr on the same ranks, with another regular expression engine and other merging code.
+
+    It is given no special tokens, so its flat calls (which would match them) are safe, and twice as fast as a list.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, pattern: str) -> None:
+        super().__init__("splintr-rs")
+        import splintr
+
+        try:
+            self._tokenizer = splintr.Tokenizer.from_bytes(vocabulary_bytes(vocabulary), pattern)
+        except ValueError as error:
+            raise _unusable(vocabulary, "splintr cannot use this pattern", error) from None
+        self._first = vocabulary.first_id
+
+    def _encode(self, text: str) -> list[int]:
+        return [self._first + rank for rank in self._tokenizer.encode_ordinary(text)]
+
+    def _count(self, text: str) -> int:
+        return len(self._tokenizer.encode_flat(text)) // 4
+
+    def counts(self, texts: Sequence[str]) -> Counts:
+        """Return the tokens each text has inside a longer one."""
+        return _flat_counts(self._tokenizer, texts)
+
+
+class BuiltinCounter(BaseCounter):
+    """A tokenizer splintr ships whole, for vocabularies whose splits are more than one regular expression.
+
+    Its flat calls match special tokens, which all begin with "<": they are used for texts without that character.
+    Pieces that are always one token (Gemma's ``<table>`` and its like) are cut out here: the built-in does not.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, entry: str) -> None:
+        super().__init__("splintr-rs")
+        vocabulary_bytes(vocabulary)  # its digest is checked, though the built-in brings its own copy
+        self._tokenizer = builtin(entry)
+        self._whole = whole_tags(vocabulary)
+        special = self._tokenizer.special_tokens()
+        self._flat = all(name.startswith("<") for name in special) and len(self._tokenizer.encode("a")) == 1
+
+    def _encode(self, text: str) -> list[int]:
+        if not self._whole or "<" not in text:
+            return self._ordinary(text)
+        return [number for stretch in self._stretches(text) for number in self._stretch(stretch)]
+
+    def _count(self, text: str) -> int:
+        if self._flat and "<" not in text:
+            return len(self._tokenizer.encode_flat(text)) // 4
+        return len(self._encode(text))
+
+    def counts(self, texts: Sequence[str]) -> Counts:
+        """Return the tokens each text has inside a longer one."""
+        if self._flat and not any("<" in text for text in texts):
+            return _flat_counts(self._tokenizer, texts)
+        return super().counts(texts)
+
+    def _stretches(self, text: str) -> list[str]:
+        """Split at whole pieces; what only looks like one stays in the text around it."""
+        parts: list[list[str]] = [[]]
+        for part in re.split(r"(<[^<>\s]+>)", text):
+            if part in self._whole:
+                parts += [[part], []]
+            else:
+                parts[-1].append(part)
+        return ["".join(each) for each in parts]
+
+    def _stretch(self, text: str) -> list[int]:
+        return [self._whole[text]] if text in self._whole else self._ordinary(text)
+
+    def _ordinary(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode_ordinary(text)
+        return ids
+
+
+class TokenizersCounter(InContext):
+    """Hugging Face tokenizers, from a tokenizer.json or built from SentencePiece pieces."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("tokenizers")
+        module = optional_module("tokenizers", "tokenizers")
+        data = vocabulary_bytes(vocabulary)
+        if vocabulary.form == "pieces":
+            self._tokenizer = bpe_of_pieces(module, vocabulary)
+        else:
+            try:
+                self._tokenizer = module.Tokenizer.from_str(data.decode())
+            except Exception as error:  # the package raises plain Exception for a file it cannot read
+                raise _unusable(vocabulary, "tokenizers cannot read it", error) from None
+        self._tokenizer.encode_special_tokens = True
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def _encode(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
+
+    def _counts(self, texts: Sequence[str]) -> Iterable[int]:
+        return map(len, self._tokenizer.encode_batch(texts, add_special_tokens=False))
+
+
+class SplintrJsonCounter(InContext):
+    """Splintr's own reading of a tokenizer.json."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("splintr-rs")
+        import splintr
+
+        data = vocabulary_bytes(vocabulary)
+        try:
+            self._tokenizer = splintr.from_json_bytes(data)
+        except Exception as error:  # it has many reasons, and we only report them
+            raise _unusable(vocabulary, "splintr cannot read it", error) from None
+
+    def _encode(self, text: str) -> list[int]:
+        return self._tokenizer.encode_ordinary(text)
+
+
+class SentencePieceCounter(InContext):
+    """SentencePiece, from a .model file."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("sentencepiece")
+        module = optional_module("sentencepiece", "sentencepiece")
+        data = vocabulary_bytes(vocabulary)
+        try:
+            self._processor: Any = module.SentencePieceProcessor(model_proto=data)
+        except RuntimeError as error:
+            raise _unusable(vocabulary, "not a SentencePiece model", error) from None
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self._processor.encode(text))
+
+
+def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
+    """Return the counter of an engine for a vocabulary; None for the engine "none".
+
+    Raises:
+        ProfileError: if the vocabulary is missing or another one, or if the engine is not installed or cannot use it.
+    """
+    pattern = engine.pattern or vocabulary.pattern
+    if engine.engine == "none":
+        return None
+    if engine.engine == "tiktoken":
+        return TiktokenCounter(vocabulary, pattern)
+    if engine.engine == "tokenizers":
+        return TokenizersCounter(vocabulary)
+    if engine.engine == "sentencepiece":
+        return SentencePieceCounter(vocabulary)
+    if engine.entry:
+        return BuiltinCounter(vocabulary, engine.entry)
+    return SplintrJsonCounter(vocabulary) if vocabulary.form == "json" else SplintrCounter(vocabulary, pattern)
+
+
+def _flat_counts(tokenizer: Any, texts: Sequence[str]) -> Counts:
+    _, offsets = tokenizer.encode_batch_flat(texts)
+    return np.diff(np.frombuffer(offsets, dtype="<u8")).astype(np.int32)
+
+
+def _unusable(vocabulary: Vocabulary, what: str, error: Exception) -> ProfileError:
+    reason = next(iter(str(error).splitlines()), type(error).__name__)
+    return ProfileError(f"{source_of(vocabulary)}: {what}: {reason}")

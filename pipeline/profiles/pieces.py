@@ -1,0 +1,78 @@
+"""SentencePiece vocabularies that come as a plain list: their spelling, their merges, and a tokenizer made of them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+from pipeline.profiles.spec import Pieces, Vocabulary
+from pipeline.profiles.vocabulary import vocabulary_bytes
+
+_SPACE = "\u2581"  # how SentencePiece spells a space
+
+
+def pieces_of(vocabulary: Vocabulary) -> list[str]:
+    """Return the text of every piece, in order of ids, as SentencePiece files spell it."""
+    layout = _layout(vocabulary)
+    lines = vocabulary_bytes(vocabulary).splitlines()
+    tokens = [base64.b64decode(line.rpartition(b" ")[0]) for line in lines]  # a control token has no bytes
+    spelled = [token.decode(errors="replace").replace(" ", _SPACE) for token in tokens]
+    first = layout.bytes_from
+    spelled[first : first + 256] = [f"<0x{token[0]:02X}>" for token in tokens[first : first + 256]]
+    spelled[: len(layout.control)] = layout.control
+    return spelled
+
+
+def whole_ids(layout: Pieces) -> list[int]:
+    """Return the ids of the pieces that are one token wherever they stand."""
+    return [number for low, high in layout.whole for number in range(low, high + 1)]
+
+
+def whole_tags(vocabulary: Vocabulary) -> dict[str, int]:
+    """Return the ids of the tags among those pieces; runs of whitespace come out right by merging alone."""
+    if vocabulary.pieces is None:
+        return {}
+    pieces = pieces_of(vocabulary)
+    return {pieces[number]: number for number in whole_ids(vocabulary.pieces) if pieces[number].startswith("<")}
+
+
+def merges_of(pieces: Sequence[str], unranked: set[int]) -> list[tuple[str, str]]:
+    """Return the merges that build the pieces, best first.
+
+    A piece can be built from every pair of pieces that spell it. Pieces rank by id, and those without a rank of
+    their own come before all others, longest first.
+    """
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    merges = []
+    for number, piece in enumerate(pieces):
+        halves = ((piece[:cut], piece[cut:]) for cut in range(1, len(piece)))
+        pairs = sorted((ids[left], ids[right], left, right) for left, right in halves if left in ids and right in ids)
+        rank = -1 if number in unranked else number
+        merges += [(rank, -len(left), -len(right), left, right) for _, _, left, right in pairs]
+    merges.sort(key=lambda merge: merge[:3])
+    return [merge[3:] for merge in merges]
+
+
+def bpe_of_pieces(module: Any, vocabulary: Vocabulary) -> Any:
+    """Build, with the package `tokenizers`, what transformers makes of such a model.
+
+    The same merges, bytes for what is no piece, and no space before the text.
+    """
+    layout = _layout(vocabulary)
+    pieces = pieces_of(vocabulary)
+    whole = whole_ids(layout)
+    unranked = {*whole, *range(len(layout.control)), *range(layout.bytes_from, layout.bytes_from + 256)}
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    unknown = layout.control[-1]
+    model = module.models.BPE(ids, merges_of(pieces, unranked), unk_token=unknown, fuse_unk=True, byte_fallback=True)
+    tokenizer = module.Tokenizer(model)
+    tokenizer.normalizer = module.normalizers.Replace(" ", _SPACE)
+    tokenizer.add_tokens([module.AddedToken(pieces[number], normalized=False) for number in whole])
+    return tokenizer
+
+
+def _layout(vocabulary: Vocabulary) -> Pieces:
+    if vocabulary.pieces is None:  # the TOML is checked for it, so this is for mypy's sake
+        raise ValueError("a vocabulary of pieces without its layout")
+    return vocabulary.pieces
