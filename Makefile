@@ -1,0 +1,81 @@
+# Each target is one command line of `carrara`, in an environment that the first of them sets up.
+#   make build-128k TOKENIZERS="o200k gemma3" WORKERS=8 OUT=/data/carrara
+PYTHON ?= python3
+VENV ?= .venv
+TOKENIZERS ?=
+WORKERS ?=
+OUT ?=
+RECIPE ?= 128k
+
+BIN := $(VENV)/bin
+CARRARA := $(BIN)/carrara
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
+HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
+
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify bench test test-slow lint golden schemas clean
+
+help:  ## this list
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+# venv without ensurepip is all that some distributions give: pip installs into it from outside.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'carrara: Python 3.11 or later is needed: set PYTHON=python3.12, say' >&2; exit 1; }
+	@$(PYTHON) -m venv --without-pip $(VENV)
+
+$(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
+	@echo 'setting up $(VENV) (once)' >&2
+	@$(INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.ready-test: $(VENV)/.ready
+	@echo 'adding what the tests need (once)' >&2
+	@$(INSTALL) --editable '.[test]'
+	@touch $@
+
+setup: $(VENV)/.ready  ## the virtual environment, once
+
+build-smoke: setup  ## every task at its two shortest lengths, in seconds
+	@$(CARRARA) build smoke $(HOW)
+
+build-32k: setup  ## lengths up to 32K
+	@$(CARRARA) build 32k $(HOW)
+
+build-128k: setup  ## lengths up to 128K
+	@$(CARRARA) build 128k $(HOW)
+
+build-1m: setup  ## lengths up to 1M
+	@$(CARRARA) build 1m $(HOW)
+
+plan: setup  ## what RECIPE=128k would make, and what is there
+	@$(CARRARA) plan $(RECIPE) $(if $(OUT),--out '$(OUT)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+
+sample render pack: setup  ## one stage of RECIPE=128k
+	@$(CARRARA) $@ $(RECIPE) $(HOW)
+
+verify: setup  ## re-count and re-solve every row in OUT
+	@$(CARRARA) verify '$(FOLDER)' $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+
+bench: setup  ## times as multiples of one encode, in one run
+	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+
+test: $(VENV)/.ready-test  ## all tests but the slow sweeps, lint and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.ready-test  ## the full sweeps: all profiles, all lengths
+	@$(BIN)/python -m pytest -m slow
+
+lint: $(VENV)/.ready-test  ## ruff and mypy --strict
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+golden: $(VENV)/.ready-test  ## write the golden files again (raise the task's version first)
+	@$(BIN)/python -m pytest tests/test_golden.py --update-golden
+
+schemas: setup  ## write schemas/ again from the code
+	@$(BIN)/python -m pipeline.schema schemas
+
+clean:  ## remove the environment and the builds in outputs
+	rm -rf $(VENV) outputs/v*
