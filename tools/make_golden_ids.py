@@ -92,7 +92,7 @@ def _openai() -> dict[str, Encode]:
 def _ranked(unpacked: Path) -> dict[str, Encode]:
     """Return the vendors' own readers of their own files."""
     llama = importlib.import_module("llama_models.llama3.tokenizer")
-    llama3 = llama.Tokenizer(str(unpacked / "llama_models/llama3/tokenizer.model"))
+    llama3 = llama.Tokenizer(unpacked / "llama_models/llama3/tokenizer.model")
     tekken = _tekken(unpacked)
     return {
         "llama3.1": lambda text: list(llama3.encode(text, bos=False, eos=False)),

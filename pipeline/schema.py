@@ -1,0 +1,179 @@
+"""The JSON Schemas of what Carrara reads and writes, made from the code. ``python -m pipeline.schema schemas``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import fields
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.profiles.spec import ENGINES, Engine, Pieces, Template, Vocabulary
+from pipeline.recipe import FRAMES, TIERS, K
+from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
+from pipeline.tasks import TASKS
+
+Schema = dict[str, Any]
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+WHOLE: Schema = {"type": "integer", "minimum": 0}
+SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+TEXT: Schema = {"type": "string"}
+
+
+def schemas() -> dict[str, Schema]:
+    """Return every schema by the name of its file."""
+    made = {
+        "row": _rows(COLUMNS, "A row of a shard"),
+        "key": _rows([column for column in COLUMNS if column.name not in TEXT_COLUMNS], "A row without its text"),
+        "recipe": _recipe(),
+        "profile": _profile(),
+        "manifest": _manifest(),
+    }
+    return {f"{name}.schema.json": {"$schema": DRAFT, **schema} for name, schema in made.items()}
+
+
+def _closed(title: str, properties: dict[str, Schema], optional: tuple[str, ...] = ()) -> Schema:
+    required = [name for name in properties if name not in optional]
+    return {
+        "title": title,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+def _list(item: Schema, **more: Any) -> Schema:
+    return {"type": "array", "items": item, **more}
+
+
+def _map(value: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": value}
+
+
+def _rows(columns: tuple[Column, ...] | list[Column], title: str) -> Schema:
+    return _closed(title, {column.name: {"description": column.note, **_column(column)} for column in columns})
+
+
+def _column(column: Column) -> Schema:
+    schema = _arrow(column.type)
+    if column.name == "id":
+        schema |= {"pattern": "^[A-Za-z0-9._-]{1,64}$"}
+    return {"anyOf": [schema, {"type": "null"}]} if column.nullable else schema
+
+
+def _arrow(kind: pa.DataType) -> Schema:
+    """Return the schema of an Arrow type as `to_pylist` gives its values."""
+    if pa.types.is_list(kind):
+        return _list(_arrow(kind.value_type))
+    if pa.types.is_struct(kind):
+        return _closed("", {field.name: _field(field) for field in kind})
+    if pa.types.is_floating(kind):
+        return {"type": "number", "minimum": 0, "maximum": 1}
+    return dict(WHOLE if pa.types.is_integer(kind) else TEXT)
+
+
+def _field(field: pa.Field) -> Schema:
+    schema = _arrow(field.type)
+    return {"anyOf": [schema, {"type": "null"}]} if field.nullable else schema
+
+
+def _recipe() -> Schema:
+    positive = {"type": "integer", "minimum": 1}
+    strata = _closed(
+        "Strata: the product of the lists",
+        {
+            "family": {"enum": sorted({family for family, _ in TASKS})},
+            "subtasks": _list({"enum": sorted({subtask for _, subtask in TASKS})}, minItems=1),
+            "complexity": _list(WHOLE, minItems=1),
+            "lengths": _list({"type": "integer", "minimum": K, "maximum": TIERS["1m"]}, minItems=1),
+            "rows": {"description": "samples in each stratum", **positive},
+            "shots": WHOLE,
+            "knobs": _map({"type": ["string", "integer", "number", "boolean"]}),
+        },
+        optional=("shots", "knobs"),
+    )
+    return _closed(
+        "A recipe (TOML)",
+        {
+            "release": TEXT,
+            "version": TEXT,
+            "seed": {"type": "integer"},
+            "tier": {"enum": list(TIERS)},
+            "variant": TEXT,
+            "frame": {"enum": list(FRAMES)},
+            "reserve": {"description": "tokens for the reply in place of each task's own", **positive},
+            "strata": _list(strata, minItems=1),
+        },
+        optional=("variant", "frame", "reserve"),
+    )
+
+
+def _profile() -> Schema:
+    """Return the schema of a profile's TOML from the dataclasses that read it."""
+    words = {"type": ["string", "array"], "items": TEXT}
+    pieces = _open(Pieces, control=_list(TEXT), whole=_list(_list(WHOLE, minItems=2, maxItems=2)))
+    engine = _open(Engine, pattern=words, optional=None, engine={"enum": sorted({*chain(*ENGINES.values()), "none"})})
+    vocabulary = _open(Vocabulary, pieces=pieces, pattern=words, form={"enum": sorted(ENGINES)})
+    template = _open(Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables={})
+    properties = {
+        **{name: TEXT for name in ("name", "title", "notice")},
+        "models": _list(TEXT),
+        "vocabulary": vocabulary,
+        "fast": engine,
+        "second": engine,
+        "template": template,
+        "windows": {"description": "true window by nominal length", **_map({"type": "integer", "minimum": 1})},
+    }
+    return _closed("A profile (TOML)", properties, tuple(set(properties) - {"name", "vocabulary"}))
+
+
+def _open(shape: type, **known: Schema | None) -> Schema:
+    """Return the schema of a dataclass whose fields are all optional in TOML; None leaves a field out."""
+    kinds: dict[str, Schema] = {"str": TEXT, "int": WHOLE, "bool": {"type": "boolean"}}
+    found = {field.name: known.get(field.name, kinds.get(str(field.type), {})) for field in fields(shape)}
+    properties = {name: schema for name, schema in found.items() if schema is not None}
+    return _closed(shape.__name__, properties, tuple(properties))
+
+
+def _manifest() -> Schema:
+    totals = _closed("Sums", {"rows": WHOLE, "tokens": WHOLE, "bytes": WHOLE})
+    tier = _closed(
+        "What one recipe made",
+        {
+            "seed": {"type": "integer"},
+            "tag": TEXT,
+            "reserve": {"type": ["integer", "null"]},
+            "recipe_digest": SHA256,
+            "longest": WHOLE,
+            "pools": _map(_closed("A pool", {"key": SHA256, "source": TEXT})),
+            "strata": _list({"type": "object"}),
+            "chance": _list({"type": "object"}),
+            "proven": {"type": "object"},
+            "totals": totals,
+            "shards": _list({"type": "object", "required": ["shard", "key", "rows", "data_sha256", "keys_sha256"]}),
+        },
+    )
+    return _closed(
+        "The manifest of a profile",
+        {
+            **{name: TEXT for name in ("release", "version", "variant", "frame", "carrara", "canary")},
+            "schema_version": WHOLE,
+            "tokenizer": {"type": "object"},
+            "tiers": _map(tier),
+            "totals": totals,
+        },
+    )
+
+
+def write_schemas(folder: Path) -> None:
+    """Write every schema into a folder."""
+    for name, schema in schemas().items():
+        (folder / name).write_text(json.dumps(schema, indent=1) + "\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    write_schemas(Path(sys.argv[1]))

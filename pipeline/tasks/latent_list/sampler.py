@@ -1,0 +1,163 @@
+"""Draws programs in which every operation is proven to be relevant.
+
+The true list and the lists of all programs that leave one operation out are carried forward together. An operation that
+would make one of those equal to the true list is refused, for nothing that follows could tell the two apart again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from pipeline.tasks.latent_list.slices import Wish, choose, miss
+from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, START, Operation, View, number
+
+WEIGHTS = {"append": 20, "insert": 22, "pop": 19, "remove": 17, "reverse": 17, "sort": 14}
+LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
+ATTEMPTS = 60
+"""Operations that are tried at one place before a draft is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Relevant operations, the view that shows them all, the final list, and the answer."""
+
+    operations: tuple[Operation, ...]
+    view: View
+    final: tuple[int, ...]
+    output: str
+    by_failure: int
+    """Operations without which the program fails, and that are proven only by that."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A program in the making: the true list, and for each operation the list without it (None once that failed)."""
+
+    true: list[int] = field(default_factory=lambda: list(START))
+    others: list[list[int] | None] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+
+    def add(self, operation: Operation) -> bool:
+        """Append an operation if it and all before it stay provable; tell whether it was."""
+        true = _after(self.true, operation)
+        if not true or true == self.true:
+            return False
+        others = [None if other is None else _after(other, operation) for other in self.others]
+        if true in others:
+            return False
+        others.append(self.true)
+        self.true, self.others = true, others
+        self.operations.append(operation)
+        return True
+
+    def finish(self, name: str, wish: Wish, rng: Random) -> Program | None:
+        """Return the program with a view that tells the true list from all others, if there is one."""
+        alive = [other for other in self.others if other is not None]
+        if name == "len":
+            view: View | None = View("len")
+            if any(len(other) == len(self.true) for other in alive):
+                return None
+        else:
+            view = choose(name, self.true, alive, wish, rng)
+        if view is None:
+            return None
+        failed = len(self.others) - sum(_shows(view, other) for other in alive)
+        return Program(tuple(self.operations), view, tuple(self.true), view.output(self.true), failed)
+
+
+def _after(items: Sequence[int], operation: Operation) -> list[int] | None:
+    after = list(items)
+    try:
+        operation.run(after)
+    except (IndexError, ValueError):
+        return None
+    return after
+
+
+def _shows(view: View, items: list[int]) -> bool:
+    try:
+        view.output(items)
+    except ValueError:
+        return False
+    return True
+
+
+def draw_operation(rng: Random, kind: str, items: Sequence[int]) -> Operation:
+    """Draw an operation of a kind, in the forms and with the indices that filler has too."""
+    size = len(items)
+    if kind == "append":
+        return Operation("append", (number(rng),))
+    if kind == "insert":
+        places = [at for at in INSERT_AT if abs(at) <= size]
+        return Operation("insert", (_near_the_ends(rng, places), number(rng)))
+    if kind == "remove":
+        return Operation("remove", (rng.choice(items),))
+    if kind == "pop":
+        places = [at for at in POP_AT if -size <= at < size]
+        return Operation("pop", () if rng.random() < 0.3 else (_near_the_ends(rng, places),))
+    return REVERSE if kind == "reverse" else SORT
+
+
+def _near_the_ends(rng: Random, places: Sequence[int]) -> int:
+    return rng.choices(places, [3 if at in (0, -1) else 2 if at in (1, -2) else 1 for at in places])[0]
+
+
+def draw(name: str, complexity: int, wish: Wish, rng: Random, tries: int = 3) -> Program:
+    """Draw a program of a view, the nearest to the wish of `tries`."""
+    found: list[Program] = []
+    while len(found) < tries:
+        draft = _draft(name, complexity, wish, rng)
+        program = draft and draft.finish(name, wish, rng)
+        if program:
+            found.append(program)
+            if name == "len":
+                break
+    return min(found, key=lambda program: 0 if name == "len" else miss(program.view, list(program.final), wish))
+
+
+def _draft(name: str, complexity: int, wish: Wish, rng: Random) -> Draft | None:
+    draft = Draft()
+    ways = _ways(complexity, wish.size, rng) if name == "len" else None
+    for place in range(complexity):
+        if not _extend(draft, _kinds(draft, ways and ways[place]), rng):
+            return None
+    return draft
+
+
+def _extend(draft: Draft, kinds: Sequence[str], rng: Random) -> bool:
+    weights = [WEIGHTS[kind] for kind in kinds]
+    for kind in rng.choices(kinds, weights, k=ATTEMPTS):
+        if draft.add(draw_operation(rng, kind, draft.true)):
+            return True
+    return False
+
+
+def _kinds(draft: Draft, way: int | None) -> Sequence[str]:
+    """Return the kinds that may come next: no reverse right after a reverse, which would look like filler."""
+    if way is not None:
+        return LENGTHENS if way > 0 else SHORTENS
+    last = draft.operations[-1].name if draft.operations else ""
+    return [
+        kind
+        for kind in WEIGHTS
+        if not (kind == last == "reverse") and not (kind in SHORTENS and len(draft.true) < 3)
+    ]
+
+
+def lengths(complexity: int) -> range:
+    """Return the lengths that a list can have after that many operations that each change it by one: parity is fixed."""
+    most = len(START) + complexity
+    return range(2 - most % 2, most + 1, 2)
+
+
+def _ways(complexity: int, length: int, rng: Random) -> list[int]:
+    """Order growth and loss so that the list ends with a length and is never empty."""
+    grown = (complexity + length - len(START)) // 2
+    ways = [1] * grown + [-1] * (complexity - grown)
+    while True:
+        rng.shuffle(ways)
+        size = len(START)
+        if all((size := size + way) > 0 for way in ways):
+            return ways
