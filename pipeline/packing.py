@@ -101,6 +101,8 @@ def subset_of_sum(counts: Sequence[int], total: int) -> list[int] | None:
 
     Sums reachable with the first i counts are the set bits of an integer, so a count is one shift and one or.
     """
+    if total == 0:
+        return []
     mask = (1 << (total + 1)) - 1
     reach = [1]
     for count in counts:

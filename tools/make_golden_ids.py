@@ -27,9 +27,9 @@ Encode = Callable[[str], list[int]]
 
 TEXTS = {
     "prose": (
-        "Marta Okafor was born on 1987-03-09 in Oslo; she'd studied botany, hadn't she? They're 42 years old -- \"so I'm"
-        " told\", he said.\nIt cost $1,234.50 (about 17%), i.e. 3/4 of what we'll pay in 2031... And yet: nothing!\n\n"
-        "I'VE SEEN IT. Don't panic; it's fine.\n"
+        "Marta Okafor was born on 1987-03-09 in Oslo; she'd studied botany, hadn't she? They're 42 years old -- "
+        "\"so I'm told\", he said.\nIt cost $1,234.50 (about 17%), i.e. 3/4 of what we'll pay in 2031... "
+        "And yet: nothing!\n\nI'VE SEEN IT. Don't panic; it's fine.\n"
     ),
     "operations": (
         "> a = [1, 2, 3, 4, 5, 6]\n>> a.append(-1729)\n>> a.insert(0, 3999)\n>> a.pop(12)\n>> a.remove(-4)\n"
@@ -37,10 +37,11 @@ TEXTS = {
     ),
     "json": '{"key-9f": [1, 22, 333, 4444], "b": {"c": null, "d": -0.5e-3}, "url": "https://example.org/a//b?c=d&e=f"}\n',
     "code": (
-        "def f(x: int, *args) -> str:\n    if x != 0:\n        return f'{x:>8d}'  # a comment\n\n\n\tfor _ in range(10):"
-        "\r\n        pass\n    return a[-1]['k'] if (a and not b) else \"<br/>\"   \n"
+        "def f(x: int, *args) -> str:\n    if x != 0:\n        return f'{x:>8d}'  # a comment\n\n\n"
+        "\tfor _ in range(10):\r\n        pass\n    return a[-1]['k'] if (a and not b) else \"<br/>\"   \n"
     ),
-    "letters": "Q X B Z K P\nQXBZKPLMW VEH aBcD iPhone HTTPServer\n>_</ :-) ~~ `x` ^^ {}{} #!/bin/sh\n<table><tr>a</tr> </p>\n",
+    "letters": "Q X B Z K P\nQXBZKPLMW VEH aBcD iPhone HTTPServer\n"
+    ">_</ :-) ~~ `x` ^^ {}{} #!/bin/sh\n<table><tr>a</tr> </p>\n",
     "unicode": unicodedata.normalize(
         "NFC",
         "caf\u00e9 na\u00efve \u0130stanbul \u0416\u0443\u043a \u03b1\u03b2\u03b3 \u4f60\u597d\uff0c\u4e16\u754c123"

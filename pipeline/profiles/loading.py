@@ -27,7 +27,7 @@ from pipeline.profiles.spec import (
     vocabulary_of,
     windows_of,
 )
-from pipeline.profiles.vocabulary import stored_bytes, vocabulary_bytes, vocabulary_file
+from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
 
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 _TOP = {
@@ -132,7 +132,7 @@ def _check_kind(given: Mapping[str, Any], where: str) -> None:
 
 def _neighbour_template(vocabulary: Vocabulary) -> dict[str, Any]:
     """Return what a model's folder says of its template: chat_template.jinja, else tokenizer_config.json."""
-    config = json.loads(_neighbour(vocabulary, "tokenizer_config.json") or "{}")
+    config = _json(_neighbour(vocabulary, "tokenizer_config.json") or "{}", vocabulary, "tokenizer_config.json")
     text = _neighbour(vocabulary, "chat_template.jinja") or config.get("chat_template") or ""
     bos = config.get("bos_token") or ""
     if not isinstance(text, str):  # several named ones
@@ -149,5 +149,15 @@ def _neighbour(vocabulary: Vocabulary, name: str) -> str:
 
 def _added_tokens(vocabulary: Vocabulary) -> dict[str, int]:
     """Return the tokens a tokenizer.json cuts out before anything else, but for runs of whitespace."""
-    added = json.loads(vocabulary_bytes(vocabulary)).get("added_tokens", [])
+    added = _json(vocabulary_bytes(vocabulary), vocabulary, "tokenizer.json").get("added_tokens", [])
     return {token["content"]: token["id"] for token in added if token["content"].strip()}
+
+
+def _json(text: str | bytes, vocabulary: Vocabulary, name: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ProfileError(f"{source_of(vocabulary)}: {name} is no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise ProfileError(f"{source_of(vocabulary)}: {name} is no JSON object")
+    return found

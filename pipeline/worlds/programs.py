@@ -6,7 +6,7 @@ prints is what Python prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -43,6 +43,7 @@ class Operation:
         getattr(items, self.name)(*self.args)
 
 
+_VALUES: dict[str, Callable[[Sequence[int]], int]] = {"sum": sum, "min": min, "max": max, "len": len}
 REVERSE, SORT = Operation("reverse"), Operation("sort")
 
 
@@ -62,18 +63,24 @@ class View:
         """The view as a line of a program, without its newline."""
         return f">> {self.name}(a)" if self.span is None else f">> {self.name}(a[{self.span[0]}:{self.span[1]}])"
 
-    def output(self, items: list[int]) -> str:
+    def value(self, items: Sequence[int]) -> int:
+        """Return the number that a view other than print shows.
+
+        Raises:
+            ValueError: for the least or greatest value of an empty slice.
+        """
+        part = items if self.span is None else items[self.span[0] : self.span[1]]
+        return _VALUES[self.name](part)
+
+    def output(self, items: Sequence[int]) -> str:
         """Return what Python shows.
 
         Raises:
             ValueError: for the least or greatest value of an empty slice.
         """
-        if self.span is None:
-            return str(len(items))
-        part = items[slice(*self.span)]
         if self.name == "print":
-            return str(part)
-        return str({"sum": sum, "min": min, "max": max}[self.name](part))
+            return str(list(items[slice(*(self.span or (None,)))]))
+        return str(self.value(items))
 
 
 def run(operations: Iterable[Operation]) -> list[int]:

@@ -31,35 +31,43 @@ class Wish:
     wide: bool = False
 
 
+def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """Tell at ``[i, j]`` whether the view of ``[i:j+1]`` tells the true list from every other."""
+    lists = _matrix([true, *others], len(true))
+    if name == "print":
+        return _differs(lists)
+    shown = _values(name, lists)
+    different: NDArray[np.bool_] = np.triu((shown[0] != shown[1:]).all(axis=0))
+    return different
+
+
 def choose(name: str, true: Sequence[int], others: Sequence[Sequence[int]], wish: Wish, rng: Random) -> View | None:
     """Return a view that tells the true list from all others, as near to the wish as there is, or None."""
-    lists = _matrix([true, *others], len(true))
-    shown = _values(name, lists)
-    truth = shown[0]
-    proven = np.triu(np.ones_like(truth, dtype=bool)) & (truth != shown[1:]).all(axis=0)
-    if name == "print":
-        proven = _differs(lists)
-    starts, lasts = np.nonzero(proven)
-    spans = [(i, j + 1) for i, j in zip(starts.tolist(), lasts.tolist(), strict=True)]
-    if name == "print":
-        fits = [(abs(j - i - wish.width), (i, j)) for i, j in spans if j - i <= WIDEST]
-    else:
-        fits = [
-            (_miss(int(truth[i, j - 1]), wish), (i, j))
-            for i, j in spans
-            if truth[i, j - 1] and not (wish.wide and j - i == 1)
-        ]
-    if not fits:
+    if name == "len":
+        return View("len") if all(len(other) != len(true) for other in others) else None
+    starts, lasts = np.nonzero(proven(name, true, others))
+    views = [View(name, (i, j + 1)) for i, j in zip(starts.tolist(), lasts.tolist(), strict=True)]
+    misses = [(miss(view, true, wish), view) for view in views if _suits(view, true, wish)]
+    if not misses:
         return None
-    best = min(fits)[0]
-    return View(name, rng.choice([span for miss, span in fits if miss == best]))
+    best = min(far for far, _ in misses)
+    return rng.choice([view for far, view in misses if far == best])
 
 
-def miss(view: View, items: list[int], wish: Wish) -> int:
-    """Return how far a chosen view is from the wish; less is nearer."""
+def _suits(view: View, true: Sequence[int], wish: Wish) -> bool:
+    start, stop = view.span or (0, 0)
     if view.name == "print":
-        return abs(len(items[slice(*(view.span or ()))]) - wish.width)
-    return _miss(int(view.output(items)), wish)
+        return stop - start <= WIDEST
+    return stop - start > wish.wide and view.value(true) != 0
+
+
+def miss(view: View, true: Sequence[int], wish: Wish) -> int:
+    """Return how far a view is from the wish; less is nearer."""
+    if view.name == "len":
+        return 0
+    if view.name == "print":
+        return abs(len(true[slice(*(view.span or ()))]) - wish.width)
+    return _miss(view.value(true), wish)
 
 
 def _miss(value: int, wish: Wish) -> int:

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.errors import FitError, PoolError
+from pipeline.packing import Packing, Shelf, Slot, pack, subset_of_sum
+from pipeline.streams import Shuffled, stream
+from pipeline.tasks.base import Filler
+
+
+def shelf_of(counts: list[int], edges: list[int] | None = None) -> Shelf:
+    kinds = np.array(edges or [0] * len(counts), dtype=np.int8)
+    return Shelf(np.array(counts, dtype=np.int64), kinds, kinds)
+
+
+def filler_of(size: int, spares: int, seed: int = 0) -> Filler:
+    order = Shuffled(stream("order", seed), size)
+    first = order.take(spares)
+    return Filler("pool", Shuffled(stream("order", seed), size, frozenset(first.tolist())), first)
+
+
+def packed(room: int, counts: list[int], slots: tuple[Slot, ...] = (), seed: int = 0, spares: int = 40) -> Packing:
+    return pack(room, shelf_of(counts), filler_of(len(counts), spares, seed), slots, stream("mix", seed))
+
+
+@given(
+    room=st.integers(400, 8000),
+    least=st.integers(1, 90),
+    seed=st.integers(0, 9999),
+    depths=st.lists(st.floats(0, 1), max_size=5),
+)
+@settings(max_examples=200, deadline=None)
+def test_every_room_is_filled_to_the_token(room: int, least: int, seed: int, depths: list[float]) -> None:
+    rng = stream("counts", seed)
+    counts = [least + rng.randrange(least // 2 + 6) for _ in range(8000 // least + 200)]
+    slots = tuple(Slot(depth) for depth in sorted(depths))
+    found = packed(room, counts, slots, seed)
+    assert sum(counts[unit] for unit in found.units) == room == found.total
+    assert len(set(found.units.tolist())) == len(found.units), "a unit was used twice"
+    for slot, boundary, depth in zip(slots, found.slots, found.depths, strict=True):
+        assert depth == found.before[boundary] / room
+        touching = [counts[found.units[i]] for i in (boundary - 1, boundary) if 0 <= i < len(found.units)]
+        assert abs(depth - slot.depth) * room <= max(touching) / 2 + 1e-6
+
+
+@given(
+    counts=st.lists(st.integers(1, 12), max_size=9),
+    total=st.integers(0, 60),
+)
+def test_subset_of_sum_finds_one_whenever_there_is_one(counts: list[int], total: int) -> None:
+    sums = {sum(chosen) for size in range(len(counts) + 1) for chosen in itertools.combinations(counts, size)}
+    found = subset_of_sum(counts, total)
+    assert (found is not None) == (total in sums)
+    if found is not None:
+        assert len(set(found)) == len(found)
+        assert sum(counts[position] for position in found) == total
+
+
+def test_a_spare_is_never_used_twice() -> None:
+    assert subset_of_sum([7, 7], 21) is None
+    assert subset_of_sum([7, 5], 10) is None
+
+
+def test_longer_rooms_take_more_of_the_same_order() -> None:
+    counts = [10 + index % 7 for index in range(600)]
+    short, long = packed(1500, counts), packed(4500, counts)
+    spares = set(filler_of(600, 40).spares.tolist())
+    first = [unit for unit in short.units.tolist() if unit not in spares]
+    second = [unit for unit in long.units.tolist() if unit not in spares]
+    assert second[: len(first)] == first
+
+
+def test_spares_stand_anywhere() -> None:
+    counts = [10 + index % 7 for index in range(600)]
+    places = []
+    for seed in range(60):
+        found = packed(2000, counts, seed=seed)
+        spares = set(filler_of(600, 40, seed).spares.tolist())
+        places += [at / len(found.units) for at, unit in enumerate(found.units.tolist()) if unit in spares]
+    assert 0.4 < float(np.mean(places)) < 0.6
+    assert min(places) < 0.1
+    assert max(places) > 0.9
+
+
+def test_edges_of_one_kind_never_touch() -> None:
+    edges = [index % 2 for index in range(500)]
+    shelf = shelf_of([9 + index % 5 for index in range(500)], edges)
+    for seed in range(40):
+        slots = [Slot(0.3, (1, 1)), Slot(0.31, (0, 0)), Slot(0.9, (1, 1))]
+        try:
+            found = pack(1200, shelf, filler_of(500, 40, seed), slots, stream("mix", seed))
+        except FitError:
+            continue
+        for slot, boundary in zip(slots, found.slots, strict=True):
+            around = [found.units[at] for at in (boundary - 1, boundary) if 0 <= at < len(found.units)]
+            assert not (slot.edges[0] and any(edges[unit] for unit in around))
+        assert list(found.slots) == sorted(found.slots)
+
+
+def test_slots_keep_their_order_at_equal_depths() -> None:
+    found = packed(900, [11] * 20 + [13] * 200, tuple(Slot(0.5) for _ in range(4)))
+    assert list(found.slots) == sorted(found.slots)
+
+
+def test_ranked_filler_stands_by_rank() -> None:
+    counts = [10 + index % 7 for index in range(300)]
+    plain = filler_of(300, 40)
+    ranks = np.arange(300)[::-1].copy()
+    found = pack(1500, shelf_of(counts), Filler("pool", plain.order, plain.spares, "ranked", ranks), (), stream(1))
+    assert found.units.tolist() == sorted(found.units.tolist(), reverse=True)
+
+
+def test_too_little_room_is_said() -> None:
+    with pytest.raises(FitError, match="room for 20 tokens of filler, but three of its largest unit are 30"):
+        packed(20, [10] * 50)
+
+
+def test_too_small_a_pool_is_said() -> None:
+    with pytest.raises(PoolError, match=r"pool 'pool' holds \d+ tokens for this prompt, \d+ are needed"):
+        packed(5000, [10] * 60)
+
+
+def test_an_impossible_gap_is_said() -> None:
+    with pytest.raises(FitError, match="no subset of 40 spare units"):
+        packed(1001, [10] * 300)
