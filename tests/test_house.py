@@ -1,0 +1,109 @@
+"""The house keeps its order: imports run one way, folders hold what they may, docs say what is there."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli import cli
+from pipeline.profiles import shipped_profiles
+from pipeline.recipe import shipped_recipes
+from pipeline.schema import schemas
+from pipeline.tasks import TASKS
+
+ORDER = (
+    "errors streams metrics recipe worlds profiles tasks packing rows shards joining prompts plan build fit verify stats "
+    "manifest folders progress engine stages tables show schema cli bench __main__"
+).split()
+FORBIDDEN = {
+    "recipe": {"worlds", "tasks", "profiles"},
+    "tasks": {"profiles", "packing", "shards", "rows"},
+    "packing": {"profiles", "recipe"},
+    "engine": {"plan", "build", "tasks", "profiles"},
+}
+
+
+def imports(path: Path) -> set[str]:
+    """Return the modules below `pipeline` that a file imports, by their first name."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        found |= {name.split(".")[1] for name in names if name.startswith("pipeline.")}
+    return found
+
+
+def modules(root: Path) -> list[tuple[str, Path]]:
+    files = sorted((root / "pipeline").rglob("*.py"))
+    named = [(path.relative_to(root / "pipeline").parts[0].removesuffix(".py"), path) for path in files]
+    return [(name, path) for name, path in named if name != "__init__"]
+
+
+def test_imports_run_one_way(root: Path) -> None:
+    for name, path in modules(root):
+        assert name in ORDER, f"{path} has no place in the order"
+        later = {other for other in imports(path) if ORDER.index(other) > ORDER.index(name)}
+        assert not later, f"{path} imports {sorted(later)}, which stand later"
+        assert not imports(path) & FORBIDDEN.get(name, set()), f"{path} imports what it may not know"
+
+
+def test_scorers_need_the_standard_library_alone(root: Path) -> None:
+    tree = ast.parse((root / "pipeline" / "metrics.py").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        for alias in node.names if isinstance(node, ast.Import) else []:
+            assert alias.name.split(".")[0] in sys.stdlib_module_names
+        if isinstance(node, ast.ImportFrom):
+            assert (node.module or "").split(".")[0] in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("folder", ["tokenizers", "schemas", "outputs"])
+def test_data_folders_hold_no_python(root: Path, folder: str) -> None:
+    tracked = subprocess.run(["git", "ls-files", folder], cwd=root, capture_output=True, text=True, check=True).stdout
+    assert tracked.strip()
+    assert not [name for name in tracked.split() if name.endswith(".py")]
+
+
+def test_the_folder_of_profiles_does_not_shadow_hugging_face(root: Path) -> None:
+    run = "from tokenizers import Tokenizer; print(Tokenizer.__name__)"
+    seen = subprocess.run([sys.executable, "-c", run], cwd=root, capture_output=True, text=True, check=True)
+    assert seen.stdout == "Tokenizer\n"
+
+
+def test_schemas_are_those_of_the_code(root: Path) -> None:
+    written = {path.name: json.loads(path.read_text(encoding="ascii")) for path in (root / "schemas").glob("*.json")}
+    assert written == schemas(), "run `make schemas`"
+
+
+def test_every_command_has_help_and_stands_in_the_readme(root: Path) -> None:
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    for name, command in cli.commands.items():
+        assert command.help, name
+        assert f"carrara {name}" in readme, name
+
+
+def test_the_readme_names_every_task_profile_and_recipe(root: Path) -> None:
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    for family, subtask in TASKS:
+        assert f"`{family}`" in readme
+        assert f"`{subtask}`" in readme
+    for name in (*shipped_profiles(), *shipped_recipes()):
+        assert f"`{name}`" in readme, name
+
+
+def test_make_targets_in_the_readme_exist(root: Path) -> None:
+    targets = set(re.findall(r"^([a-z0-9-]+)(?: [a-z0-9 -]+)?:", (root / "Makefile").read_text(encoding="utf-8"), re.M))
+    targets |= {"render", "pack"}
+    for name in re.findall(r"`make ([a-z0-9-]+)", (root / "README.md").read_text(encoding="utf-8")):
+        assert name in targets, name
+
+
+def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:
+    pattern = "index-url|/simple/|files[.]python" + "hosted"
+    seen = subprocess.run(["git", "grep", "-lE", pattern, "--", ":!tests/test_house.py"], cwd=root, capture_output=True, text=True, check=False)
+    assert not seen.stdout

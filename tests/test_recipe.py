@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import RecipeError
+from pipeline.plan import make_plan
+from pipeline.recipe import TIERS, load_recipe, shipped_recipes
+
+GOOD = """
+release = "mine"
+version = "0.1.0"
+seed = 1
+tier = "32k"
+[[strata]]
+family = "bio"
+subtasks = ["standard"]
+complexity = [1]
+lengths = [2048]
+rows = 2
+"""
+
+
+def written(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("seed = 1", "sead = 1", r"unknown key in recipe .*: 'sead': did you mean 'seed'\?"),
+        ("seed = 1\n", "", "lacks 'seed'"),
+        ("seed = 1", 'seed = "one"', "seed = 'one': give a int"),
+        ('tier = "32k"', 'tier = "33k"', r"unknown tier .* '33k': did you mean '32k'\?"),
+        ('tier = "32k"', 'tier = "32k"\nframe = "chatty"', r"'chatty': did you mean 'chat'\?"),
+        ('tier = "32k"', 'tier = "32k"\nreserve = 0', "reserve = 0: give a positive number of tokens"),
+        ('family = "bio"', 'family = "boi"', r"unknown family 'boi': did you mean 'bio'\?"),
+        ('["standard"]', '["standart"]', r"unknown subtask of bio: 'standart': did you mean 'standard'\?"),
+        ('["standard"]', '"standard"', "subtasks = 'standard': give a list of str"),
+        ("complexity = [1]", "complexity = [3]", r"complexity 3: give one of \[1\]"),
+        ("lengths = [2048]", "lengths = [65536]", "length 65536 in tier 32k: give 1024 to 32768 tokens"),
+        ("rows = 2", "rows = 0", "rows = 0: give a whole number"),
+        ("rows = 2", "rows = 2\nshot = 2", r"unknown key .* 'shot': did you mean 'shots'\?"),
+        ("rows = 2", "rows = 2\n[strata.knobs]\ndensity = 1.0", "unknown knob of bio.standard: 'density'"),
+        ("lengths = [2048]", "lengths = [2048, 2048]", "has the stratum bio.standard length 2048 complexity 1 twice"),
+        ("rows = 2", "rows = ", "is not TOML"),
+    ],
+)
+def test_what_is_wrong_with_a_recipe_is_said_in_one_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in GOOD
+    with pytest.raises(RecipeError, match=said) as caught:
+        make_plan(load_recipe(written(tmp_path, GOOD.replace(old, new))), ("o200k",), tmp_path / "out")
+    assert "\n" not in str(caught.value).replace(str(tmp_path), "")
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_recipes_get_the_nearest_name() -> None:
+    with pytest.raises(RecipeError, match=r"unknown recipe '125k': did you mean '128k'\?"):
+        load_recipe("125k")
+    with pytest.raises(RecipeError, match="no recipe file 'nowhere/mine.toml'"):
+        load_recipe("nowhere/mine.toml")
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_shipped_recipes_hold_the_release(name: str, tmp_path: Path) -> None:
+    recipe = load_recipe(name)
+    assert make_plan(recipe, ("o200k",), tmp_path).families == ("latent_list", "bio")
+    assert max(cell.length for cell in recipe.strata) <= TIERS[recipe.tier]
+    for family in recipe.families:
+        rows: dict[int, int] = {}
+        for cell in recipe.of_family(family):
+            rows[cell.length] = rows.get(cell.length, 0) + cell.rows
+        if name != "smoke":
+            assert all(count >= (120 if length < 2**19 else 30) for length, count in rows.items())
+    tokens = sum(cell.length * cell.rows for cell in recipe.strata)
+    assert tokens < {"32k": 60, "128k": 250, "1m": 600}[recipe.tier] * 1e6 / 2
+
+
+def test_the_tag_changes_with_every_cut() -> None:
+    tags = [load_recipe(name).tag for name in ("32k", "32k-thinking", "smoke")]
+    assert len(set(tags)) == 3
+    assert load_recipe("32k").tag == load_recipe("128k").tag == load_recipe("1m").tag
+
+
+def test_thinking_variants_ask_what_the_release_asks() -> None:
+    plain, thinking = load_recipe("128k"), load_recipe("128k-thinking")
+    assert thinking.reserve == 16384
+    assert thinking.seed == plain.seed
+    assert set(thinking.strata) < set(plain.strata)

@@ -1,0 +1,222 @@
+"""What every task must hold, in every profile, shown on the shipped smoke recipe and on planted faults."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pipeline.build import draw_sample
+from pipeline.engine import Inline
+from pipeline.fit import check_fit
+from pipeline.metrics import score
+from pipeline.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.profiles import shipped_profiles
+from pipeline.prompts import cutter
+from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.schema import schemas
+from pipeline.shards import read_rows
+from pipeline.stages import Stages
+from pipeline.tasks import TASKS, task_of
+from pipeline.verify import Witness, answer_faults, cell_place, turns_of
+
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    plan = make_plan(load_recipe("smoke"), shipped_profiles(), tmp_path_factory.mktemp("smoke"))
+    assert all(Stages(plan, Inline).build())
+    return plan
+
+
+@pytest.fixture(scope="session")
+def rows(smoke: Plan) -> dict[str, list[Row]]:
+    """All rows of the smoke build by profile."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    for shard in smoke.all_shards():
+        found[shard.profile] += read_rows(shard.path(smoke.out, "data"))
+    return found
+
+
+def cell_of(plan: Plan, row: Row) -> Any:
+    return {cell_place(cell): cell for cell in plan.recipe.strata}[
+        row["family"], row["subtask"], row["length"], row["complexity"]
+    ]
+
+
+def test_the_smoke_recipe_holds_every_task_and_complexity(rows: dict[str, list[Row]]) -> None:
+    seen = {(row["family"], row["subtask"], row["complexity"]) for row in rows["o200k"]}
+    assert seen == {(*place, complexity) for place, task in TASKS.items() for complexity in task.complexities}
+
+
+def test_rows_are_exact_by_the_second_encoder(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    for profile in smoke.profiles:
+        second = profile.second()
+        assert second is not None
+        for row in rows[profile.name]:
+            sent = profile.sent_tokens(turns_of(row), row["frame"], second)
+            assert sent == row["prompt_tokens"] + row["template_tokens"]
+            assert sent + row["max_new_tokens"] == row["context_tokens"] == profile.window(row["length"])
+
+
+def test_question_text_and_keys_are_the_same_in_every_profile(rows: dict[str, list[Row]]) -> None:
+    def same(row: Row) -> tuple[Any, ...]:
+        marked = [row["prompt"][n["char_start"] : n["char_end"]] for n in row["needles"]]
+        own = ("prompt_sha256",)
+        metadata = {name: value for name, value in json.loads(row["metadata"]).items() if name not in own}
+        return row["id"], row["question"], row["target"], tuple(row["answers"]), tuple(marked), json.dumps(metadata)
+
+    first, *others = ([same(row) for row in found] for found in rows.values())
+    assert all(other == first for other in others)
+
+
+def test_needles_count_the_tokens_before_them(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    for profile in smoke.profiles:
+        counter, opening = profile.counter(), profile.gaps(("user",), "chat")[0]
+        for row in rows[profile.name][::5]:
+            for needle in row["needles"]:
+                before = counter.count(row["prompt"][: needle["char_start"]])
+                inside = counter.count(row["prompt"][: needle["char_end"]])
+                assert (needle["token_start"], needle["token_end"]) == (opening + before, opening + inside)
+
+
+def test_keys_fit_the_reply_with_margin(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    for profile in smoke.profiles:
+        for row in rows[profile.name]:
+            assert max(map(profile.counter().count, row["answers"])) <= row["max_new_tokens"] * 0.8
+
+
+def test_the_longest_keys_of_many_draws_fit_the_reply(smoke: Plan) -> None:
+    for cell in {(cell.family, cell.subtask, cell.complexity): cell for cell in smoke.recipe.strata}.values():
+        samples = [draw_sample(smoke, RowPlan(cell, index, "")) for index in range(60 if cell.complexity > 1 else 200)]
+        longest = sorted((sample.key.target for sample in samples), key=len)[-5:]
+        for profile in smoke.profiles:
+            assert max(map(profile.counter().count, longest)) <= task_of(cell).max_new_tokens * 0.9
+
+
+def test_rows_and_keys_follow_their_schemas(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    shapes = schemas()
+    whole, keys = (jsonschema.Draft202012Validator(shapes[f"{name}.schema.json"]) for name in ("row", "key"))
+    for row in rows["llama3.1"]:
+        whole.validate(row)
+    for shard in smoke.all_shards():
+        for key in read_rows(shard.path(smoke.out, "keys")):
+            keys.validate(key)
+    for profile in smoke.profiles:
+        manifest = json.loads((smoke.out / profile.name / "manifest.json").read_text(encoding="ascii"))
+        jsonschema.Draft202012Validator(shapes["manifest.schema.json"]).validate(manifest)
+
+
+def test_the_right_answer_scores_one_and_others_do_not(rows: dict[str, list[Row]]) -> None:
+    for row in rows["o200k"]:
+        assert score(row, row["target"]) == 1.0
+        assert all(score(row, answer) == 1.0 for answer in row["answers"])
+        assert score(row, "") == score(row, "I cannot answer this question.") == 0.0
+
+
+def test_a_planted_fault_is_found_in_every_task(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    witness = Witness(smoke, "o200k", full=True)
+    firsts = {(row["family"], row["subtask"], row["complexity"]): row for row in rows["o200k"]}
+    for row in firsts.values():
+        assert witness.faults(row) == []
+        for name, value in planted(row).items():
+            assert witness.faults({**row, name: value}), f"{row['id']}: a changed {name} went unseen"
+
+
+def planted(row: Row) -> dict[str, Any]:
+    """Return changes to a row, each of which must be found."""
+    moved = [{**needle, "char_start": needle["char_start"] + 1} for needle in row["needles"]]
+    return {
+        "target": row["target"] + "1",
+        "prompt": row["prompt"] + " ",
+        "prompt_tokens": row["prompt_tokens"] - 1,
+        "template_tokens": row["template_tokens"] + 1,
+        "context_tokens": row["context_tokens"] + 1,
+        "max_new_tokens": row["max_new_tokens"] + 1,
+        "needles": moved,
+        "tokenizer": "cl100k",
+        "complexity": 999,
+    }
+
+
+def test_a_prompt_with_other_filler_is_found(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    for row in rows["o200k"]:
+        lines = row["prompt"].split("\n")
+        relevant = next(n for n in row["needles"] if n["role"] == "relevant")
+        needle = row["prompt"][relevant["char_start"] : relevant["char_end"]].strip("\n")
+        without = "\n".join(line for line in lines if line != needle)
+        assert answer_faults({**row, "prompt": without}, cell_of(smoke, row)), row["id"]
+
+
+def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
+    for cell in smoke.recipe.strata:
+        wide = type(cell)(cell.family, cell.subtask, cell.tier, cell.length, cell.complexity, 24)
+        wanted: dict[int, list[float]] = defaultdict(list)
+        for index in range(wide.rows):
+            own, shared = row_streams(smoke.recipe, wide, index)
+            layout = task_of(wide).layout(draw_sample(smoke, RowPlan(wide, index, "")), own, shared)
+            for number, item in enumerate(p for p in layout.placed if p.unit.pieces[0].role == "relevant"):
+                wanted[number].append(item.depth * wide.complexity - number if item.rank is not None else item.depth)
+        for depths in wanted.values():
+            assert sorted(int(depth * wide.rows) for depth in depths) == list(range(wide.rows))
+
+
+def test_depths_in_rows_are_those_wanted(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    for row in rows["qwen2.5"]:
+        depths = [n["depth"] for n in row["needles"] if n["role"] == "relevant"]
+        assert len(depths) >= row["complexity"]
+        assert depths == sorted(depths)
+        assert all(0 <= depth <= 1 for depth in depths)
+
+
+def test_what_is_asked_is_balanced(rows: dict[str, list[Row]]) -> None:
+    asked = Counter(json.loads(row["metadata"])["latent"].get("asked") for row in rows["o200k"] if row["family"] == "bio")
+    assert set(asked.values()) == {4}
+    cells = Counter((row["subtask"], row["complexity"]) for row in rows["o200k"] if row["family"] == "latent_list")
+    assert set(cells.values()) == {2}
+
+
+def test_no_two_rows_are_the_same_and_ids_are_in_form(rows: dict[str, list[Row]]) -> None:
+    for found in rows.values():
+        for name in ("id", "prompt"):
+            assert len({row[name] for row in found}) == len(found)
+        assert all(len(row["id"]) <= 64 for row in found)
+
+
+def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
+    for found in rows.values():
+        for row in found:
+            prompt = row["prompt"]
+            assert prompt.isascii()
+            assert prompt == prompt.strip()
+            assert "  " not in prompt
+            assert "{" not in prompt
+            assert prompt[row["question_start"] - 1] == "\n"
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_every_stratum_fits_every_profile(name: str, tmp_path: Path) -> None:
+    plan = make_plan(load_recipe(name), shipped_profiles(), tmp_path)
+    check_fit(plan, plan.profiles)
+
+
+def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) -> None:
+    for cell in {(cell.family, cell.subtask): cell for cell in smoke.recipe.strata}.values():
+        for shots in (0, 2):
+            shot = type(cell)(cell.family, cell.subtask, cell.tier, 4096, cell.complexity, 3, shots)
+            plan = make_plan(type(smoke.recipe)("shots", "0", 3, "32k", (shot,)), ("o200k",), tmp_path / f"{cell.subtask}{shots}")
+            assert all(Stages(plan, Inline).build())
+            for shard in plan.all_shards():
+                for row in read_rows(shard.path(plan.out, "data")):
+                    assert row["shots"] == shots
+                    assert sum(n["role"] == "demo" for n in row["needles"]) == shots
+
+
+def test_counts_of_pool_units_are_those_in_the_middle_of_a_prompt(smoke: Plan) -> None:
+    for profile in smoke.profiles:
+        assert cutter(profile, "chat").profile is profile
