@@ -122,7 +122,11 @@ def growth(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     costs = {(record["profile"], record["task"], record["length"]): record["us/ktok built"] for record in records}
     places = dict.fromkeys((record["profile"], record["task"]) for record in records)
     return [
-        {"profile": profile, "task": task, "1M / 32K": round(costs[profile, task, "1m"] / costs[profile, task, "32k"], 2)}
+        {
+            "profile": profile,
+            "task": task,
+            "1M / 32K": round(costs[profile, task, "1m"] / costs[profile, task, "32k"], 2),
+        }
         for profile, task in places
     ]
 

@@ -219,7 +219,7 @@ def run_count(job: CountJob) -> int:
 
 def read_counts(path: Path) -> Counts:
     """Return a pool's counts."""
-    return read_table(path).column("tokens").to_numpy().astype(np.int64)
+    return np.asarray(read_table(path).column("tokens").to_numpy(), dtype=np.int64)
 
 
 @lru_cache(maxsize=4)

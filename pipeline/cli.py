@@ -30,7 +30,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 class OneLine(click.Group):
     """A group whose errors are one line on stderr and exit code 1; Ctrl-C is 130."""
 
-    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run the command line."""
         debug = "--debug" in (sys.argv[1:] if args is None else args)
         try:
@@ -49,7 +49,7 @@ class OneLine(click.Group):
 @click.group(cls=OneLine, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="carrara")
 @click.option("--debug", is_flag=True, help="Show the whole traceback of an error.")
-def cli(debug: bool) -> None:
+def cli(*, debug: bool) -> None:
     """Cut long-context evaluation sets to exact size, and prove them."""
 
 
@@ -58,7 +58,9 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(
         [
             click.argument("recipe"),
-            click.option("--out", type=click.Path(path_type=Path), help="Folder of the release.  [default: outputs/v<version>]"),
+            click.option(
+                "--out", type=click.Path(path_type=Path), help="Folder of the release.  [default: outputs/v<version>]"
+            ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
                 help=f"Profile name or TOML file, or 'all'; may be repeated.  [default: {', '.join(DEFAULT_PROFILES)}]",
@@ -75,7 +77,9 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(
         [
             click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores"),
-            click.option("--part", default="1/1", show_default=True, metavar="I/N", help="Only this part of the shards."),
+            click.option(
+                "--part", default="1/1", show_default=True, metavar="I/N", help="Only this part of the shards."
+            ),
             click.option("--dask", "address", metavar="ADDRESS", help="Run on a Dask cluster that shares the folder."),
             click.option("--quiet", is_flag=True, help="Show no progress."),
         ]
@@ -97,7 +101,7 @@ def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
     return shipped_profiles() if "all" in names else names or DEFAULT_PROFILES
 
 
-def open_stages(plan: Plan, workers: int, part: str, address: str | None, quiet: bool) -> Stages:
+def open_stages(plan: Plan, workers: int, part: str, address: str | None, *, quiet: bool) -> Stages:
     """Return the stages of a plan on the engine that the options ask for."""
     return Stages(plan, dask(address) if address else processes(workers), parse_part(part), quiet)
 
@@ -120,7 +124,14 @@ def parse_part(part: str) -> tuple[int, int]:
 @click.option("--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples per task for --stats.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of tables.")
 def plan(
-    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], stats: bool, draws: int, as_json: bool
+    *,
+    recipe: str,
+    out: Path | None,
+    tokenizers: Sequence[str],
+    families: Sequence[str],
+    stats: bool,
+    draws: int,
+    as_json: bool,
 ) -> None:
     """Show what RECIPE would make and what is there already. Writes nothing.
 
@@ -171,7 +182,9 @@ def pack(recipe: str, out: Path | None, tokenizers: Sequence[str], families: Seq
     """Pack the shards of RECIPE, exact to the token, without proving them (see verify)."""
     planned = open_plan(recipe, out, tokenizers, families)
     made = open_stages(planned, **how).pack()
-    click.echo(f"{planned.out}: {made} shards written, {len(planned.all_shards()) - made} were there or belong to other parts")
+    click.echo(
+        f"{planned.out}: {made} shards written, {len(planned.all_shards()) - made} were there or belong to other parts"
+    )
 
 
 @cli.command()
@@ -179,7 +192,7 @@ def pack(recipe: str, out: Path | None, tokenizers: Sequence[str], families: Seq
 @run_options
 @click.option("--json", "as_json", is_flag=True, help="Print the manifests as JSON.")
 def build(
-    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], as_json: bool, **how: Any
+    *, recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], as_json: bool, **how: Any
 ) -> None:
     """Make RECIPE from start to end: sample, render, count, pack, prove, seal.
 
@@ -224,7 +237,9 @@ def built_profiles(folder: Path) -> tuple[str, ...]:
     found = sorted(path.parent.name for path in folder.glob("*/data"))
     for name in found:
         if name not in shipped_profiles():
-            raise CarraraError(f"{str(folder)!r} holds profile {name!r}, which is not shipped: give its TOML with --tokenizer")
+            raise CarraraError(
+                f"{str(folder)!r} holds profile {name!r}, which is not shipped: give its TOML with --tokenizer"
+            )
     return tuple(found)
 
 
@@ -233,7 +248,7 @@ def built_profiles(folder: Path) -> tuple[str, ...]:
 @click.argument("row_id", metavar="ID")
 @click.option("--tokenizer", help="Profile whose row is shown.  [default: the first in FOLDER]")
 @click.option("--full", is_flag=True, help="Fold nothing.")
-def show(folder: Path, row_id: str, tokenizer: str | None, full: bool) -> None:
+def show(*, folder: Path, row_id: str, tokenizer: str | None, full: bool) -> None:
     """Print the prompt ID of FOLDER for reading: needles marked, long filler folded, key and baselines below."""
     names = sorted(path.parent.name for path in folder.glob("*/data"))
     if not names:

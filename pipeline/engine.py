@@ -50,7 +50,7 @@ def dask(address: str) -> Callable[[], Executor]:
         from distributed import Client
     except ImportError:
         raise RecipeError("--dask needs the package distributed: pip install 'carrara[dask]'") from None
-    return lambda: Client(address).get_executor()  # type: ignore[no-any-return]
+    return lambda: Client(address).get_executor()
 
 
 def _quiet() -> None:
@@ -75,7 +75,9 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
             return
         yield from _one_pool(fn, owed, open_executor())
     if owed:
-        raise BuildError(f"workers were killed {LIVES} times (out of memory?): use fewer with --workers and run it again")
+        raise BuildError(
+            f"workers were killed {LIVES} times (out of memory?): use fewer with --workers and run it again"
+        )
 
 
 def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> Iterator[R]:

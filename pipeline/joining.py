@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -42,15 +42,20 @@ class Stock:
         return cls(units, texts, lengths, Shelf(counts, first, last), kinds)
 
 
+class TokensOf(Protocol):
+    """Counts fixed pieces; `opens`: from the first character of the prompt."""
+
+    def __call__(self, pieces: Sequence[Piece], *, opens: bool = False) -> int: ...  # noqa: D102
+
+
 @dataclass(slots=True)
 class Joined:
     """A prompt under construction, with running offsets in characters and in tokens of what is sent.
 
-    `tokens_of` counts a fixed piece (its second argument: it opens the prompt); `tokens` starts at what the template
-    puts before the first character.
+    `tokens_of` counts fixed pieces; `tokens` starts at what the template puts before the first character.
     """
 
-    tokens_of: Callable[[Piece, bool], int]
+    tokens_of: TokensOf
     tokens: int
     chars: int = 0
     parts: list[str] = field(default_factory=list)
@@ -79,7 +84,7 @@ class Joined:
 
     def _fixed(self, pieces: Sequence[Piece], depth: float | None) -> None:
         for piece in pieces:
-            tokens = self.tokens_of(piece, not self.parts)
+            tokens = self.tokens_of((piece,), opens=not self.parts)
             if piece.role in MARKED:
                 self.needles.append(self._needle(piece, tokens, depth))
             self._add(piece)

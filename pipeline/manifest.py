@@ -44,7 +44,11 @@ def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
         BuildError: if the file cannot be written.
     """
     before = read_manifest(plan.out, profile.name)
-    tiers = dict(before["tiers"]) if before and {k: before[k] for k in _release(plan.recipe)} == _release(plan.recipe) else {}
+    tiers = (
+        dict(before["tiers"])
+        if before and {k: before[k] for k in _release(plan.recipe)} == _release(plan.recipe)
+        else {}
+    )
     tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
     manifest = {
         **_release(plan.recipe),

@@ -115,7 +115,9 @@ class Plan:
 
     def all_shards(self) -> list[Shard]:
         """Return every shard: profile by profile, so that a worker loads few vocabularies."""
-        return [shard for profile in self.profiles for family in self.families for shard in self.shards(family, profile)]
+        return [
+            shard for profile in self.profiles for family in self.families for shard in self.shards(family, profile)
+        ]
 
     def samples_path(self, family: str) -> Path:
         """Return the file of a family's samples."""

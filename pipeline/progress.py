@@ -42,6 +42,7 @@ def meter(label: str, total: int, *, quiet: bool = False) -> Iterator[Meter]:
     if quiet or total == 0 or not sys.stderr.isatty():
         yield Meter(None)
         return
+    bar: Any
     with click.progressbar(
         length=total, label=f"{label:<8}", file=sys.stderr, item_show_func=lambda item: str(item or "")
     ) as bar:

@@ -33,10 +33,9 @@ class Cutter:
 
         A real turn's template tokens are counted with its message.
         """
-        return sum(self.piece_tokens(piece, opens and place == 0) for place, piece in enumerate(pieces))
+        return sum(self._piece_tokens(piece, opens=opens and place == 0) for place, piece in enumerate(pieces))
 
-    def piece_tokens(self, piece: Piece, opens: bool) -> int:
-        """Return the tokens of one piece."""
+    def _piece_tokens(self, piece: Piece, *, opens: bool) -> int:
         alone = opens or piece.turn is not None
         if (piece.text, alone) not in self._memo:
             if len(self._memo) > MEMO:
@@ -64,7 +63,9 @@ class Cutter:
         if layout.tail[-1].turn:
             template -= self._turn_tokens("user")
         placed = sum(self.tokens(item.unit.pieces) for item in layout.placed)
-        return template + placed + self.tokens(layout.head, opens=True) + self.tokens(layout.tail, opens=not layout.head)
+        return (
+            template + placed + self.tokens(layout.head, opens=True) + self.tokens(layout.tail, opens=not layout.head)
+        )
 
     def cut(self, task: Task, sample: Sample, layout: Layout, stock: Stock, rng: Random, reserve: int | None) -> Row:
         """Return the row of a sample, exact to the token.
@@ -82,7 +83,7 @@ class Cutter:
             packing = pack(room, stock.shelf, layout.filler, _slots(layout.placed, stock), rng)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
-        joined = Joined(self.piece_tokens, self.profile.gaps(("user",), self.frame)[0]).layout(layout, stock, packing)
+        joined = Joined(self.tokens, self.profile.gaps(("user",), self.frame)[0]).layout(layout, stock, packing)
         packed = [stock.units[i] for i in packing.units] if keyed_by_packing(task) else ()
         row = {
             **labels(task, sample, self.profile.name, self.frame),

@@ -130,7 +130,9 @@ def _source(name_or_path: str) -> str:
     if path.suffix == ".toml" and path.is_file():
         return path.read_text(encoding="utf-8")
     if path.suffix == ".toml" or "/" in name_or_path:
-        raise RecipeError(f"no recipe file {name_or_path!r}: give a .toml file or one of {', '.join(shipped_recipes())}")
+        raise RecipeError(
+            f"no recipe file {name_or_path!r}: give a .toml file or one of {', '.join(shipped_recipes())}"
+        )
     raise RecipeError(unknown("recipe", name_or_path, shipped_recipes()))
 
 
@@ -208,5 +210,5 @@ def _positive(value: object) -> bool:
 
 def digest(value: object) -> str:
     """Return the SHA-256 of a value of plain types, dataclasses included; equal values give equal digests."""
-    plain = json.dumps(value, default=asdict, sort_keys=True, separators=(",", ":"))  # type: ignore[arg-type]
+    plain = json.dumps(value, default=asdict, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(plain.encode()).hexdigest()

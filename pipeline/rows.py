@@ -35,9 +35,7 @@ NEEDLE = pa.struct(
         pa.field("depth", pa.float64()),
     ]
 )
-MESSAGE = pa.struct(
-    [pa.field("role", pa.string(), nullable=False), pa.field("content", pa.string(), nullable=False)]
-)
+MESSAGE = pa.struct([pa.field("role", pa.string(), nullable=False), pa.field("content", pa.string(), nullable=False)])
 
 COLUMNS = (
     Column("id", pa.string(), "at most 64 of [A-Za-z0-9._-]; the same for the same question in every profile"),
@@ -71,7 +69,7 @@ COLUMNS = (
 
 DATA_SCHEMA = pa.schema([pa.field(column.name, column.type, nullable=column.nullable) for column in COLUMNS])
 KEYS_SCHEMA = pa.schema([field for field in DATA_SCHEMA if field.name not in TEXT_COLUMNS])
-SMALL_COLUMNS = [name for name in ("family", "subtask", "tier", "bucket", "tokenizer", "frame", "scorer")]
+SMALL_COLUMNS = ["family", "subtask", "tier", "bucket", "tokenizer", "frame", "scorer"]
 
 Row = dict[str, Any]
 

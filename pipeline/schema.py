@@ -120,7 +120,7 @@ def _profile() -> Schema:
     vocabulary = _open(Vocabulary, pieces=pieces, pattern=words, form={"enum": sorted(ENGINES)})
     template = _open(Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables={})
     properties = {
-        **{name: TEXT for name in ("name", "title", "notice")},
+        **dict.fromkeys(("name", "title", "notice"), TEXT),
         "models": _list(TEXT),
         "vocabulary": vocabulary,
         "fast": engine,
@@ -160,7 +160,7 @@ def _manifest() -> Schema:
     return _closed(
         "The manifest of a profile",
         {
-            **{name: TEXT for name in ("release", "version", "variant", "frame", "carrara", "canary")},
+            **dict.fromkeys(("release", "version", "variant", "frame", "carrara", "canary"), TEXT),
             "schema_version": WHOLE,
             "tokenizer": {"type": "object"},
             "tiers": _map(tier),

@@ -38,40 +38,45 @@ def find_row(out: Path, profile: str, row_id: str) -> Row:
                     return found
                 seen += ids.to_pylist()
     if not seen:
-        raise CarraraError(f"no shards in {str(out / profile / 'data')!r}: build them first, or give another --tokenizer")
+        raise CarraraError(
+            f"no shards in {str(out / profile / 'data')!r}: build them first, or give another --tokenizer"
+        )
     raise CarraraError(unknown("row", row_id, seen).split(" (known:")[0] + f" ({len(seen):,} rows are there)")
 
 
 def shown(row: Row, *, full: bool) -> str:
     """Return a row as text for a terminal: facts above, the prompt with marked segments, the key below."""
-    return "\n".join([*_above(row), "", *_body(row, full), "", *_below(row)])
+    return "\n".join([*_above(row), "", *_body(row, full=full), "", *_below(row)])
 
 
 def _above(row: Row) -> Iterator[str]:
     yield click.style(row["id"], bold=True)
-    yield f"{row['family']}.{row['subtask']}, length {row['length']:,}, complexity {row['complexity']}, {row['shots']} shots"
+    yield (
+        f"{row['family']}.{row['subtask']}, length {row['length']:,}, complexity {row['complexity']}, "
+        f"{row['shots']} shots"
+    )
     yield (
         f"{row['tokenizer']}: {row['prompt_tokens']:,} prompt + {row['template_tokens']:,} template "
         f"+ {row['max_new_tokens']:,} reply = {row['context_tokens']:,} tokens"
     )
 
 
-def _body(row: Row, full: bool) -> Iterator[str]:
+def _body(row: Row, *, full: bool) -> Iterator[str]:
     """Yield the prompt in pieces: marked segments with a note before them, what lies between them folded."""
     prompt, at = row["prompt"], 0
     for needle in sorted(row["needles"], key=lambda needle: int(needle["char_start"])):
-        yield from _between(prompt[at : needle["char_start"]], full)
+        yield from _between(prompt[at : needle["char_start"]], full=full)
         tokens = needle["token_end"] - needle["token_start"]
         depth = "" if needle["depth"] is None else f", depth {needle['depth']:.4f}"
         yield click.style(f"[{needle['role']}{depth}, {tokens} tokens]", dim=True)
         yield click.style(prompt[needle["char_start"] : needle["char_end"]].rstrip("\n"), fg=COLORS.get(needle["role"]))
         at = needle["char_end"]
-    yield from _between(prompt[at : row["question_start"]], full)
+    yield from _between(prompt[at : row["question_start"]], full=full)
     yield click.style("[question]", dim=True)
     yield click.style(prompt[row["question_start"] :], bold=True)
 
 
-def _between(text: str, full: bool) -> Iterator[str]:
+def _between(text: str, *, full: bool) -> Iterator[str]:
     text = text.rstrip("\n")
     if not text:
         return

@@ -22,7 +22,7 @@ def stream(*path: str | int) -> Random:
     ``random.Random`` seeded by an integer gives the same draws on every CPython since 3.2.
     """
     joined = "\x1f".join(f"{type(part).__name__}:{part}" for part in path)
-    return Random(int.from_bytes(hashlib.sha256(joined.encode()).digest(), "big"))  # noqa: S311
+    return Random(int.from_bytes(hashlib.sha256(joined.encode()).digest(), "big"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
     return "  ".join(
-        cell.rjust(width) if flush else cell.ljust(width) for cell, width, flush in zip(cells, widths, right, strict=True)
+        cell.rjust(width) if flush else cell.ljust(width)
+        for cell, width, flush in zip(cells, widths, right, strict=True)
     )
 
 

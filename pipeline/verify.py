@@ -70,7 +70,9 @@ def read_proof(job: ProveJob) -> Proof | None:
     except (OSError, ValueError, TypeError):
         return None
     whole = is_done(job.pack.data, job.pack.shard.key) and is_done(job.pack.keys, job.pack.shard.key)
-    return proof if whole and proof.key == job.pack.shard.key and sizes == (proof.data_bytes, proof.keys_bytes) else None
+    return (
+        proof if whole and proof.key == job.pack.shard.key and sizes == (proof.data_bytes, proof.keys_bytes) else None
+    )
 
 
 def run_prove(job: ProveJob) -> Proof:
@@ -109,7 +111,7 @@ def _proved(job: ProveJob, known: Proof | None) -> Proof:
     if known and (data_sha256, keys_sha256) != (known.data_sha256, known.keys_sha256):
         changed = pack.data if data_sha256 != known.data_sha256 else pack.keys
         raise CorruptError(f"{str(changed)!r} has other bytes than were proven")
-    witness = Witness(pack.plan, pack.shard.profile, job.full)
+    witness = Witness(pack.plan, pack.shard.profile, full=job.full)
     digest = row_digest(witness.rows(pack.data, pack.keys))
     if witness.seen != pack.shard.rows:
         raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")
@@ -136,7 +138,7 @@ def _proved(job: ProveJob, known: Proof | None) -> Proof:
 class Witness:
     """Reads the rows of one shard and testifies to each."""
 
-    def __init__(self, plan: Plan, profile: str, full: bool) -> None:
+    def __init__(self, plan: Plan, profile: str, *, full: bool) -> None:
         self.plan, self.full = plan, full
         self.profile: Profile = next(item for item in plan.profiles if item.name == profile)
         self.second: Counter | None = self.profile.second()
@@ -199,9 +201,10 @@ class Witness:
         if self.second is None or (slow and self.seen % SLOW_SAMPLE):
             return
         turns = turns_of(row)
+        wanted = row["prompt_tokens"] + row["template_tokens"]
         sent = self.profile.sent_tokens(turns, self.plan.recipe.frame, self.second)
-        if sent != row["prompt_tokens"] + row["template_tokens"]:
-            yield f"{self.second.name} counts {sent} tokens sent in place of {row['prompt_tokens'] + row['template_tokens']}"
+        if sent != wanted:
+            yield f"{self.second.name} counts {sent} tokens sent in place of {wanted}"
         self.recounted += 1
 
 

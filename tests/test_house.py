@@ -18,9 +18,10 @@ from pipeline.schema import schemas
 from pipeline.tasks import TASKS
 
 ORDER = (
-    "errors streams metrics recipe worlds profiles tasks packing rows shards joining prompts plan build fit verify stats "
-    "manifest folders progress engine stages tables show schema cli bench __main__"
-).split()
+    *("errors", "streams", "metrics", "recipe", "worlds", "profiles", "tasks", "packing", "rows", "shards"),
+    *("joining", "prompts", "plan", "build", "fit", "verify", "stats", "manifest", "folders", "progress"),
+    *("engine", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
+)
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},
     "tasks": {"profiles", "packing", "shards", "rows"},
@@ -105,5 +106,11 @@ def test_make_targets_in_the_readme_exist(root: Path) -> None:
 
 def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:
     pattern = "index-url|/simple/|files[.]python" + "hosted"
-    seen = subprocess.run(["git", "grep", "-lE", pattern, "--", ":!tests/test_house.py"], cwd=root, capture_output=True, text=True, check=False)
+    seen = subprocess.run(
+        ["git", "grep", "-lE", pattern, "--", ":!tests/test_house.py"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert not seen.stdout

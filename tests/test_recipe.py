@@ -60,7 +60,7 @@ def test_what_is_wrong_with_a_recipe_is_said_in_one_line(tmp_path: Path, old: st
 def test_unknown_recipes_get_the_nearest_name() -> None:
     with pytest.raises(RecipeError, match=r"unknown recipe '125k': did you mean '128k'\?"):
         load_recipe("125k")
-    with pytest.raises(RecipeError, match="no recipe file 'nowhere/mine.toml'"):
+    with pytest.raises(RecipeError, match=r"no recipe file 'nowhere/mine\.toml'"):
         load_recipe("nowhere/mine.toml")
 
 

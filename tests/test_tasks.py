@@ -9,11 +9,11 @@ from typing import Any
 
 import jsonschema
 import pytest
+from pipeline.metrics import score
 
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
 from pipeline.fit import check_fit
-from pipeline.metrics import score
 from pipeline.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.profiles import shipped_profiles
 from pipeline.prompts import cutter
@@ -175,7 +175,9 @@ def test_depths_in_rows_are_those_wanted(smoke: Plan, rows: dict[str, list[Row]]
 
 
 def test_what_is_asked_is_balanced(rows: dict[str, list[Row]]) -> None:
-    asked = Counter(json.loads(row["metadata"])["latent"].get("asked") for row in rows["o200k"] if row["family"] == "bio")
+    asked = Counter(
+        json.loads(row["metadata"])["latent"].get("asked") for row in rows["o200k"] if row["family"] == "bio"
+    )
     assert set(asked.values()) == {4}
     cells = Counter((row["subtask"], row["complexity"]) for row in rows["o200k"] if row["family"] == "latent_list")
     assert set(cells.values()) == {2}
@@ -209,7 +211,9 @@ def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) 
     for cell in {(cell.family, cell.subtask): cell for cell in smoke.recipe.strata}.values():
         for shots in (0, 2):
             shot = type(cell)(cell.family, cell.subtask, cell.tier, 4096, cell.complexity, 3, shots)
-            plan = make_plan(type(smoke.recipe)("shots", "0", 3, "32k", (shot,)), ("o200k",), tmp_path / f"{cell.subtask}{shots}")
+            plan = make_plan(
+                type(smoke.recipe)("shots", "0", 3, "32k", (shot,)), ("o200k",), tmp_path / f"{cell.subtask}{shots}"
+            )
             assert all(Stages(plan, Inline).build())
             for shard in plan.all_shards():
                 for row in read_rows(shard.path(plan.out, "data")):

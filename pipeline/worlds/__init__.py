@@ -1,0 +1,1 @@
+"""Worlds: what tasks are drawn from. Pools of words, people, list programs."""

@@ -24,7 +24,10 @@ TOKENS_PER_PERSON = 32
 
 FIRST_DAY, LAST_DAY = date(1950, 1, 1), date(2001, 12, 31)
 DAYS = (LAST_DAY - FIRST_DAY).days + 1
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,13 @@ def source_digest() -> str:
 
 def choices_of(attribute: str) -> int:
     """Return how many values an attribute is drawn from, uniformly."""
-    named = {"birthplace": "cities", "hobby": "hobbies", "university": "universities", "major": "majors", "city": "cities"}
+    named = {
+        "birthplace": "cities",
+        "hobby": "hobbies",
+        "university": "universities",
+        "major": "majors",
+        "city": "cities",
+    }
     return DAYS if attribute == "birthdate" else len(pool(named[attribute]))
 
 

@@ -69,7 +69,13 @@ def accepted(value: str, attribute: str) -> tuple[str, ...]:
 def _date_forms(value: str) -> tuple[str, ...]:
     day, month, year = value.split()
     number = date(int(year), MONTHS.index(month) + 1, int(day)).isoformat()
-    return (value, f"{month} {day}, {year}", number, f"{month} {day} {year}", f"{day}{_ordinal(int(day))} of {month} {year}")
+    return (
+        value,
+        f"{month} {day}, {year}",
+        number,
+        f"{month} {day} {year}",
+        f"{day}{_ordinal(int(day))} of {month} {year}",
+    )
 
 
 def _ordinal(day: int) -> str:

@@ -152,9 +152,7 @@ def _kinds(draft: Draft, way: int) -> Sequence[str]:
         return LENGTHENS if way > 0 else SHORTENS
     last = draft.operations[-1].name if draft.operations else ""
     return [
-        kind
-        for kind in WEIGHTS
-        if not (kind == last == "reverse") and not (kind in SHORTENS and len(draft.true) < 3)
+        kind for kind in WEIGHTS if not (kind == last == "reverse") and not (kind in SHORTENS and len(draft.true) < 3)
     ]
 
 

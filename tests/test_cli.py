@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pipeline.cli import cli
+from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.shards import read_rows
+
+
+def carrara(*words: str | Path) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A smoke build of one profile."""
+    out = tmp_path_factory.mktemp("built") / "release"
+    done = carrara("build", "smoke", "--out", out, "--tokenizer", "o200k", "--workers", 1)
+    assert done.exit_code == 0, done.output
+    assert str(out / "o200k" / "data") in done.stdout
+    assert "54 rows" in done.stdout
+    assert "all re-counted by tiktoken" in done.stdout
+    assert done.stderr == "", "progress is for terminals"
+    return out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["plan", "125k"], "unknown recipe '125k': did you mean '128k'?"),
+        (["build", "smoke", "--tokenizer", "o200"], "did you mean 'o200k'?"),
+        (["build", "smoke", "--family", "bios"], "unknown family in this recipe: 'bios': did you mean 'bio'?"),
+        (["build", "smoke", "--part", "3/2"], "--part 3/2: give I/N with 1 <= I <= N"),
+        (["build", "smoke", "--workers", "0"], "0 is not in the range x>=1"),
+        (["build", "smoke", "--wrokers", "1"], "No such option '--wrokers'"),
+        (["verify", "nowhere"], "no build in 'nowhere'"),
+        (["show", "nowhere", "some-id"], "no build in 'nowhere'"),
+        (["biuld", "smoke"], "No such command 'biuld'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_one(words: list[str], said: str) -> None:
+    done = carrara(*words)
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert done.stderr.startswith("carrara: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_debug_shows_the_traceback() -> None:
+    run = [sys.executable, "-m", "pipeline", "--debug", "plan", "125k"]
+    seen = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert seen.returncode != 0
+    assert "Traceback" in seen.stderr
+
+
+def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> None:
+    done = carrara("plan", "128k", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert not (tmp_path / "out").exists()
+    tokens = sum(cell.length * cell.rows for cell in load_recipe("128k").strata)
+    assert f"{tokens:,} tokens for each of o200k, llama3.1, qwen2.5" in done.stdout
+    assert "+- 8.9%" in done.stdout
+    parts = json.loads(carrara("plan", "128k", "--json", "--out", tmp_path / "out").stdout)
+    assert sum(record["tokens"] for record in parts["strata (for each profile)"]) == tokens
+
+
+def test_plan_says_what_is_there(built: Path) -> None:
+    parts = json.loads(carrara("plan", "smoke", "--json", "--out", built, "--tokenizer", "o200k").stdout)
+    assert parts[f"in {built}"] == [
+        {"profile": "o200k", "family": family, "shards": 1, "proven": 1} for family in ("latent_list", "bio")
+    ]
+
+
+def test_plan_stats_shows_what_guessers_score(tmp_path: Path) -> None:
+    words = ["plan", "smoke", "--family", "bio", "--stats", "--json", "--tokenizer", "o200k", "--out", tmp_path]
+    chance = json.loads(carrara(*words).stdout)["chance"]
+    assert len(chance) == 6
+    assert sum(record["rows"] for record in chance) == 5000
+    assert all(record["best constant"] < 0.03 for record in chance)
+
+
+def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, built: Path) -> None:
+    how = ["--out", tmp_path, "--tokenizer", "o200k", "--workers", 1]
+    assert "2 of 2 files written" in carrara("sample", "smoke", *how).stdout
+    assert "2 of 2 files written" in carrara("render", "smoke", *how).stdout
+    assert "2 shards written" in carrara("pack", "smoke", *how).stdout
+    assert not (tmp_path / "o200k" / "manifest.json").exists()
+    assert carrara("verify", tmp_path, "--workers", 1).exit_code == 0
+    for path in sorted(built.rglob("*.*")):
+        assert (tmp_path / path.relative_to(built)).read_bytes() == path.read_bytes(), path
+
+
+def test_build_json_is_the_manifest(built: Path) -> None:
+    done = carrara("build", "smoke", "--out", built, "--tokenizer", "o200k", "--json")
+    manifest = json.loads((built / "o200k" / "manifest.json").read_text(encoding="ascii"))
+    assert json.loads(done.stdout) == {"o200k": manifest}
+    assert manifest["tiers"]["32k"]["proven"]["rows"] == manifest["totals"]["rows"] == 54
+
+
+def test_build_of_one_family_does_not_seal(tmp_path: Path) -> None:
+    done = carrara("build", "smoke", "--out", tmp_path, "--tokenizer", "o200k", "--family", "bio", "--workers", 1)
+    assert done.exit_code == 0
+    assert "not sealed" in done.stdout
+    assert not (tmp_path / "o200k" / "manifest.json").exists()
+
+
+def test_show_prints_a_prompt_for_reading(built: Path) -> None:
+    shards = sorted((built / "o200k" / "data").rglob("*.parquet"))
+    for row in [next(read_rows(path)) for path in shards]:
+        done = carrara("show", built, row["id"])
+        assert done.exit_code == 0
+        assert row["prompt"][row["question_start"] :] in done.stdout
+        assert f"= {row['context_tokens']:,} tokens" in done.stdout
+        assert "[relevant, depth " in done.stdout
+        assert "accepted: " in done.stdout
+        assert "lines, " in done.stdout
+        assert "\x1b" not in done.stdout
+        whole = carrara("show", built, row["id"], "--full", "--tokenizer", "o200k").stdout
+        assert "characters of filler" not in whole
+        assert len(whole) > len(row["prompt"])
+
+
+def test_show_offers_the_nearest_id(built: Path) -> None:
+    row = next(read_rows(sorted((built / "o200k" / "data").rglob("*.parquet"))[0]))
+    done = carrara("show", built, row["id"] + "x")
+    assert done.exit_code == 1
+    assert f"did you mean '{row['id']}'?" in done.stderr
+
+
+def test_verify_names_profiles_it_cannot_know(built: Path, tmp_path: Path) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "32k.json").write_bytes((built / "recipes" / "32k.json").read_bytes())
+    (tmp_path / "mine" / "data").mkdir(parents=True)
+    assert "holds profile 'mine', which is not shipped" in carrara("verify", tmp_path).stderr
+
+
+def test_recipes_are_listed() -> None:
+    listed = carrara("recipes").stdout
+    assert all(line.split()[0] in shipped_recipes() for line in listed.splitlines())
+    assert len(listed.splitlines()) == len(shipped_recipes())
