@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from pipeline.metrics import SCORERS, score
+
+HOBBY = {
+    "scorer": "exact",
+    "question": "What is the favorite hobby of Ann Bee Cee?",
+    "target": "model railway building",
+    "answers": ["model railway building"],
+}
+BORN = {
+    "scorer": "exact",
+    "question": "On what date was Ann Bee Cee born?",
+    "target": "14 March 1976",
+    "answers": ["14 March 1976", "March 14, 1976", "1976-03-14"],
+}
+SUM = {"scorer": "latent_list", "subtask": "sum", "target": "-120", "answers": ["-120"]}
+PRINT = {"scorer": "latent_list", "subtask": "print", "target": "[1, -2]", "answers": ["[1, -2]"]}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "model railway building",
+        "Model railway building.",
+        "The favorite hobby of Ann Bee Cee is model railway building.",
+        "Answer: **Model railway building**",
+        "**Answer:** model railway building\n\nHope that helps!",
+        "Let me look.\nShe likes chess? No.\nFinal answer: model railway building",
+        "<think>chess, golf or knitting</think>\nmodel railway building",
+        "chess</think>model railway building",
+        "$\\boxed{model railway building}$",
+        "```\nmodel railway building\n```",
+        "model railway building, as stated in her biography",
+    ],
+)
+def test_exact_takes_the_answer_from_a_reply(reply: str) -> None:
+    assert score(HOBBY, reply) == 1.0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "chess",
+        "model railway",
+        "chess, golf, model railway building",
+        "golf and model railway building",
+        "golf or model railway building",
+        "model railway building/golf",
+        "<think>it is model railway building</think>",
+        "<think>model railway building",
+        "Answer: chess\nThough model railway building was there as well, Answer: golf",
+        "remodel railway building",
+        "chess golf knitting rowing model railway building",
+    ],
+)
+def test_exact_does_not_reward_other_answers_or_lists(reply: str) -> None:
+    assert score(HOBBY, reply) == 0.0
+
+
+@pytest.mark.parametrize("reply", ["March 14, 1976", "14 March 1976.", "1976-03-14", "Ann was born on March 14, 1976."])
+def test_exact_takes_every_accepted_form(reply: str) -> None:
+    assert score(BORN, reply) == 1.0
+
+
+@pytest.mark.parametrize("reply", ["14 March 1977", "4 March 1976", "14 March 1976, 15 March 1976", "1976"])
+def test_exact_takes_no_other_date(reply: str) -> None:
+    assert score(BORN, reply) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("-120", 1.0),
+        ("Output: -120", 1.0),
+        (">> sum(a[1:3])\n-120", 1.0),
+        ("<think>1 + 2 = 3</think>-120", 1.0),
+        ("The sum is -100", 1 - 20 / 120),
+        ("\\boxed{-60}", 0.5),
+        ("120", 0.0),
+        ("-1000000", 0.0),
+        ("-120.0", 0.0),
+        ("none", 0.0),
+    ],
+)
+def test_numeric_views_are_scored_as_the_paper_has_it(reply: str, wanted: float) -> None:
+    assert score(SUM, reply) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("[1, -2]", 1.0),
+        ("Output: [1, -2]", 1.0),
+        ("`[1, -2]`", 1.0),
+        ("a starts as [1, 2, 3, 4, 5, 6], so\n[1, -2]", 1.0),
+        ("[1,-2]", 0.0),
+        ("[1, 2]", 0.0),
+        ("1, -2", 0.0),
+    ],
+)
+def test_printed_lists_are_exact(reply: str, wanted: float) -> None:
+    assert score(PRINT, reply) == wanted
+
+
+def test_a_target_of_zero_needs_zero() -> None:
+    zero = {**SUM, "target": "0"}
+    assert score(zero, "0") == 1.0
+    assert score(zero, "1") == 0.0
+
+
+@pytest.mark.parametrize("row", [HOBBY, BORN, SUM, PRINT])
+@pytest.mark.parametrize(
+    "piece", ["a", "-", "1", " ", "[", "Answer: ", "<think>", "</think>", "\\boxed{", "a, ", "*", "\n"]
+)
+def test_hostile_replies_score_nothing_and_cost_nothing(row: dict[str, object], piece: str) -> None:
+    start = time.process_time()
+    assert score(row, piece * (1_000_000 // len(piece))) == 0.0
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize("reply", [None, 5, 1.5, ["-120"], {"a": 1}, b"-120"])
+def test_what_is_no_text_scores_nothing(reply: object) -> None:
+    assert score(SUM, reply) == 0.0
+
+
+def test_unknown_scorers_are_named() -> None:
+    with pytest.raises(KeyError, match="rouge"):
+        score({**SUM, "scorer": "rouge"}, "1")
+
+
+def test_every_scorer_is_of_a_task() -> None:
+    from pipeline.tasks import TASKS
+
+    assert {task.scorer for task in TASKS.values()} == set(SCORERS)
