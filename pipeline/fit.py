@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from pipeline.build import draw_sample
 from pipeline.errors import FitError
@@ -17,6 +18,7 @@ from pipeline.tasks.base import Layout, PoolSpec, Unit
 
 PROBES = 3
 SAFETY = 3
+SEEN = 1024
 
 
 def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
@@ -61,15 +63,15 @@ def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], profile: P
 
 @lru_cache(maxsize=64)
 def _units(seed: int, spec: PoolSpec) -> tuple[Unit, ...]:
-    return tuple(spec.make(Streams((seed, "pool", f"{spec.name}@{spec.version}")), spec.tier))
+    world = Streams((seed, "pool", f"{spec.name}@{spec.version}"))
+    return tuple(islice(spec.make(world, spec.tier), SEEN))
 
 
 @lru_cache(maxsize=64)
 def _largest(seed: int, spec: PoolSpec, profile: Profile, frame: str) -> int:
-    longest = sorted(_units(seed, spec), key=lambda unit: -sum(len(piece.text) for piece in unit.pieces))[:256]
-    return int(cutter(profile, frame).unit_tokens(longest).max())
+    return int(cutter(profile, frame).unit_tokens(_units(seed, spec)).max())
 
 
 def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
-    """Return the tokens of a pool's largest unit, looked for among its 256 longest texts."""
+    """Return the tokens of the largest among a pool's first units."""
     return _largest(plan.recipe.seed, spec, profile, plan.recipe.frame)

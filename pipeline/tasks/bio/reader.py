@@ -1,7 +1,8 @@
 """A reader of biographies: builds the table of people from a prompt's text alone.
 
 It shares no code with the world or the renderer: sentences are taken apart at their fixed words, and every sentence
-must name the person its paragraph began with.
+must name the person its paragraph began with. Prompts of one build share paragraphs, so a paragraph once read is
+remembered.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ def _entries(text: str) -> Iterator[Entry]:
         start = stop + 1
 
 
+@lru_cache(maxsize=1 << 16)
 def _take_apart(line: str) -> tuple[str, dict[str, str]]:
     name = line.partition(" was born on ")[0]
     stated = {}

@@ -1,0 +1,258 @@
+"""Small builds to compare and to break. Run as a script it is the command `carrara` with small shards and slow rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from pipeline import build, plan
+from pipeline.engine import Inline
+from pipeline.plan import Plan, make_plan
+from pipeline.recipe import load_recipe
+from pipeline.stages import Stages
+
+SHARD_TOKENS = 8192
+SHARDS = 5
+"""How many shards of SHARD_TOKENS the recipe below has."""
+
+PAUSE = "CARRARA_TEST_PAUSE"
+"""Seconds that each row takes when this file is run as a script."""
+
+RECIPE = """
+[[strata]]
+family = "{family}"
+subtasks = ["standard"]
+complexity = [1]
+lengths = [2048, 4096]
+rows = {rows}
+"""
+
+
+def recipe_file(path: Path, *, rows: int = 6, families: Iterable[str] = ("bio",), **changed: str | int) -> Path:
+    """Write a recipe; `changed` are top-level keys other than the usual ones."""
+    top = {"release": "tiny", "version": "1.0.0", "seed": 7, "tier": "32k", **changed}
+    lines = [f"{name} = {json.dumps(value)}" for name, value in top.items()]
+    tables = [RECIPE.format(family=family, rows=rows) for family in families]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([*lines, *tables]), encoding="ascii")
+    return path
+
+
+def planned(recipe: Path, out: Path, profiles: tuple[str, ...] = ("o200k",)) -> Plan:
+    return make_plan(load_recipe(str(recipe)), profiles, out)
+
+
+def stages(
+    recipe: Path,
+    out: Path,
+    profiles: tuple[str, ...] = ("o200k",),
+    *,
+    part: tuple[int, int] = (1, 1),
+    engine: Callable[[], Executor] = Inline,
+) -> Stages:
+    """Return the stages of a build in this process."""
+    forget()
+    return Stages(planned(recipe, out, profiles), engine, part, quiet=True)
+
+
+def forget() -> None:
+    """Forget what this process has read of earlier builds, as a new one would."""
+    build.read_pool.cache_clear()
+    build._stock.cache_clear()
+
+
+def files(out: Path) -> list[Path]:
+    return [path for path in sorted(out.rglob("*")) if path.is_file()]
+
+
+def contents(out: Path) -> dict[str, str]:
+    """Return the digest of every file below a folder."""
+    return {str(path.relative_to(out)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files(out)}
+
+
+def stamps(out: Path) -> dict[str, tuple[int, int]]:
+    """Return what changes of every file that is written again, with whatever bytes."""
+    return {str(path.relative_to(out)): (path.stat().st_mtime_ns, path.stat().st_ino) for path in files(out)}
+
+
+def below(found: Mapping[str, Any], *folders: str) -> dict[str, Any]:
+    """Keep the files below some folders, such as ``samples`` or ``o200k/data``."""
+    return {name: value for name, value in found.items() if name.startswith(tuple(f"{folder}/" for folder in folders))}
+
+
+def halves(out: Path) -> list[Path]:
+    """Return what was being written when its process died."""
+    return [path for path in files(out) if ".part-" in path.name]
+
+
+def command(
+    *args: object, small: bool = True, pause: float = 0, env: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Return the arguments of subprocess for a run of the command in a process group of its own."""
+    head = [str(Path(__file__).resolve())] if small else ["-m", "pipeline"]
+    return {
+        "args": [sys.executable, *head, *map(str, args)],
+        "env": {**os.environ, PAUSE: str(pause), **(env or {})},
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "text": True,
+        "start_new_session": True,
+    }
+
+
+def run(*args: object, **how: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(**command(*args, **how), timeout=60, check=False)
+
+
+class Running:
+    """A run of the command, watched from outside; nothing of it outlives the block."""
+
+    def __init__(self, *args: object, **how: Any) -> None:
+        self.process = subprocess.Popen(**command(*args, **how))
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        for pid in self.group():
+            _signalled(pid, signal.SIGKILL)
+        self.process.communicate(timeout=30)
+
+    def when(self, happened: Callable[[], object], seconds: float = 30) -> Any:
+        """Wait until something is true while the command runs, and return it."""
+        end = time.monotonic() + seconds
+        while not (found := happened()):
+            assert self.process.poll() is None, f"ended with {self.process.returncode}: {self.process.stderr.read()}"
+            assert time.monotonic() < end, "it never happened"
+            time.sleep(0.002)
+        return found
+
+    def ended(self, seconds: float = 30) -> tuple[int, str]:
+        """Wait for the end of the command; return its exit code and stderr."""
+        _, stderr = self.process.communicate(timeout=seconds)
+        return self.process.returncode, stderr
+
+    def gone(self, seconds: float = 10) -> bool:
+        """Tell whether every process of the run ends within some seconds."""
+        end = time.monotonic() + seconds
+        while self.group() and time.monotonic() < end:
+            time.sleep(0.02)
+        return not self.group()
+
+    def group(self) -> list[int]:
+        """Return the living processes of the run: the command, its workers, what else they started."""
+        return [pid for pid, state, group in _processes() if group == self.process.pid and state not in "ZX"]
+
+    def workers(self) -> list[int]:
+        """Return the worker processes of the run."""
+        return [pid for pid in self.group() if b"spawn_main" in _command_line(pid)]
+
+
+def _processes() -> Iterable[tuple[int, str, int]]:
+    for path in sorted(Path("/proc").glob("[0-9]*/stat")):
+        try:
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        yield int(path.parent.name), fields[0], int(fields[2])
+
+
+def _command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _signalled(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def lines(text: str) -> list[str]:
+    """Return the lines of a stream that say something."""
+    return [line for line in text.splitlines() if line.strip()]
+
+
+def flip(path: Path, at: int, mask: int = 0xFF) -> None:
+    """Change one byte of a file and nothing else that a reader of sizes would see."""
+    raw = bytearray(path.read_bytes())
+    raw[at] ^= mask
+    path.write_bytes(raw)
+
+
+def footer(raw: bytes) -> range:
+    """Return where the footer of a Parquet file stands, its length and the closing mark included."""
+    return range(len(raw) - 8 - int.from_bytes(raw[-8:-4], "little"), len(raw))
+
+
+# Jobs for engines. They stand here because workers import them by name.
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def noted(job: tuple[str, int]) -> int:
+    """Leave a mark that the job was started."""
+    folder, number = job
+    (Path(folder) / f"{number}-{os.getpid()}-{time.monotonic_ns()}").touch()
+    return number
+
+
+def deadly_once(job: tuple[str, int]) -> int:
+    """Kill the worker of job 3, but only the first."""
+    folder, number = job
+    if number == 3:
+        try:
+            (Path(folder) / "died").touch(exist_ok=False)
+        except FileExistsError:
+            return number
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def deadly(job: tuple[str, int]) -> int:
+    """Kill every worker that meets job 3."""
+    noted(job)
+    if job[1] == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return job[1]
+
+
+def faulty(job: tuple[str, int]) -> int:
+    """Fail at job 3, slowly work otherwise."""
+    noted(job)
+    if job[1] == 3:
+        raise ValueError("job 3 is wrong")
+    time.sleep(0.05)
+    return job[1]
+
+
+def _slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
+    def slow(*args: Any) -> Any:
+        time.sleep(float(os.environ.get(PAUSE, 0)))
+        return cut(*args)
+
+    return slow
+
+
+if __name__ in ("__main__", "__mp_main__"):
+    plan.SHARD_TOKENS = SHARD_TOKENS
+    build.cut_row = _slowed(build.cut_row)
+
+if __name__ == "__main__":
+    from pipeline.cli import cli
+
+    cli()

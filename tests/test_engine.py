@@ -1,0 +1,124 @@
+"""Engines: every result once, faults to the caller, dead workers replaced."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pipeline.engine import IN_FLIGHT, LIVES, Inline, processes, run
+from pipeline.errors import BuildError
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.append(str(Path(__file__).parent))
+builds = importlib.import_module("builds")
+
+ENGINES: dict[str, Callable[[], Executor]] = {
+    "inline": Inline,
+    "threads": lambda: ThreadPoolExecutor(3),
+    "processes": processes(2),
+}
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> Callable[[], Executor]:
+    return ENGINES[request.param]
+
+
+def started(folder: Path) -> list[int]:
+    """Return the jobs that left a mark, each as often as it was started."""
+    return sorted(int(path.name.split("-")[0]) for path in folder.iterdir())
+
+
+def test_every_result_comes_once_also_beyond_the_window(engine: Callable[[], Executor]) -> None:
+    jobs = range(3 * IN_FLIGHT + 5)
+    assert sorted(run(builds.double, jobs, engine)) == [2 * number for number in jobs]
+
+
+def test_equal_jobs_are_different_jobs(engine: Callable[[], Executor]) -> None:
+    assert list(run(builds.double, [4, 4, 4], engine)) == [8, 8, 8]
+
+
+def test_no_jobs_open_no_executor() -> None:
+    def refuse() -> Executor:
+        raise AssertionError("opened")
+
+    assert list(run(builds.double, [], refuse)) == []
+
+
+def test_one_worker_is_this_process() -> None:
+    assert processes(1) is Inline
+    assert processes(0) is Inline
+
+
+def test_inline_runs_a_job_when_its_result_is_asked_for(tmp_path: Path) -> None:
+    results = run(builds.noted, [(str(tmp_path), number) for number in range(5)], Inline)
+    assert started(tmp_path) == []
+    assert [next(results), next(results)] == [0, 1]
+    assert started(tmp_path) == [0, 1]
+    results.close()
+    assert started(tmp_path) == [0, 1]
+
+
+def test_a_fault_reaches_the_caller_and_drops_what_is_not_started(
+    engine: Callable[[], Executor], tmp_path: Path
+) -> None:
+    jobs = [(str(tmp_path), number) for number in range(400)]
+    with pytest.raises(ValueError, match="job 3 is wrong"):
+        list(run(builds.faulty, jobs, engine))
+    assert len(started(tmp_path)) <= 3 + IN_FLIGHT
+    assert started(tmp_path)[:4] == [0, 1, 2, 3]
+
+
+def test_a_fault_in_a_process_drops_its_queue_too(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="job 3 is wrong"):
+        list(run(builds.faulty, [(str(tmp_path), number) for number in range(IN_FLIGHT)], processes(2)))
+    assert len(started(tmp_path)) < 20
+
+
+def test_inline_stops_at_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="job 3 is wrong"):
+        list(run(builds.faulty, [(str(tmp_path), number) for number in range(9)], Inline))
+    assert started(tmp_path) == [0, 1, 2, 3]
+
+
+def test_interrupts_pass_through_inline() -> None:
+    def interrupted(_: int) -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run(interrupted, [1], Inline))
+
+
+def test_a_killed_worker_is_replaced_and_no_result_comes_twice(tmp_path: Path) -> None:
+    jobs = [(str(tmp_path), number) for number in range(2 * IN_FLIGHT)]
+    assert sorted(run(builds.deadly_once, jobs, processes(2))) == list(range(2 * IN_FLIGHT))
+    assert (tmp_path / "died").exists()
+
+
+def test_workers_that_die_always_are_given_up(tmp_path: Path) -> None:
+    jobs = [(str(tmp_path), number) for number in range(8)]
+    with pytest.raises(BuildError, match=f"killed {LIVES} times") as caught:
+        list(run(builds.deadly, jobs, processes(2)))
+    assert "\n" not in str(caught.value)
+    assert started(tmp_path).count(3) == LIVES
+
+
+def test_leaving_early_leaves_no_worker(tmp_path: Path) -> None:
+    pools: list[Executor] = []
+
+    def opened() -> Executor:
+        pools.append(processes(2)())
+        return pools[0]
+
+    results: Iterator[int] = run(builds.noted, [(str(tmp_path), number) for number in range(500)], opened)
+    next(results)
+    workers = list(pools[0]._processes.values())  # type: ignore[attr-defined]
+    assert workers
+    results.close()
+    assert not [worker for worker in workers if worker.is_alive()]
+    assert len(started(tmp_path)) < 500
