@@ -25,7 +25,7 @@ from pipeline.build import (
 from pipeline.engine import run
 from pipeline.errors import CorruptError
 from pipeline.fit import check_fit
-from pipeline.folders import keep_recipe
+from pipeline.folders import check_release, keep_recipe
 from pipeline.manifest import Manifest, read_manifest, seal
 from pipeline.plan import Plan, Shard
 from pipeline.profiles import Profile
@@ -87,11 +87,12 @@ class Stages:
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders."""
-        keep_recipe(self.plan.out, self.plan.recipe)
+        check_release(self.plan.out, self.plan.recipe)
         if not owed:
             return
         names = {job.pack.shard.profile for job in owed}
         check_fit(self.plan, [profile for profile in self.plan.profiles if profile.name in names])
+        keep_recipe(self.plan.out, self.plan.recipe)
         self.sample()
         self.render()
         self.count()
@@ -101,6 +102,8 @@ class Stages:
 
     def _files(self, label: str, jobs: Iterable[TextJob]) -> int:
         owed = [job for job in jobs if not text_is_done(job)]
+        if owed:
+            keep_recipe(self.plan.out, self.plan.recipe)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for _ in run(run_text, owed, self.open_executor):
                 shown.advance(1, 0)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from random import Random
 
 from pipeline.tasks.latent_list.slices import Wish, choose, miss, proven
 from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, START, Operation, View, number
 
-WEIGHTS = {"append": 20, "insert": 22, "pop": 19, "remove": 17, "reverse": 17, "sort": 14}
+WEIGHTS = {"append": 23, "insert": 18, "pop": 18, "remove": 17, "reverse": 18, "sort": 20}
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
-STRETCH, PATIENCE, ATTEMPTS = 4, 40, 40
+STRETCH, PATIENCE, ATTEMPTS = 4, 20, 40
 """Operations in a stretch; stretches, and operations at one place, that are tried before a draft is given up."""
 
 
@@ -107,19 +108,17 @@ def _near_the_ends(rng: Random, places: Sequence[int]) -> int:
     return rng.choices(places, [3 if at in (0, -1) else 2 if at in (1, -2) else 1 for at in places])[0]
 
 
-def draw(name: str, complexity: int, wish: Wish, rng: Random, tries: int = 4) -> Program:
-    """Draw a program of a view: the nearest to the wish of `tries` that differ in their last stretch."""
+def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
+    """Draw a program of a view: of some that differ in their last stretch, the nearest to the wish."""
+    tries = 4 if complexity > 5 else 12
     while True:
         ways = _ways(complexity, wish.size, rng) if name == "len" else [0] * complexity
         draft = _grow(Draft(), name, ways, rng)
-        found: list[Program] = []
-        for _ in range(PATIENCE):
-            last = draft and _stretch(draft, ways, rng)
-            program = last and last.finish(name, wish, rng)
-            if program:
-                found.append(program)
-            if len(found) == tries:
-                return min(found, key=lambda program: miss(program.view, program.final, wish))
+        ends = (_stretch(draft, ways, rng) for _ in range(PATIENCE if draft else 0))
+        programs = (end.finish(name, wish, rng) for end in ends if end)
+        found = list(islice((program for program in programs if program), tries))
+        if found:
+            return min(found, key=lambda program: miss(program.view, program.final, wish))
 
 
 def _grow(draft: Draft | None, name: str, ways: Sequence[int], rng: Random) -> Draft | None:
@@ -140,7 +139,8 @@ def _stretch(draft: Draft, ways: Sequence[int], rng: Random) -> Draft | None:
     size = (len(ways) - done - 1) % STRETCH + 1
     for way in ways[done : done + size]:
         kinds = _kinds(longer, way)
-        drawn = rng.choices(kinds, [WEIGHTS[kind] for kind in kinds], k=ATTEMPTS)
+        weights = [WEIGHTS[kind] for kind in kinds]
+        drawn = (rng.choices(kinds, weights)[0] for _ in range(ATTEMPTS))
         if not any(longer.add(draw_operation(rng, kind, longer.true)) for kind in drawn):
             return None
     return longer

@@ -1,0 +1,49 @@
+"""Full sweeps over every profile and length: `make test-slow`. A small sample of each runs with the other tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.engine import processes
+from pipeline.plan import make_plan
+from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
+from pipeline.recipe import Recipe, Stratum, load_recipe
+from pipeline.stages import Stages
+from pipeline.tasks import TASKS
+
+
+def prove(recipe: Recipe, profiles: tuple[str, ...], out: Path) -> None:
+    """Build a recipe and prove it again from its bytes with full second counts."""
+    stages = Stages(make_plan(recipe, profiles, out), processes(2), quiet=True)
+    assert all(stages.build())
+    assert all(stages.verify())
+    rows = sum(cell.rows for cell in recipe.strata)
+    for name in profiles:
+        tier = json.loads((out / name / "manifest.json").read_text(encoding="ascii"))["tiers"][recipe.tier]
+        assert [tier["proven"][what] for what in ("rows", "exact", "solved", "recounted")] == [rows] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["32k", "32k-thinking", "128k"])
+def test_every_row_of_a_recipe_in_every_profile(name: str, tmp_path: Path) -> None:
+    prove(load_recipe(name), shipped_profiles(), tmp_path)
+
+
+@pytest.mark.slow
+def test_every_row_of_a_million_tokens_in_the_default_profiles(tmp_path: Path) -> None:
+    prove(load_recipe("1m"), DEFAULT_PROFILES, tmp_path)
+
+
+def test_one_row_of_a_million_tokens_of_every_family(tmp_path: Path) -> None:
+    hardest = {family: (subtask, max(task.complexities)) for (family, subtask), task in TASKS.items()}
+    cells = [Stratum(family, subtask, "1m", 1048576, most, 1) for family, (subtask, most) in hardest.items()]
+    prove(Recipe("sweep", "0", 5, "1m", tuple(cells)), ("o200k",), tmp_path)
+
+
+def test_rows_of_the_window_of_128k_in_every_profile(tmp_path: Path) -> None:
+    hardest = {family: (subtask, max(task.complexities)) for (family, subtask), task in TASKS.items()}
+    cells = [Stratum(family, subtask, "128k", 131072, most, 1) for family, (subtask, most) in hardest.items()]
+    prove(Recipe("sweep", "0", 5, "128k", tuple(cells)), shipped_profiles(), tmp_path)
