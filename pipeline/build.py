@@ -158,10 +158,16 @@ def run_render(job: RenderJob) -> int:
     """Render and write one pool; return its number of units."""
     path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
     if not render_is_done(job):
-        world = Streams((job.plan.recipe.seed, "pool", f"{job.spec.name}@{job.spec.version}"))
-        units = list(job.spec.make(world, job.spec.tier))
+        units = made_units(job.plan.recipe.seed, job.spec)
         write_table(path, pa.Table.from_pylist([_unit_record(unit) for unit in units], schema=UNIT_SCHEMA), key)
     return len(read_pool(path, key))
+
+
+@lru_cache(maxsize=8)
+def made_units(seed: int, spec: PoolSpec) -> tuple[Unit, ...]:
+    """Return the units of a pool, made in this process."""
+    world = Streams((seed, "pool", f"{spec.name}@{spec.version}"))
+    return tuple(spec.make(world, spec.tier))
 
 
 UNIT_SCHEMA = pa.schema(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -37,7 +39,7 @@ def processes(workers: int) -> Callable[[], Executor]:
     """
     if workers <= 1:
         return Inline
-    return lambda: ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_quiet)
+    return lambda: ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_settle)
 
 
 def dask(address: str) -> Callable[[], Executor]:
@@ -53,13 +55,19 @@ def dask(address: str) -> Callable[[], Executor]:
     return lambda: Client(address).get_executor()
 
 
-def _quiet() -> None:
-    """Leave Ctrl-C to the parent, and keep encoders to one thread in each worker."""
-    import signal
-
+def _settle() -> None:
+    """Leave Ctrl-C to the parent, keep encoders to one thread, and end when the parent is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["RAYON_NUM_THREADS"] = "1"
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Executor]) -> Iterator[R]:

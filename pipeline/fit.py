@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from pathlib import Path
 
-from pipeline.build import draw_sample
+from pipeline.build import RenderJob, draw_sample, made_units, read_pool, render_is_done
 from pipeline.errors import FitError
 from pipeline.plan import Plan, RowPlan, row_streams
 from pipeline.profiles import Profile
 from pipeline.prompts import cutter
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, PoolSpec, Unit
 
 PROBES = 3
 SAFETY = 3
-SEEN = 1024
+LONGEST = 128
 
 
 def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
@@ -62,16 +62,27 @@ def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], profile: P
 
 
 @lru_cache(maxsize=64)
-def _units(seed: int, spec: PoolSpec) -> tuple[Unit, ...]:
-    world = Streams((seed, "pool", f"{spec.name}@{spec.version}"))
-    return tuple(islice(spec.make(world, spec.tier), SEEN))
-
-
-@lru_cache(maxsize=64)
-def _largest(seed: int, spec: PoolSpec, profile: Profile, frame: str) -> int:
-    return int(cutter(profile, frame).unit_tokens(_units(seed, spec)).max())
+def _largest(job: PoolJob, profile: Profile, frame: str) -> int:
+    longest = sorted(job.units(), key=lambda unit: -sum(len(piece.text) for piece in unit.pieces))[:LONGEST]
+    return int(cutter(profile, frame).unit_tokens(longest).max())
 
 
 def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
-    """Return the tokens of the largest among a pool's first units."""
-    return _largest(plan.recipe.seed, spec, profile, plan.recipe.frame)
+    """Return the tokens of a pool's largest unit, looked for among its longest texts."""
+    there = plan.pool_path(spec) if render_is_done(RenderJob(plan, spec)) else None
+    job = PoolJob(plan.recipe.seed, spec, there, plan.pool_key(spec))
+    return _largest(job, profile, plan.recipe.frame)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolJob:
+    """A pool that is read where it is there, and else made in memory."""
+
+    seed: int
+    spec: PoolSpec
+    path: Path | None
+    key: str
+
+    def units(self) -> tuple[Unit, ...]:
+        """Return the pool's units."""
+        return read_pool(self.path, self.key) if self.path else made_units(self.seed, self.spec)

@@ -94,7 +94,11 @@ def latent_list(row: Row, prediction: str) -> float:
     numbers = INTEGER.findall(last_line(text) if (found := marked(text)) is None else found)
     if not numbers:
         return 0.0
-    target, given = int(row["target"]), int(numbers[-1])
+    return closeness(int(row["target"]), int(numbers[-1]))
+
+
+def closeness(target: int, given: int) -> float:
+    """Return 1 less the error relative to the target, and no less than 0."""
     return 1.0 - min(1.0, abs(target - given) / (1e-10 + abs(target)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from pipeline.build import (
     run_sample,
     sample_is_done,
 )
-from pipeline.engine import run
+from pipeline.engine import Inline, run
 from pipeline.errors import CorruptError
 from pipeline.fit import check_fit
 from pipeline.folders import check_release, keep_recipe
@@ -94,7 +94,7 @@ class Stages:
         check_fit(self.plan, [profile for profile in self.plan.profiles if profile.name in names])
         keep_recipe(self.plan.out, self.plan.recipe)
         self.sample()
-        self.render()
+        replace(self, open_executor=Inline).render()  # this process has made the units to see whether they fit
         self.count()
         for profile in self.plan.profiles:
             for family in self.plan.families:

@@ -6,7 +6,7 @@ would make one of those equal to the true list is refused, for nothing that foll
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from random import Random
@@ -14,9 +14,12 @@ from random import Random
 from pipeline.tasks.latent_list.slices import Wish, choose, miss, proven
 from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, START, Operation, View, number
 
-WEIGHTS = {"append": 23, "insert": 18, "pop": 18, "remove": 17, "reverse": 18, "sort": 20}
+WEIGHTS = {"append": 19, "insert": 19, "pop": 20, "remove": 19, "reverse": 18, "sort": 21}
+EXTREME = {"append": 31, "insert": 14, "pop": 18, "remove": 17, "reverse": 18, "sort": 26}
+"""How often a kind is tried; it is refused more or less often, so the histogram is flatter. EXTREME: for min and max."""
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
-STRETCH, PATIENCE, ATTEMPTS = 4, 20, 40
+Weights = Mapping[str, int]
+STRETCH, PATIENCE, ATTEMPTS = 3, 12, 40
 """Operations in a stretch; stretches, and operations at one place, that are tried before a draft is given up."""
 
 
@@ -45,11 +48,12 @@ class Draft:
         true = _after(self.true, operation)
         if not true or true == self.true:
             return False
-        others = [None if other is None else _after(other, operation) for other in self.others]
-        if true in others:
-            return False
-        others.append(self.true)
-        self.true, self.others = true, others
+        others: list[list[int] | None] = []
+        for other in self.others:
+            others.append(None if other is None else _after(other, operation))
+            if others[-1] == true:
+                return False
+        self.true, self.others = true, [*others, self.true]
         self.operations.append(operation)
         return True
 
@@ -71,10 +75,10 @@ class Draft:
         return Program(tuple(self.operations), view, tuple(self.true), view.output(self.true), failed)
 
 
-def _after(items: Sequence[int], operation: Operation) -> list[int] | None:
-    after = list(items)
+def _after(items: list[int], operation: Operation) -> list[int] | None:
+    after = items[:]
     try:
-        operation.run(after)
+        getattr(after, operation.name)(*operation.args)
     except (IndexError, ValueError):
         return None
     return after
@@ -109,41 +113,44 @@ def _near_the_ends(rng: Random, places: Sequence[int]) -> int:
 
 
 def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
-    """Draw a program of a view: of some that differ in their last stretch, the nearest to the wish."""
-    tries = 4 if complexity > 5 else 12
-    while True:
-        ways = _ways(complexity, wish.size, rng) if name == "len" else [0] * complexity
-        draft = _grow(Draft(), name, ways, rng)
-        ends = (_stretch(draft, ways, rng) for _ in range(PATIENCE if draft else 0))
-        programs = (end.finish(name, wish, rng) for end in ends if end)
-        found = list(islice((program for program in programs if program), tries))
-        if found:
-            return min(found, key=lambda program: miss(program.view, program.final, wish))
+    """Draw a program of a view: of some that differ in their last stretch, the nearest to the wish.
 
-
-def _grow(draft: Draft | None, name: str, ways: Sequence[int], rng: Random) -> Draft | None:
-    """Draw all stretches but the last, each anew until a slice shows all operations so far; None if it takes too long.
-
-    Without that, one draft in fifty of twenty operations has a slice that shows them all by its minimum.
+    A stretch is drawn anew until a slice shows all operations so far; where that takes too long, the stretch before it
+    goes too. Without that, one draft in fifty of twenty operations has a slice that shows them all by its minimum.
     """
-    while draft and len(ways) - len(draft.operations) > STRETCH:
-        drawn = (_stretch(draft, ways, rng) for _ in range(PATIENCE))
-        draft = next((longer for longer in drawn if longer and (name == "len" or longer.provable(name))), None)
-    return draft
+    tries = 2 if complexity > 5 else 12
+    weights = EXTREME if name in ("min", "max") else WEIGHTS
+    ways = _ways(complexity, wish.size, rng) if name == "len" else [0] * complexity
+    drafts = [Draft()]
+    while True:
+        drawn = (_stretch(drafts[-1], weights, ways, rng) for _ in range(PATIENCE))
+        ends = (draft for draft in drawn if draft)
+        if complexity - len(drafts[-1].operations) > STRETCH:
+            found = next((draft for draft in ends if name == "len" or draft.provable(name)), None)
+            drafts = [*drafts, found] if found else drafts[:-1] or [Draft()]
+            continue
+        programs = (draft.finish(name, wish, rng) for draft in ends)
+        best = list(islice((program for program in programs if program), tries))
+        if best:
+            return min(best, key=lambda program: miss(program.view, program.final, wish))
+        drafts = drafts[:-1] or [Draft()]
 
 
-def _stretch(draft: Draft, ways: Sequence[int], rng: Random) -> Draft | None:
+def _stretch(draft: Draft, weights: Weights, ways: Sequence[int], rng: Random) -> Draft | None:
     """Return the draft with some more operations, or None if it is stuck."""
     longer = Draft(draft.true, draft.others, draft.operations[:])
     done = len(draft.operations)
     size = (len(ways) - done - 1) % STRETCH + 1
     for way in ways[done : done + size]:
         kinds = _kinds(longer, way)
-        weights = [WEIGHTS[kind] for kind in kinds]
-        drawn = (rng.choices(kinds, weights)[0] for _ in range(ATTEMPTS))
+        drawn = _tried(rng, kinds, [weights[kind] for kind in kinds])
         if not any(longer.add(draw_operation(rng, kind, longer.true)) for kind in drawn):
             return None
     return longer
+
+
+def _tried(rng: Random, kinds: Sequence[str], weights: Sequence[int]) -> Iterator[str]:
+    return (rng.choices(kinds, weights)[0] for _ in range(ATTEMPTS))
 
 
 def _kinds(draft: Draft, way: int) -> Sequence[str]:
@@ -159,7 +166,7 @@ def _kinds(draft: Draft, way: int) -> Sequence[str]:
 def lengths(complexity: int) -> range:
     """Return the lengths that a list can have after that many operations that each change it by one: parity is fixed."""
     most = len(START) + complexity
-    return range(2 - most % 2, most + 1, 2)
+    return range(max(2 - most % 2, len(START) - complexity), most + 1, 2)
 
 
 def _ways(complexity: int, length: int, rng: Random) -> list[int]:

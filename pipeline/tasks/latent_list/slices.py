@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 import numpy as np
@@ -37,8 +38,13 @@ def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> N
     if name == "print":
         return _differs(lists)
     shown = _values(name, lists)
-    different: NDArray[np.bool_] = np.triu((shown[0] != shown[1:]).all(axis=0))
+    different: NDArray[np.bool_] = (shown[0] != shown[1:]).all(axis=0) & _upper(len(true))
     return different
+
+
+@lru_cache(maxsize=64)
+def _upper(width: int) -> NDArray[np.bool_]:
+    return np.triu(np.ones((width, width), dtype=np.bool_))
 
 
 def choose(name: str, true: Sequence[int], others: Sequence[Sequence[int]], wish: Wish, rng: Random) -> View | None:
@@ -77,7 +83,9 @@ def _miss(value: int, wish: Wish) -> int:
 
 
 def _matrix(lists: Sequence[Sequence[int]], width: int) -> Table:
-    return np.array([[*items[:width], *[GONE] * (width - len(items))] for items in lists], dtype=np.int64)
+    pad = [GONE] * width
+    flat = [value for items in lists for value in [*items, *pad][:width]]
+    return np.array(flat, dtype=np.int64).reshape(len(lists), width)
 
 
 def _values(name: str, lists: Table) -> Table:
@@ -105,4 +113,5 @@ def _differs(lists: Table) -> NDArray[np.bool_]:
     count = np.cumsum(lists[1:] != lists[0], axis=1)
     before = np.concatenate([np.zeros_like(count[:, :1]), count[:, :-1]], axis=1)
     different = (count[:, None, :] - before[:, :, None]) > 0
-    return np.triu(different.all(axis=0))
+    apart: NDArray[np.bool_] = different.all(axis=0) & _upper(lists.shape[1])
+    return apart

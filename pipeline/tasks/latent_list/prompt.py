@@ -1,0 +1,83 @@
+"""The text of a latent list: an instruction, demonstrations with the view that is asked, then the program itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from pipeline.tasks.base import Piece
+from pipeline.tasks.latent_list.sampler import Program, draw, lengths
+from pipeline.tasks.latent_list.slices import Wish
+from pipeline.worlds.blocks import draw_block
+from pipeline.worlds.programs import DO_NOTHING, REVERSE, START_LINE, Operation
+
+ROLE = (
+    "Act as a Python interpreter. A program below starts with a list `a` and then works on it line by line; every line "
+    "of a program begins with `>>`. Keep track of the list from the first line of the program to the last, and state "
+    "what its last line outputs, exactly as Python would show it. Lines before the last may print something too: that "
+    "does not matter and is not part of the answer. Reply with the output of the last line and nothing else."
+)
+EXAMPLES = {1: "One finished program comes first, as an example; the program after it is yours."}
+MANY = "{count} finished programs come first, as examples; the program after them is yours."
+COUNTS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+Chunk = tuple[str, ...]
+
+
+def head(name: str, complexity: int, shots: int, target: str, rng: Random) -> tuple[Piece, ...]:
+    """Return all that stands before the relevant operations and their filler."""
+    demos = _demos(name, complexity, shots, target, rng)
+    told = [Piece(_instruction(shots), "instruction")]
+    told += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
+    title = f"--- Program {shots + 1} ---\n" if shots else "--- Program ---\n"
+    return (*told, Piece(f"{title}{START_LINE}\n", "instruction"))
+
+
+def tail(view: str) -> tuple[Piece, ...]:
+    """Return the question: the program's last line, and the word that its output follows."""
+    return (Piece(f"{view}\nOutput:", "question"),)
+
+
+def _instruction(shots: int) -> str:
+    if not shots:
+        return f"{ROLE}\n"
+    count = COUNTS[shots] if shots < len(COUNTS) else str(shots)
+    return f"{ROLE} {EXAMPLES.get(shots, MANY.format(count=count))}\n"
+
+
+def _demos(name: str, complexity: int, shots: int, target: str, rng: Random) -> list[str]:
+    """Draw demonstrations. None shows the key's answer, and for `len` none could: the parity of their lengths differs."""
+    demos: list[str] = []
+    shown = {target}
+    while len(demos) < shots:
+        count = 3 if complexity % 2 == 0 else rng.choice((2, 4))
+        program = draw(name, count, _any_wish(count, name, rng), rng)
+        if program.output not in shown or (name == "len" and len(shown) > 2):
+            shown.add(program.output)
+            demos.append(_demo(program, rng))
+    return demos
+
+
+def _any_wish(complexity: int, name: str, rng: Random) -> Wish:
+    size = rng.choice(lengths(complexity)) if name == "len" else 1 << rng.randrange(12)
+    return Wish(rng.choice((1, -1)), size, rng.randint(1, 5), wide=rng.random() < 0.5)
+
+
+def _demo(program: Program, rng: Random) -> str:
+    lines = _interleave(program.operations, rng)
+    return "".join(f"{line}\n" for line in (START_LINE, *lines, program.view.text, f"Output: {program.output}"))
+
+
+def _interleave(operations: Sequence[Operation], rng: Random) -> list[str]:
+    """Put one piece of filler of each kind between relevant operations: no reverse touches a relevant one."""
+    relevant: list[Chunk] = [(operation.text,) for operation in operations]
+    while True:
+        block = tuple(operation.text for operation in draw_block(rng, rng.choice((1, 2))))
+        chunks = list(relevant)
+        for filler in ((DO_NOTHING,), (REVERSE.text,) * 2, block, (DO_NOTHING,)):
+            chunks.insert(rng.randint(0, len(chunks)), filler)
+        if not any(_touch(left, right) for left, right in zip(chunks, chunks[1:], strict=False)):
+            return [line for chunk in chunks for line in chunk]
+
+
+def _touch(left: Chunk, right: Chunk) -> bool:
+    return left[-1] == right[0] == REVERSE.text

@@ -1,0 +1,494 @@
+"""What goes wrong on disks and keyboards: named in one line, nothing half-written in place, and the next run goes on."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline import plan as plans
+from pipeline import shards
+from pipeline.engine import processes
+from pipeline.errors import BuildError, CarraraError, CorruptError
+from pipeline.shards import content_key, read_rows, write_rows
+from pipeline.verify import ProveJob, run_prove
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.append(str(Path(__file__).parent))
+builds = importlib.import_module("builds")
+
+DATA = "o200k/data/bio/32k/test-00002-of-00005.parquet"
+KEYS = "o200k/keys/bio/32k/test-00002-of-00005.parquet"
+PROOF = "o200k/proofs/bio/32k/test-00002-of-00005.json"
+MANIFEST = "o200k/manifest.json"
+SAMPLES = "samples/bio/32k.parquet"
+SEGMENTS = "segments/people-standard-32k.parquet"
+COUNTS = "o200k/counts/people-standard-32k.parquet"
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return builds.recipe_file(tmp_path_factory.mktemp("recipe") / "tiny.toml")
+
+
+@pytest.fixture(scope="module")
+def pristine(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A build that no test touches."""
+    out = tmp_path_factory.mktemp("pristine") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+        builds.stages(recipe, out).build()
+    yield out
+
+
+@pytest.fixture
+def whole(pristine: Path) -> dict[str, str]:
+    return builds.contents(pristine)
+
+
+@pytest.fixture
+def built(pristine: Path, tmp_path: Path) -> Path:
+    """A build to break."""
+    shutil.copytree(pristine, tmp_path / "out")
+    return tmp_path / "out"
+
+
+def one_line(ended: subprocess.CompletedProcess[str]) -> str:
+    """Return the one line that a failed command says."""
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stdout == ""
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("carrara: ")
+    return line
+
+
+def made_again(before: dict[str, Any], after: dict[str, Any]) -> set[str]:
+    return {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+
+
+# Broken shards
+
+
+def flipped(path: Path) -> None:
+    """Change one byte in the middle of the pages."""
+    raw = path.read_bytes()
+    builds.flip(path, builds.footer(raw).start // 2)
+
+
+def flipped_key(path: Path) -> None:
+    """Change the first byte of the content key, so that it is not even text."""
+    key = content_key(path)
+    assert key
+    builds.flip(path, path.read_bytes().rindex(key.encode()), 0x80)
+
+
+def flipped_footer_length(path: Path) -> None:
+    builds.flip(path, path.stat().st_size - 8)
+
+
+def flipped_mark(path: Path) -> None:
+    builds.flip(path, path.stat().st_size - 1)
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def shortened(path: Path) -> None:
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def emptied(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def grown(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"\0")
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def exchanged(path: Path) -> None:
+    """Put the next shard in its place."""
+    shutil.copyfile(path.with_name(path.name.replace("00002-of", "00003-of")), path)
+
+
+HARMS = (
+    flipped, flipped_key, flipped_footer_length, flipped_mark, truncated, shortened, emptied, grown, deleted, exchanged,
+)  # fmt: skip
+UNSEEN_BY_BUILD = (flipped,)
+"""Sizes and footer are right: only `verify` reads the bytes."""
+
+
+@pytest.mark.parametrize("name", [DATA, KEYS], ids=["data", "keys"])
+@pytest.mark.parametrize("harm", HARMS, ids=lambda harm: harm.__name__)
+def test_verify_names_a_broken_shard_and_build_makes_only_it(
+    harm: Callable[[Path], None], name: str, recipe: Path, built: Path, whole: dict[str, str]
+) -> None:
+    before = builds.stamps(built)
+    harm(built / name)
+    with pytest.raises(CorruptError) as caught:
+        builds.stages(recipe, built).verify()
+    assert name in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (built / MANIFEST).exists()
+    (manifest,) = builds.stages(recipe, built).build()
+    assert manifest is not None
+    assert builds.contents(built) == whole
+    assert made_again(before, builds.stamps(built)) == {DATA, KEYS, PROOF, MANIFEST}
+    builds.stages(recipe, built).verify()
+    assert builds.contents(built) == whole
+
+
+@pytest.mark.parametrize("name", [DATA, KEYS], ids=["data", "keys"])
+@pytest.mark.parametrize(
+    "harm", [harm for harm in HARMS if harm not in UNSEEN_BY_BUILD], ids=lambda harm: harm.__name__
+)
+def test_build_sees_what_sizes_and_footers_show(
+    harm: Callable[[Path], None], name: str, recipe: Path, built: Path, whole: dict[str, str]
+) -> None:
+    before = builds.stamps(built)
+    harm(built / name)
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+    assert made_again(before, builds.stamps(built)) <= {DATA, KEYS, PROOF, MANIFEST}
+
+
+@pytest.mark.parametrize("harm", [flipped, flipped_key, truncated, emptied, deleted], ids=lambda harm: harm.__name__)
+def test_the_command_says_it_in_one_line(harm: Callable[[Path], None], recipe: Path, built: Path) -> None:
+    harm(built / DATA)
+    assert DATA in one_line(builds.run("verify", built, "--workers", 1))
+    ended = builds.run("build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_all_broken_shards_are_found_in_one_run(recipe: Path, built: Path, whole: dict[str, str]) -> None:
+    flipped(built / DATA)
+    truncated(built / KEYS.replace("00002-of", "00004-of"))
+    with pytest.raises(CorruptError, match=r"and 1 more"):
+        builds.stages(recipe, built, engine=processes(2)).verify()
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+
+
+def test_any_flip_in_a_footer_is_no_key_or_another_or_harmless(built: Path) -> None:
+    """A reader of a broken footer gets an answer, never an error that no one catches."""
+    path = built / KEYS
+    raw, key = path.read_bytes(), content_key(path)
+    for at in builds.footer(raw):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 0x80]) + raw[at + 1 :])
+        assert content_key(path) in (None, key) or isinstance(content_key(path), str)
+
+
+def test_any_flip_in_an_unproven_shard_is_a_named_fault_or_harmless(recipe: Path, built: Path) -> None:
+    """Without a proof there is no digest to compare: rows are read, and whatever they turn into is judged."""
+    planned = builds.planned(recipe, built)
+    pack = builds.build.PackJob(planned, planned.all_shards()[2])
+    job = ProveJob(pack)
+    raw, keys = (built / DATA).read_bytes(), (built / KEYS).read_bytes()
+    wanted = list(read_rows(built / DATA))
+    for at in range(4, len(raw), 61):
+        pack.keys.write_bytes(keys)
+        pack.data.write_bytes(raw[:at] + bytes([raw[at] ^ 0x20]) + raw[at + 1 :])
+        job.path.unlink(missing_ok=True)
+        try:
+            run_prove(job)
+        except CorruptError as fault:
+            assert DATA in str(fault)
+            assert not pack.data.exists()
+        else:
+            assert list(read_rows(pack.data)) == wanted
+
+
+# Broken records
+
+
+@pytest.mark.parametrize(
+    "name", ["rows", "tokens", "solved", "row_digest", "data_sha256", "keys_bytes", "key", "second"]
+)
+def test_a_tampered_proof_does_not_last(name: str, recipe: Path, built: Path, whole: dict[str, str]) -> None:
+    path = built / PROOF
+    proof = json.loads(path.read_text(encoding="ascii"))
+    proof[name] = proof[name] + 1 if isinstance(proof[name], int) else "0" * len(proof[name])
+    path.write_text(json.dumps(proof, indent=1, sort_keys=True) + "\n", encoding="ascii")
+    try:
+        builds.stages(recipe, built).verify()
+    except CorruptError as fault:
+        assert DATA in str(fault) or KEYS in str(fault) or PROOF in str(fault)
+        builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"rows": 1}', "null", "\u00e9"])
+@pytest.mark.parametrize("name", [PROOF, MANIFEST], ids=["proof", "manifest"])
+def test_a_broken_record_is_written_again(
+    name: str, text: str, recipe: Path, built: Path, whole: dict[str, str]
+) -> None:
+    before = builds.stamps(built)
+    (built / name).write_text(text, encoding="utf-8")
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+    assert made_again(before, builds.stamps(built)) <= {PROOF, MANIFEST}
+
+
+def test_verify_seals_a_tampered_manifest_again(recipe: Path, built: Path, whole: dict[str, str]) -> None:
+    manifest = json.loads((built / MANIFEST).read_text(encoding="ascii"))
+    manifest["totals"]["rows"] += 1
+    manifest["tiers"]["32k"]["proven"]["solved"] += 1
+    (built / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+    builds.stages(recipe, built).verify()
+    assert builds.contents(built) == whole
+
+
+def test_a_broken_recipe_record_is_named(built: Path) -> None:
+    (built / "recipes/32k.json").write_text("{", encoding="ascii")
+    assert "recipes/32k.json" in one_line(builds.run("verify", built, "--workers", 1))
+
+
+def test_build_mends_a_broken_recipe_record(recipe: Path, built: Path, whole: dict[str, str]) -> None:
+    """Its own error says to build the tier again."""
+    (built / "recipes/32k.json").write_text("{", encoding="ascii")
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+
+
+# Broken or foreign inputs of packing
+
+
+@pytest.mark.parametrize("name", [SAMPLES, SEGMENTS, COUNTS])
+@pytest.mark.parametrize("harm", [flipped, flipped_key, truncated, emptied, deleted], ids=lambda harm: harm.__name__)
+def test_a_broken_input_never_reaches_a_shard_and_does_not_stay(
+    harm: Callable[[Path], None], name: str, recipe: Path, built: Path, whole: dict[str, str]
+) -> None:
+    """At the latest the second run has mended it: an error that every run repeats helps no one."""
+    harm(built / name)
+    (built / DATA).unlink()
+    try:
+        builds.stages(recipe, built).build()
+    except CarraraError as fault:
+        assert name in str(fault)
+        builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+
+
+@pytest.mark.parametrize("name", [SAMPLES, SEGMENTS, COUNTS])
+def test_no_flip_of_an_input_reaches_a_shard(name: str, recipe: Path, built: Path, whole: dict[str, str]) -> None:
+    """A changed byte that still can be read is text, too: it must not be packed as if it had been drawn."""
+    raw = (built / name).read_bytes()
+    for at in range(4, len(raw), len(raw) // 24):
+        (built / name).write_bytes(raw[:at] + bytes([raw[at] ^ 0x20]) + raw[at + 1 :])
+        (built / DATA).unlink(missing_ok=True)
+        try:
+            builds.stages(recipe, built).build()
+        except CarraraError:
+            builds.stages(recipe, built).build()
+        assert builds.below(builds.contents(built), "o200k/data") == builds.below(whole, "o200k/data"), at
+
+
+def test_a_changed_sample_with_the_right_key_is_not_packed(recipe: Path, built: Path, whole: dict[str, str]) -> None:
+    """Someone opened the samples, corrected an answer and wrote them back, footer and all."""
+    path = built / SAMPLES
+    key = content_key(path)
+    table = pq.read_table(path)
+    targets = table.column("target").to_pylist()
+    at = table.schema.get_field_index("target")
+    changed = table.set_column(at, table.schema.field(at), pa.array(["nowhere", *targets[1:]], pa.string()))
+    shards.write_table(path, changed, str(key))
+    (built / DATA.replace("00002-of", "00000-of")).unlink()
+    with pytest.raises(CorruptError, match="nowhere"):
+        builds.stages(recipe, built).build()
+    assert not (built / DATA.replace("00002-of", "00000-of")).exists()
+
+
+def test_samples_of_another_recipe_are_not_packed(
+    recipe: Path, built: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    other = builds.recipe_file(tmp_path / "other.toml", seed=8)
+    builds.stages(other, tmp_path / "other").sample()
+    shutil.copyfile(tmp_path / "other" / SAMPLES, built / SAMPLES)
+    (built / DATA).unlink()
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+
+
+def test_a_shard_of_another_recipe_is_no_shard_of_this(
+    recipe: Path, built: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    other = builds.recipe_file(tmp_path / "other.toml", seed=8)
+    builds.stages(other, tmp_path / "other").build()
+    for name in (DATA, KEYS, PROOF):
+        shutil.copyfile(tmp_path / "other" / name, built / name)
+    with pytest.raises(CorruptError) as caught:
+        builds.stages(recipe, built).verify()
+    assert DATA in str(caught.value)
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+
+
+# Folders that cannot take the build
+
+
+@pytest.mark.parametrize("theirs", ["32k", "128k"], ids=["same tier", "other tier"])
+@pytest.mark.parametrize("changed", [{"release": "other"}, {"variant": "smoke"}], ids=["release", "variant"])
+def test_a_folder_of_another_release_is_left_alone(
+    changed: dict[str, str], theirs: str, recipe: Path, built: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    other = builds.recipe_file(tmp_path / "other.toml", tier=theirs, **changed)
+    line = one_line(builds.run("build", other, "--out", built, "--tokenizer", "o200k", "--workers", 1, small=False))
+    assert "tiny 1.0.0" in line
+    assert f"{changed.get('release', 'tiny')} 1.0.0" in line
+    assert changed.get("variant", "") in line
+    assert "--out" in line
+    assert builds.contents(built) == whole
+
+
+@pytest.mark.parametrize("place", ["taken", "taken/below/it"])
+def test_a_file_where_the_folder_should_be(place: str, recipe: Path, tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine", encoding="ascii")
+    out = tmp_path / place
+    line = one_line(builds.run("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", 1, small=False))
+    assert str(out) in line
+    assert "--out" in line
+    assert (tmp_path / "taken").read_text(encoding="ascii") == "mine"
+
+
+@pytest.mark.parametrize("taken", ["o200k", "samples", "o200k/data/bio", "o200k/manifest.json/x"])
+def test_something_else_where_a_file_should_be(taken: str, recipe: Path, tmp_path: Path) -> None:
+    """Files where folders should be, and a folder where a file should be."""
+    out = tmp_path / "out"
+    (out / taken).parent.mkdir(parents=True)
+    (out / taken).write_text("mine", encoding="ascii")
+    with pytest.raises(BuildError) as caught:
+        builds.stages(recipe, out).build()
+    assert str(out / taken.removesuffix("/x")) in str(caught.value)
+    assert builds.halves(out) == []
+    assert (out / taken).read_text(encoding="ascii") == "mine"
+
+
+@pytest.mark.parametrize("name", ["recipes/32k.json", SAMPLES, SEGMENTS, COUNTS, DATA, KEYS, PROOF, MANIFEST])
+def test_a_full_disk_is_named_and_the_next_run_goes_on(
+    name: str, recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    """What this process writes aside leads to a device that is always full, so the kernel itself refuses."""
+    out = tmp_path / "out"
+    aside = out / f"{name}.part-{os.getpid()}"
+    aside.parent.mkdir(parents=True)
+    aside.symlink_to("/dev/full")
+    # A symlink that stands there already counts as half-written, so nothing may clear it before its turn.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.stages.clean_aside", lambda folder: None)
+        patch.setattr("pipeline.stages.remove_strangers", lambda plan, family, profile: None)
+        with pytest.raises(BuildError) as caught:
+            builds.stages(recipe, out).build()
+    assert str((out / name).parent) in str(caught.value)
+    assert "full" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert not (out / name).exists()
+    assert not aside.is_symlink()
+    builds.stages(recipe, out).build()
+    assert builds.contents(out) == whole
+
+
+def test_a_disk_that_fills_between_row_groups(tmp_path: Path, pristine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = list(read_rows(pristine / DATA))
+    monkeypatch.setattr(shards, "GROUP_BYTES", 1)
+    wrote: list[int] = []
+
+    class Filling(pq.ParquetWriter):  # type: ignore[misc]
+        def write_table(self, *args: Any, **more: Any) -> None:
+            if wrote:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            wrote.append(1)
+            super().write_table(*args, **more)
+
+    monkeypatch.setattr(pq, "ParquetWriter", Filling)
+    with pytest.raises(BuildError, match=r"is full"):
+        write_rows(tmp_path / "x.parquet", rows, shards.pq.read_schema(pristine / DATA), "key")
+    assert wrote
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_limit_on_file_sizes(workers: int, recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    """A quota that only the larger files meet, in a real run with real workers."""
+    out = tmp_path / "out"
+    args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", workers)
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, 12_000))
+
+    ended = subprocess.run(**builds.command(*args), preexec_fn=limited, timeout=60, check=False)
+    assert str(out) in one_line(ended)
+    assert builds.halves(out) == []
+    assert all(path.stat().st_size < 12_000 for path in builds.files(out))
+    builds.stages(recipe, out).build()
+    assert builds.contents(out) == whole
+
+
+# Interrupts
+
+MOMENTS: dict[str, Callable[[Path], object]] = {
+    "workers starting": lambda out: (out / "recipes/32k.json").exists(),
+    "samples there": lambda out: (out / SAMPLES).exists(),
+    "counts there": lambda out: (out / COUNTS).exists(),
+    "in a shard": lambda out: list(out.glob("o200k/data/bio/32k/*.part-*")),
+    "shards there": lambda out: len(list(out.glob("o200k/data/bio/32k/*.parquet"))) >= 2,
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_is_one_line_and_the_next_run_goes_on(
+    workers: int, moment: Callable[[Path], object], recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    """As a terminal does it: Ctrl-C goes to every process of the foreground at once."""
+    out = tmp_path / "out"
+    args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", workers)
+    with builds.Running(*args, pause=0.1) as running:
+        running.when(lambda: moment(out) and (workers == 1 or running.workers()))
+        os.killpg(running.process.pid, signal.SIGINT)
+        code, stderr = running.ended()
+        assert running.gone(2), "workers are still there"
+    assert code == 130
+    assert builds.lines(stderr) == ["carrara: interrupted: run the same command again, it goes on where it stopped"]
+    assert not (out / MANIFEST).exists()
+    builds.stages(recipe, out).build()
+    assert builds.contents(out) == whole
+
+
+def test_an_interrupt_of_the_command_alone_ends_its_workers(
+    recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    """As `kill -INT` or a notebook does it."""
+    out = tmp_path / "out"
+    args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", 2)
+    with builds.Running(*args, pause=0.1) as running:
+        running.when(lambda: MOMENTS["in a shard"](out) and running.workers())
+        os.kill(running.process.pid, signal.SIGINT)
+        code, stderr = running.ended()
+        assert running.gone(2), "workers are still there"
+    assert code == 130
+    assert len(builds.lines(stderr)) == 1
+    builds.stages(recipe, out).build()
+    assert builds.contents(out) == whole

@@ -1,0 +1,349 @@
+"""A build goes on where it stopped, makes again what a change touches and only that, and survives being killed."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline import plan as plans
+from pipeline import stages as stage_module
+from pipeline import tasks
+from pipeline.engine import Inline
+from pipeline.shards import read_rows
+from pipeline.tasks.bio.standard import Standard
+
+if str(Path(__file__).parent) not in sys.path:
+    sys.path.append(str(Path(__file__).parent))
+builds = importlib.import_module("builds")
+
+STANDARD = ("bio", "standard")
+SHARD_FOLDERS = ("o200k/data", "o200k/keys", "o200k/proofs")
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The contents of the usual recipe's build."""
+    folder = tmp_path_factory.mktemp("whole")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+        builds.stages(builds.recipe_file(folder / "tiny.toml"), folder / "out").build()
+    yield builds.contents(folder / "out")
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    return builds.recipe_file(tmp_path / "tiny.toml")
+
+
+@pytest.fixture
+def built(recipe: Path, tmp_path: Path) -> Path:
+    """A build of the usual recipe, to go on with."""
+    builds.stages(recipe, tmp_path / "out").build()
+    return tmp_path / "out"
+
+
+# Resuming
+
+
+def test_a_second_build_changes_nothing_and_does_nothing(
+    recipe: Path, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = builds.stamps(built)
+    ran: list[Any] = []
+    monkeypatch.setattr(stage_module, "run", lambda fn, jobs, engine: iter(ran.extend(jobs) or ()))
+    started = time.monotonic()
+    (manifest,) = builds.stages(recipe, built).build()
+    assert manifest is not None
+    assert time.monotonic() - started < 0.5
+    assert ran == []
+    assert builds.stamps(built) == before
+
+
+def test_the_command_says_the_same_the_second_time(recipe: Path, tmp_path: Path) -> None:
+    args = ("build", recipe, "--out", tmp_path / "out", "--tokenizer", "o200k", "--workers", 1)
+    first = builds.run(*args, small=False)
+    before = builds.stamps(tmp_path / "out")
+    second = builds.run(*args, small=False)
+    assert (second.returncode, second.stdout, second.stderr) == (0, first.stdout, "")
+    assert builds.stamps(tmp_path / "out") == before
+
+
+def test_stages_that_are_done_write_nothing(recipe: Path, built: Path) -> None:
+    before = builds.stamps(built)
+    made = builds.stages(recipe, built)
+    assert (made.sample(), made.render(), made.count(), made.pack()) == (0, 0, 0, 0)
+    assert builds.stamps(built) == before
+
+
+def test_what_is_missing_is_made_and_nothing_else(recipe: Path, built: Path, whole: dict[str, str]) -> None:
+    before = builds.stamps(built)
+    gone = [
+        "o200k/data/bio/32k/test-00001-of-00005.parquet",
+        "o200k/keys/bio/32k/test-00003-of-00005.parquet",
+        "o200k/counts/people-standard-32k.parquet",
+        "segments/people-standard-32k.parquet",
+        "samples/bio/32k.parquet",
+        "o200k/manifest.json",
+    ]
+    for name in gone:
+        (built / name).unlink()
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+    after = builds.stamps(built)
+    again = {name for name in after if after[name] != before[name]}
+    touched = {name for name in before if "test-00001" in name or "test-00003" in name}
+    assert again <= {*gone, *touched}
+
+
+CHANGES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "seed": ({"seed": 8}, ()),
+    "fewer rows": ({"rows": 3}, ("segments", "o200k/counts")),
+    "more rows": ({"rows": 9}, ("segments", "o200k/counts")),
+    "version of the data": ({"version": "1.0.1"}, ("segments", "o200k/counts")),
+    "reserve": ({"reserve": 100}, ("samples", "segments", "o200k/counts")),
+    "frame": ({"frame": "raw"}, ("samples", "segments")),
+}
+"""What is changed in a recipe, and which folders that does not concern."""
+
+
+@pytest.mark.parametrize(("changed", "kept"), CHANGES.values(), ids=CHANGES)
+def test_a_changed_recipe_is_made_as_if_from_nothing(
+    changed: dict[str, Any], kept: tuple[str, ...], recipe: Path, built: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    other = builds.recipe_file(tmp_path / "other.toml", **changed)
+    builds.stages(other, tmp_path / "fresh").build()
+    fresh = builds.contents(tmp_path / "fresh")
+    before = builds.stamps(built)
+    builds.stages(other, built).build()
+    assert builds.contents(built) == fresh
+    assert builds.below(builds.stamps(built), *kept) == builds.below(before, *kept)
+    for folder in SHARD_FOLDERS:
+        stale = builds.below(whole, folder).items() & builds.below(fresh, folder).items()
+        assert not stale
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == whole
+
+
+def test_a_raised_task_version_makes_its_rows_again(
+    recipe: Path, built: Path, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = builds.stamps(built)
+    monkeypatch.setitem(tasks.TASKS, STANDARD, replace(Standard(), version=2))
+    builds.stages(recipe, tmp_path / "fresh").build()
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == builds.contents(tmp_path / "fresh")
+    after = builds.stamps(built)
+    assert builds.below(after, "segments") == builds.below(before, "segments")
+    for folder in ("samples", *SHARD_FOLDERS):
+        assert not builds.below(builds.contents(built), folder).items() & builds.below(whole, folder).items()
+    rows = [row for path in sorted(built.glob("o200k/data/bio/32k/*")) for row in read_rows(path)]
+    assert {row["task_version"] for row in rows} == {2}
+
+
+@pytest.mark.parametrize("changed", [{"max_new_tokens": 96}, {"scorer": "latent_list"}], ids=str)
+def test_a_changed_rule_of_a_task_packs_again(
+    changed: dict[str, Any], recipe: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = builds.stamps(built)
+    monkeypatch.setitem(tasks.TASKS, STANDARD, replace(Standard(), **changed))
+    builds.stages(recipe, tmp_path / "fresh").build()
+    builds.stages(recipe, built).build()
+    assert builds.contents(built) == builds.contents(tmp_path / "fresh")
+    kept = ("samples", "segments", "o200k/counts")
+    assert builds.below(builds.stamps(built), *kept) == builds.below(before, *kept)
+
+
+def test_a_changed_window_cuts_the_profile_again(recipe: Path, root: Path, tmp_path: Path) -> None:
+    shipped = (root / "tokenizers/o200k.toml").read_text(encoding="utf-8")
+    own = tmp_path / "o200k.toml"
+    own.write_text(shipped, encoding="utf-8")
+    out = tmp_path / "out"
+    builds.stages(recipe, out, (str(own),)).build()
+    before, old = builds.stamps(out), builds.contents(out)
+    own.write_text(shipped + "4096 = 4000\n", encoding="utf-8")
+    builds.stages(recipe, tmp_path / "fresh", (str(own),)).build()
+    builds.stages(recipe, out, (str(own),)).build()
+    assert builds.contents(out) == builds.contents(tmp_path / "fresh")
+    assert builds.below(builds.stamps(out), "samples", "segments") == builds.below(before, "samples", "segments")
+    assert not builds.below(old, *SHARD_FOLDERS).items() & builds.below(builds.contents(out), *SHARD_FOLDERS).items()
+    rows = [row for path in sorted(out.glob("o200k/data/bio/32k/*")) for row in read_rows(path)]
+    assert {(row["length"], row["context_tokens"]) for row in rows} == {(2048, 2048), (4096, 4000)}
+
+
+def test_a_family_that_leaves_the_recipe_leaves_the_folder(
+    recipe: Path, tmp_path: Path, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers find shards by pattern, so what the manifest does not list must not lie beside what it does."""
+    monkeypatch.setitem(tasks.TASKS, ("tales", "standard"), replace(Standard(), family="tales"))
+    both = builds.recipe_file(tmp_path / "both.toml", families=("bio", "tales"))
+    builds.stages(both, tmp_path / "out").build()
+    assert builds.below(builds.contents(tmp_path / "out"), "o200k/data/tales")
+    builds.stages(recipe, tmp_path / "out").build()
+    left = builds.contents(tmp_path / "out")
+    assert builds.below(left, "o200k") == builds.below(whole, "o200k")
+
+
+def test_one_family_alone_leaves_the_others(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tasks.TASKS, ("tales", "standard"), replace(Standard(), family="tales"))
+    both = builds.recipe_file(tmp_path / "both.toml", families=("bio", "tales"))
+    builds.stages(both, tmp_path / "out").build()
+    before = builds.stamps(tmp_path / "out")
+    alone = replace(builds.planned(both, tmp_path / "out"), families=("bio",))
+    (manifest,) = stage_module.Stages(alone, Inline, quiet=True).build()
+    assert manifest is not None
+    assert builds.stamps(tmp_path / "out") == before
+
+
+def test_another_profile_leaves_all_that_was_there(recipe: Path, built: Path) -> None:
+    before = builds.stamps(built)
+    builds.stages(recipe, built, ("o200k", "cl100k")).build()
+    after = builds.stamps(built)
+    assert {name: after[name] for name in before} == before
+    assert {name.split("/")[0] for name in after.keys() - before.keys()} == {"cl100k"}
+    assert len(builds.below(after, "cl100k/data")) == builds.SHARDS
+
+
+def test_profiles_differ_in_nothing_but_filler(recipe: Path, built: Path) -> None:
+    builds.stages(recipe, built, ("o200k", "llama3.1")).build()
+    ours, theirs = (
+        [row for path in sorted(built.glob(f"{name}/data/bio/32k/*")) for row in read_rows(path)]
+        for name in ("o200k", "llama3.1")
+    )
+    assert len(ours) == len(theirs) == 12
+    for one, two in zip(ours, theirs, strict=True):
+        for name in ("id", "family", "subtask", "length", "complexity", "question", "target", "answers", "choices"):
+            assert one[name] == two[name]
+        assert relevant(one) == relevant(two)
+        assert one["tokenizer"] != two["tokenizer"]
+        assert one["prompt"] != two["prompt"]
+
+
+def relevant(row: dict[str, Any]) -> list[str]:
+    """Return the text that changes the answer, as it stands in the prompt."""
+    return [row["prompt"][at["char_start"] : at["char_end"]] for at in row["needles"] if at["role"] == "relevant"]
+
+
+# Killed builds
+
+
+def arguments(recipe: Path, out: Path, workers: int) -> tuple[object, ...]:
+    return "build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", workers
+
+
+MOMENTS: dict[str, tuple[int, Callable[[Path], object]]] = {
+    "recipe kept": (1, lambda out: (out / "recipes/32k.json").exists()),
+    "samples there": (2, lambda out: (out / "samples/bio/32k.parquet").exists()),
+    "segments there": (2, lambda out: (out / "segments/people-standard-32k.parquet").exists()),
+    "first shard half-written": (1, lambda out: list(out.glob("o200k/data/bio/32k/*.part-*"))),
+    "first shard there": (2, lambda out: list(out.glob("o200k/data/bio/32k/*.parquet"))),
+    "third shard proven": (1, lambda out: len(list(out.glob("o200k/proofs/bio/32k/*.json"))) >= 3),
+}
+"""When the whole build is killed, and how many workers it has."""
+
+
+@pytest.mark.parametrize(("workers", "moment"), MOMENTS.values(), ids=MOMENTS)
+def test_a_killed_build_goes_on(
+    workers: int, moment: Callable[[Path], object], recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with builds.Running(*arguments(recipe, out, workers), pause=0.05) as running:
+        running.when(lambda: moment(out))
+        for pid in running.group():
+            os.kill(pid, signal.SIGKILL)
+        assert running.ended()[0] == -signal.SIGKILL
+    assert not (out / "o200k/manifest.json").exists()
+    proven = builds.below(builds.stamps(out), "o200k/proofs")
+    builds.stages(recipe, out).build()
+    assert builds.contents(out) == whole
+    assert builds.halves(out) == []
+    assert {name: builds.stamps(out)[name] for name in proven} == proven
+
+
+def test_what_any_stage_left_half_written_is_gone_in_the_end(
+    recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    """A killed process can have been writing any of these files."""
+    out = tmp_path / "out"
+    for name in whole:
+        half = out / f"{name}.part-4194305"
+        half.parent.mkdir(parents=True, exist_ok=True)
+        half.write_bytes(b"PAR1 and no more")
+    builds.stages(recipe, out).build()
+    assert [str(path.relative_to(out)) for path in builds.halves(out)] == []
+    assert builds.contents(out) == whole
+
+
+def test_a_part_leaves_what_another_part_is_writing(recipe: Path, tmp_path: Path) -> None:
+    """Parts run at the same time, on different machines: what looks half-written may be in work."""
+    out = tmp_path / "out"
+    work = [out / f"o200k/{part}/bio/32k/test-00000-of-00005.{end}.part-4194305" for part, end in PARTS]
+    for half in work:
+        half.parent.mkdir(parents=True, exist_ok=True)
+        half.write_bytes(b"PAR1 and more to come")
+    assert builds.stages(recipe, out, part=(2, 2)).build() == [None]
+    assert builds.halves(out) == sorted(work)
+    builds.stages(recipe, out, part=(1, 2)).build()
+    assert builds.halves(out) == []
+
+
+PARTS = (("data", "parquet"), ("keys", "parquet"), ("proofs", "json"))
+
+
+def test_two_parts_at_the_same_time_make_the_whole(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    args = arguments(recipe, tmp_path / "out", 1)
+    with (
+        builds.Running(*args, "--part", "1/2", pause=0.1) as one,
+        builds.Running(*args, "--part", "2/2", pause=0.1) as two,
+    ):
+        ends = [one.ended(), two.ended()]
+    assert ends == [(0, ""), (0, "")]
+    builds.stages(recipe, tmp_path / "out").build()
+    assert builds.contents(tmp_path / "out") == whole
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_build_outlives_killed_workers(times: int, recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    killed: set[int] = set()
+    with builds.Running(*arguments(recipe, out, 2), pause=0.1) as running:
+        for _ in range(times):
+            running.when(lambda: list(out.glob("o200k/data/bio/32k/*.part-*")))
+            worker = running.when(lambda: writer(out, set(running.workers()) - killed))
+            os.kill(worker, signal.SIGKILL)
+            killed.add(worker)
+        assert running.ended() == (0, "")
+    assert builds.contents(out) == whole
+    assert builds.halves(out) == []
+
+
+def writer(out: Path, workers: set[int]) -> int | None:
+    """Return a worker that is writing a shard."""
+    for path in sorted(out.glob("o200k/data/bio/32k/*.part-*")):
+        if (pid := int(path.name.rpartition("-")[2])) in workers:
+            return pid
+    return None
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: signal.Signals(number).name)
+def test_no_worker_outlives_a_killed_build(number: signal.Signals, recipe: Path, tmp_path: Path) -> None:
+    """A scheduler or the out-of-memory killer ends the parent alone; its workers must not stay, each with a vocabulary."""
+    out = tmp_path / "out"
+    with builds.Running(*arguments(recipe, out, 2), pause=0.1) as running:
+        running.when(lambda: list(out.glob("o200k/data/bio/32k/*.part-*")) and len(running.workers()) == 2)
+        os.kill(running.process.pid, number)
+        assert running.process.wait(10) == -number
+        assert running.gone(5), "workers are still there"
