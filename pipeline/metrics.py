@@ -1,11 +1,11 @@
-"""Scores of replies. Standard library alone: this file is published beside the data as it is.
+r"""Scores of replies. Standard library alone: this file is published beside the data as it is.
 
 ``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
 
 How the answer is taken from a reply, for every scorer:
 
 1. reasoning is dropped: all up to the last ``</think>``; an open ``<think>`` without an end leaves nothing;
-2. a marked final answer wins, the last one: ``Final answer: …``, ``Answer: …``, ``Output: …`` or ``\\boxed{…}``;
+2. a marked final answer wins, the last one: ``Final answer: …``, ``Answer: …``, ``Output: …`` or ``\boxed{…}``;
 3. else the scorer's own rule, stated with it.
 """
 
@@ -32,8 +32,11 @@ JOINTS = re.compile(r"[,;/|+&]|\band\b")
 WRAPPING = " \t\r\n`*_\"'"
 
 FUNCTION_WORDS = frozenset(
-    "a an and answer are as at by for from had has have he her his i in is it its known name named of on s she the their "
-    "they this to was were which who with".split()
+    re.findall(
+        "[a-z]+",
+        "a an and answer are as at by for from had has have he her his i in is it its known name named of on s she "
+        "the their they this to was were which who with",
+    )
 )
 """Words that name nothing, so that an answer in a sentence is as good as the bare one."""
 
@@ -65,8 +68,8 @@ def spoken(prediction: str) -> str:
 
 def marked(text: str) -> str | None:
     """Return the last marked final answer: the rest of its line, or the next line that is not empty."""
-    boxed = [match for match in BOXED.finditer(text)]
-    marks = [match for match in MARK.finditer(text)]
+    boxed = list(BOXED.finditer(text))
+    marks = list(MARK.finditer(text))
     if boxed and (not marks or boxed[-1].start() > marks[-1].start()):
         return boxed[-1][1].strip(WRAPPING)
     if not marks:
@@ -84,8 +87,8 @@ def last_line(text: str) -> str:
 def latent_list(row: Row, prediction: str) -> float:
     """Score a view of a latent list (Michelangelo, section 2.1).
 
-    ``print``: the last ``[...]`` of the reply must be the target, character for character. Other views: the last integer
-    of the final answer g against the target t, as ``1 - min(1, |t - g| / (1e-10 + |t|))``.
+    ``print``: the last ``[...]`` of the reply must be the target, character for character. Other views: the last
+    integer of the final answer g against the target t, as ``1 - min(1, |t - g| / (1e-10 + |t|))``.
     """
     text = spoken(prediction)
     if row["subtask"] == "print":

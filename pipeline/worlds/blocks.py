@@ -8,6 +8,8 @@ Sorting cannot be undone, so no block sorts: the one form that relevant operatio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
+from operator import is_
 from random import Random
 from typing import Any
 
@@ -23,6 +25,7 @@ class Hole:
     """An element of which nothing is known: nothing may ask whether it equals a value."""
 
     def __eq__(self, other: object) -> bool:
+        """Tell whether it is the same element; refuse to tell whether it equals a value."""
         if isinstance(other, int):
             raise ValueError("an unknown element may equal the value or not")
         return self is other
@@ -49,11 +52,7 @@ def _cancels_at(block: Sequence[Operation], length: int) -> bool:
             operation.run(items)
     except (IndexError, TypeError, ValueError):
         return False
-    return len(items) == length and all(map(_same, items, start))
-
-
-def _same(mine: object, yours: object) -> bool:
-    return mine is yours
+    return len(items) == length and all(map(is_, items, start))
 
 
 def draw_block(rng: Random, pairs: int) -> tuple[Operation, ...]:
@@ -92,7 +91,7 @@ def _steps(rng: Random, pairs: int) -> list[str]:
         steps = _nest(rng, pairs - turns)
         for _ in range(2 * turns):
             steps.insert(rng.randint(0, len(steps)), "reverse")
-        if ("reverse", "reverse") not in zip(steps, steps[1:], strict=False):
+        if ("reverse", "reverse") not in pairwise(steps):
             return steps
 
 

@@ -16,8 +16,8 @@ START_LINE = f">> a = {list(START)}"
 DO_NOTHING = '>> print("Do nothing.")'
 LOW, HIGH = -4000, 4000
 INSERT_AT = tuple(range(-3, 4))
-"""Where operations insert, and below where they pop: filler reaches no further, so relevant operations do not either."""
 POP_AT = tuple(range(-4, 4))
+"""Where operations insert and pop. Filler can reach no further safely, so relevant operations do not either."""
 SLICED = ("print", "sum", "min", "max")
 VIEWS = (*SLICED, "len")
 

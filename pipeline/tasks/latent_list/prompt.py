@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 
 from pipeline.tasks.base import Piece
@@ -12,13 +13,13 @@ from pipeline.worlds.blocks import draw_block
 from pipeline.worlds.programs import DO_NOTHING, REVERSE, START_LINE, Operation
 
 ROLE = (
-    "Act as a Python interpreter. A program below starts with a list `a` and then works on it line by line; every line "
-    "of a program begins with `>>`. Keep track of the list from the first line of the program to the last, and state "
-    "what its last line outputs, exactly as Python would show it. Lines before the last may print something too: that "
-    "does not matter and is not part of the answer. Reply with the output of the last line and nothing else."
+    "Work as a Python interpreter would. You are given a program that starts with a list `a` and goes on to change it, "
+    "one statement a line; every line of a program begins with `>>`. Follow the list from the first line to the last, "
+    "and give the output of the last line, exactly as Python would show it. Lines before the last may print something "
+    "else: that does not matter and is no part of the answer. Reply with the output of the last line alone."
 )
-EXAMPLES = {1: "One finished program comes first, as an example; the program after it is yours."}
-MANY = "{count} finished programs come first, as examples; the program after them is yours."
+EXAMPLES = {1: "One finished program comes first, as an example; the program after it is the one to answer."}
+MANY = "{count} finished programs come first, as examples; the program after them is the one to answer."
 COUNTS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 Chunk = tuple[str, ...]
 
@@ -45,14 +46,12 @@ def _instruction(shots: int) -> str:
 
 
 def _demos(name: str, complexity: int, shots: int, target: str, rng: Random) -> list[str]:
-    """Draw demonstrations. None shows the key's answer, and for `len` none could: the parity of their lengths differs."""
+    """Draw demonstrations. None shows the key's answer; none of `len` could: their lengths have the other parity."""
     demos: list[str] = []
-    shown = {target}
     while len(demos) < shots:
         count = 3 if complexity % 2 == 0 else rng.choice((2, 4))
         program = draw(name, count, _any_wish(count, name, rng), rng)
-        if program.output not in shown or (name == "len" and len(shown) > 2):
-            shown.add(program.output)
+        if program.output != target:
             demos.append(_demo(program, rng))
     return demos
 
@@ -75,7 +74,7 @@ def _interleave(operations: Sequence[Operation], rng: Random) -> list[str]:
         chunks = list(relevant)
         for filler in ((DO_NOTHING,), (REVERSE.text,) * 2, block, (DO_NOTHING,)):
             chunks.insert(rng.randint(0, len(chunks)), filler)
-        if not any(_touch(left, right) for left, right in zip(chunks, chunks[1:], strict=False)):
+        if not any(_touch(left, right) for left, right in pairwise(chunks)):
             return [line for chunk in chunks for line in chunk]
 
 

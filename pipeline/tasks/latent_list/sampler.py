@@ -16,7 +16,7 @@ from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, START, Op
 
 WEIGHTS = {"append": 19, "insert": 19, "pop": 20, "remove": 19, "reverse": 18, "sort": 21}
 EXTREME = {"append": 31, "insert": 14, "pop": 18, "remove": 17, "reverse": 18, "sort": 26}
-"""How often a kind is tried; it is refused more or less often, so the histogram is flatter. EXTREME: for min and max."""
+"""How often a kind is tried, EXTREME for min and max. Kinds are not refused equally often: what stays is flatter."""
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
 Weights = Mapping[str, int]
 STRETCH, PATIENCE, ATTEMPTS = 3, 12, 40
@@ -164,7 +164,7 @@ def _kinds(draft: Draft, way: int) -> Sequence[str]:
 
 
 def lengths(complexity: int) -> range:
-    """Return the lengths that a list can have after that many operations that each change it by one: parity is fixed."""
+    """Return the lengths that so many operations, each changing it by one, can leave: their parity is fixed."""
     most = len(START) + complexity
     return range(max(2 - most % 2, len(START) - complexity), most + 1, 2)
 

@@ -97,7 +97,8 @@ def _values(name: str, lists: Table) -> Table:
         return _running(np.minimum, lists)
     sums = np.cumsum(np.where(lists == GONE, 0, lists), axis=1)
     before = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
-    return sums[:, None, :] - before[:, :, None]
+    shown: Table = sums[:, None, :] - before[:, :, None]
+    return shown
 
 
 def _running(pick: np.ufunc, lists: Table) -> Table:

@@ -123,10 +123,11 @@ def demonstrations(text: str) -> list[tuple[Session, str]]:
     Raises:
         ValueError: if one is not this task's.
     """
-    found = []
     before = text[: text.rfind(f"\n{OPENING}") + 1]
-    for match in re.finditer(r"^(>> a = \[[^Z]*?)\nOutput: (.*)$", before, re.MULTILINE):
-        found.append((_session(match[1], match.start()), match[2]))
+    found = []
+    for program in before.split(f"\n{OPENING}")[1:]:
+        body, _, shown = program.partition("\nOutput: ")
+        found.append((_session(OPENING + body, 0), shown.partition("\n")[0]))
     return found
 
 

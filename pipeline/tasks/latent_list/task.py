@@ -1,0 +1,116 @@
+"""The five tasks of the family, one for each view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
+from pipeline.tasks.latent_list.sampler import draw, lengths
+from pipeline.tasks.latent_list.slices import WIDEST, Wish
+from pipeline.worlds.programs import REVERSE
+
+SIZES = {"sum": 14, "min": 12, "max": 12}
+"""Bits of the largest numbers that a view is wished to show."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatentList:
+    """A short list that many operations change, most of them in vain; the last line views it.
+
+    Every relevant operation is proven, and every unit of filler cancels at any state. Relevant operations have the
+    forms, indices and values of filler, but for ``sort``, which nothing can undo.
+    """
+
+    subtask: str
+    family: str = "latent_list"
+    version: int = 1
+    scorer: str = "latent_list"
+    shots: int = 2
+    max_new_tokens: int = 256
+    complexities: tuple[int, ...] = (1, 5, 20)
+    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def pools(self, tier: str) -> tuple[PoolSpec, ...]:
+        """Return the pool of filler of a tier."""
+        return pool.specs(tier)
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw a program, near to what balances the answers of its stratum."""
+        program = draw(self.subtask, stratum.complexity, self._wish(stratum, index, row, cell), row.of("program"))
+        lines = tuple(operation.text for operation in program.operations)
+        latent = {
+            "operations": list(lines),
+            "slice": list(program.view.span) if program.view.span else None,
+            "final": list(program.final),
+            "proven_by_failure": round(program.by_failure / len(lines), 4),
+        }
+        key = Key(program.output, (program.output,))
+        return Sample("", stratum, index, latent, lines, program.view.text, key)
+
+    def _wish(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Wish:
+        """Deal lengths, or signs and sizes, evenly over the rows of a stratum; where rows are few, any of them."""
+        rng = row.of("wish")
+        if self.subtask == "len":
+            return Wish(size=_dealt(cell, "length", stratum.rows, index, lengths(stratum.complexity)))
+        if self.subtask == "print":
+            return Wish(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
+        sizes = [(sign, bits) for sign in (-1, 1) for bits in range(1, SIZES[self.subtask] + 1)]
+        sign, bits = _dealt(cell, "size", stratum.rows, index, sizes)
+        wide = self.subtask != "sum" and _dealt(cell, "width", stratum.rows, index, range(4)) > 0
+        return Wish(sign, rng.randrange(1 << (bits - 1), 1 << bits), wide=wide)
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
+        stratum = sample.stratum
+        shots = self._shots(stratum)
+        placed = []
+        for number, line in enumerate(sample.relevant):
+            depth = (number + spread(cell.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
+            kind = "reverse" if line == REVERSE.text else ""
+            placed.append(Placed(unit(f"{line}\n", "relevant", edges=(kind, kind)), depth, number))
+        return Layout(
+            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, row.of("demo")),
+            placed=tuple(placed),
+            filler=pool.filler(stratum.tier, row),
+            tail=prompt.tail(sample.question),
+        )
+
+    def _shots(self, stratum: Stratum) -> int:
+        return self.shots if stratum.shots is None else stratum.shots
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key: it does not depend on what was packed."""
+        return sample.key
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Run the last program of the prompt.
+
+        Raises:
+            ValueError: if it cannot be read, or fails.
+        """
+        return solver.solve(turns[-1][1])
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that marked operations are relevant, that all others are not, and that examples are right.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(proof.faults(row, self.subtask, self._shots(row.stratum)))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return what guessers score who do not follow the program."""
+        return chance.baselines(self.subtask, sample)
+
+
+def _dealt(cell: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
+    """Deal kinds evenly over the rows of a stratum; which of them is left out, if rows are few, is random too."""
+    rng = cell.of(name)
+    order = list(kinds)
+    rng.shuffle(order)
+    return order[deal(rng, rows, index, len(order))]
