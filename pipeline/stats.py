@@ -16,6 +16,8 @@ from pipeline.rows import plain_json
 from pipeline.tasks import task_of
 
 CANDIDATES = 200
+BATCH = 120
+"""Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,10 @@ def drawn_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
     for family in plan.families:
         kinds = {(cell.subtask, cell.complexity): cell for cell in plan.recipe.of_family(family)}
         for cell in kinds.values():
-            many = replace(cell, rows=-(-draws // len(kinds)))
-            yield from (_drawn_key(plan, many, index) for index in range(many.rows))
+            wanted = -(-draws // len(kinds))
+            for number in range(-(-wanted // BATCH)):
+                fresh = replace(cell, rows=min(BATCH, wanted - number * BATCH), length=number + 1)
+                yield from (_drawn_key(plan, fresh, index) for index in range(fresh.rows))
 
 
 def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
