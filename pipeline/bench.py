@@ -5,9 +5,10 @@ from __future__ import annotations
 import resource
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -18,91 +19,112 @@ import click
 
 from pipeline.build import PackJob, cut_row, read_samples
 from pipeline.cli import profile_names
+from pipeline.engine import Inline
 from pipeline.plan import Plan, make_plan
 from pipeline.profiles import Counter, Profile
-from pipeline.prompts import cutter
 from pipeline.recipe import TIERS, Recipe, Stratum
-from pipeline.rows import Row
 from pipeline.shards import read_rows
 from pipeline.stages import Stages
 from pipeline.tables import table
-from pipeline.tasks import TASKS
+from pipeline.tasks import TASKS, families
 
 REPEATS = 3
 TIMED = 6
 """Rows on which single steps are timed; the whole build is timed on all."""
-ROWS = {"32k": 224, "128k": 96, "1m": 18}
-"""As many tokens as a family has in the shipped recipe at 32k; fewer at the longer tiers, so pools weigh more."""
+ROWS = {"32k": 225, "128k": 90, "1m": 30}
+"""As many tokens of a family as the recipe has at 32k; fewer at the longer tiers, where pools then weigh more."""
 LIMIT_MB = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One family in one profile at a tier's full length; with its longest subtask."""
+    """One family at a tier's full length, in some profiles: all its subtasks and complexities, as in a recipe."""
 
     family: str
-    subtask: str
-    complexity: int
     tier: str
-    profile: str
+    profiles: tuple[str, ...]
 
     def recipe(self) -> Recipe:
         """Return a recipe of this case alone."""
-        cell = Stratum(self.family, self.subtask, self.tier, TIERS[self.tier], self.complexity, ROWS[self.tier])
-        return Recipe("bench", "0", 1, self.tier, (cell,))
+        tasks = [task for (family, _), task in TASKS.items() if family == self.family]
+        kinds = [(task.subtask, complexity) for task in tasks for complexity in task.complexities]
+        rows = ROWS[self.tier] // len(kinds)
+        length = TIERS[self.tier]
+        cells = [Stratum(self.family, name, self.tier, length, complexity, rows) for name, complexity in kinds]
+        return Recipe("bench", "0", 1, self.tier, tuple(cells))
 
 
-def cases(profiles: tuple[str, ...]) -> Iterator[Case]:
-    """Yield each family's last subtask at its highest complexity, at every tier, in every profile."""
-    hardest = {family: (subtask, max(task.complexities)) for (family, subtask), task in TASKS.items()}
-    for profile in profiles:
-        for family, (subtask, complexity) in hardest.items():
-            for tier in TIERS:
-                yield Case(family, subtask, complexity, tier, profile)
-
-
-def measure(case: Case) -> dict[str, Any]:
-    """Measure one case in this process: ratios, tokens per second, peak memory in MB."""
+def measure(case: Case) -> list[dict[str, Any]]:
+    """Measure one case in this process: ratios of each profile, then those of the whole build in all of them."""
     with tempfile.TemporaryDirectory() as folder:
-        plan = make_plan(case.recipe(), (case.profile,), Path(folder))
-        profile = plan.profiles[0]
-        reference = encoder(profile)
-        cutter(profile, "chat").unit_tokens([])
-        reference.count("warm")
-        built = seconds_of(lambda: Stages(plan, _inline).build())
-        shards = [PackJob(plan, shard).data for shard in plan.all_shards()]
-        tokens = sum(row["prompt_tokens"] for shard in shards for row in read_rows(shard, ["prompt_tokens"]))
-        rows = list(islice((row for shard in shards for row in read_rows(shard)), TIMED))
-        timed = sum(row["prompt_tokens"] for row in rows)
-        encode = sum(best(lambda row=row: reference.count(row["prompt"])) for row in rows)  # type: ignore[misc]
-        cut, asserted = _cut_seconds(plan, rows)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return {
-        "profile": case.profile,
-        "task": f"{case.family}.{case.subtask}",
-        "length": case.tier,
-        "render + pack": round((cut - asserted) / encode, 2),
-        "with assert": round(cut / encode, 2),
-        "whole build": round(built / tokens / (encode / timed), 2),
-        "Mtok/s built": round(tokens / built / 1e6, 2),
-        "us/ktok built": round(built / tokens * 1e9, 1),
-        "peak MB": peak,
-    }
+        plan = make_plan(case.recipe(), case.profiles, Path(folder))
+        for profile in plan.profiles:
+            warm(profile)
+        built = seconds_of(lambda: Stages(plan, Inline).build())
+        steps = [measured_steps(plan, profile) for profile in plan.profiles]
+    tokens = sum(step.tokens for step in steps)
+    place = {"family": case.family, "length": case.tier}
+    return [
+        *({**place, "profile": step.profile, **step.record()} for step in steps),
+        {
+            **place,
+            "profile": "all of them",
+            "render + pack": "",
+            "with assert": "",
+            "whole build": round(built / sum(step.encode * step.tokens for step in steps), 2),
+            "Mtok/s": round(tokens / built / 1e6, 2),
+            "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+            "ns/token": round(built / tokens * 1e9, 1),
+        },
+    ]
+
+
+def warm(profile: Profile) -> None:
+    """Open both counters: vocabularies are read once in a process, whatever is built."""
+    for counter in (profile.counter(), encoder(profile)):
+        counter.count("warm")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Seconds a token of one profile: of an encode, of cutting rows, and of the encodes that assert them."""
+
+    profile: str
+    tokens: int
+    encode: float
+    cut: float
+    asserted: float
+
+    def record(self) -> dict[str, Any]:
+        """Return the line of the table."""
+        return {
+            "render + pack": round((self.cut - self.asserted) / self.encode, 2),
+            "with assert": round(self.cut / self.encode, 2),
+            "whole build": "",
+            "Mtok/s": round(1 / self.cut / 1e6, 2),
+            "peak MB": "",
+            "ns/token": round(self.cut * 1e9, 1),
+        }
+
+
+def measured_steps(plan: Plan, profile: Profile) -> Steps:
+    """Time the steps of some rows of a build."""
+    shards = [PackJob(plan, shard).data for family in plan.families for shard in plan.shards(family, profile)]
+    tokens = sum(row["prompt_tokens"] for shard in shards for row in read_rows(shard, ["prompt_tokens"]))
+    every = max(1, sum(cell.rows for cell in plan.recipe.strata) // TIMED)
+    samples = list(islice(read_samples(plan, plan.families[0]), 0, every * TIMED, every))
+    rows = [cut_row(plan, sample, profile.name) for sample in samples]
+    timed = sum(row["prompt_tokens"] for row in rows)
+    cut = sum(best(partial(cut_row, plan, sample, profile.name)) for sample in samples)
+    asserted = sum(best(partial(profile.counter().count, row["prompt"])) for row in rows)
+    encode = sum(best(partial(encoder(profile).count, row["prompt"])) for row in rows)
+    return Steps(profile.name, tokens, encode / timed, cut / timed, asserted / timed)
 
 
 def encoder(profile: Profile) -> Counter:
     """Return what one encode is measured with: the reference where it is fast, else the fast counter."""
     second = profile.second()
     return profile.counter() if second is None or profile.second_is_slow else second
-
-
-def _cut_seconds(plan: Plan, rows: list[Row]) -> tuple[float, float]:
-    """Return the time to lay out, pack and assert all rows, and that of the asserting encodes alone."""
-    profile = plan.profiles[0]
-    samples = list(islice(read_samples(plan, plan.families[0]), len(rows)))
-    cut = sum(best(lambda sample=sample: cut_row(plan, sample, profile.name)) for sample in samples)  # type: ignore[misc]
-    asserted = sum(best(lambda row=row: profile.counter().count(row["prompt"])) for row in rows)  # type: ignore[misc]
-    return cut, asserted
 
 
 def best(call: Callable[[], object]) -> float:
@@ -117,23 +139,13 @@ def seconds_of(call: Callable[[], object]) -> float:
     return process_time() - start
 
 
-def _inline() -> Executor:
-    from pipeline.engine import Inline
-
-    return Inline()
-
-
 def growth(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return how the cost of a built token grows from 32K to 1M, per profile and task: 1 is linear."""
-    costs = {(record["profile"], record["task"], record["length"]): record["us/ktok built"] for record in records}
-    places = dict.fromkeys((record["profile"], record["task"]) for record in records)
+    """Return how the cost of a token grows from 32K to 1M: 1 is linear in tokens."""
+    costs = {(record["family"], record["profile"], record["length"]): record["ns/token"] for record in records}
     return [
-        {
-            "profile": profile,
-            "task": task,
-            "1M / 32K": round(costs[profile, task, "1m"] / costs[profile, task, "32k"], 2),
-        }
-        for profile, task in places
+        {"family": family, "profile": profile, "1M / 32K": round(cost / costs[family, profile, "32k"], 2)}
+        for (family, profile, length), cost in costs.items()
+        if length == "1m"
     ]
 
 
@@ -142,13 +154,14 @@ def growth(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def main(tokenizers: tuple[str, ...]) -> None:
     """Print the bench table: every ratio is CPU time over that of one tiktoken encode of the same text."""
     records = []
-    for case in cases(profile_names(tokenizers)):
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
-            records.append(alone.submit(measure, case).result())
-        click.echo(f"{case.profile} {case.family} {case.tier}: done", err=True)
+    for family in families():
+        for tier in TIERS:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+                records += alone.submit(measure, Case(family, tier, profile_names(tokenizers))).result()
+            click.echo(f"{family} {tier}: done", err=True)
     click.echo(table(records))
     click.echo("\n" + table(growth(records)))
-    if any(record["peak MB"] > LIMIT_MB for record in records):
+    if any(record["peak MB"] > LIMIT_MB for record in records if record["peak MB"]):
         sys.exit(f"a worker needed more than {LIMIT_MB} MB")
 
 

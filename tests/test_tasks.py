@@ -10,11 +10,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from pipeline.metrics import score
 
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
 from pipeline.fit import check_fit
+from pipeline.metrics import score
 from pipeline.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.profiles import shipped_profiles
 from pipeline.recipe import load_recipe, shipped_recipes

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from random import Random
 
+from pipeline.streams import Streams
 from pipeline.tasks.base import Piece
 from pipeline.tasks.latent_list.sampler import Program, draw, lengths
 from pipeline.tasks.latent_list.slices import Wish
@@ -21,12 +23,14 @@ ROLE = (
 EXAMPLES = {1: "One finished program comes first, as an example; the program after it is the one to answer."}
 MANY = "{count} finished programs come first, as examples; the program after them is the one to answer."
 COUNTS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+STOCKED, STOCK = "latent_list.demonstrations@1", 32
+"""Demonstrations are drawn once in a process, so many of each kind: to draw them for each row would cost too much."""
 Chunk = tuple[str, ...]
 
 
-def head(name: str, complexity: int, shots: int, target: str, rng: Random) -> tuple[Piece, ...]:
+def head(name: str, complexity: int, shots: int, target: str, row: Streams) -> tuple[Piece, ...]:
     """Return all that stands before the relevant operations and their filler."""
-    demos = _demos(name, complexity, shots, target, rng)
+    demos = _demos(name, complexity, shots, target, row)
     told = [Piece(_instruction(shots), "instruction")]
     told += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
     title = f"--- Program {shots + 1} ---\n" if shots else "--- Program ---\n"
@@ -45,15 +49,20 @@ def _instruction(shots: int) -> str:
     return f"{ROLE} {EXAMPLES.get(shots, MANY.format(count=count))}\n"
 
 
-def _demos(name: str, complexity: int, shots: int, target: str, rng: Random) -> list[str]:
-    """Draw demonstrations. None shows the key's answer; none of `len` could: their lengths have the other parity."""
-    demos: list[str] = []
-    while len(demos) < shots:
-        count = 3 if complexity % 2 == 0 else rng.choice((2, 4))
-        program = draw(name, count, _any_wish(count, name, rng), rng)
-        if program.output != target:
-            demos.append(_demo(program, rng))
-    return demos
+def _demos(name: str, complexity: int, shots: int, target: str, row: Streams) -> list[str]:
+    """Choose demonstrations. None shows the key's answer; none of `len` could: their lengths have the other parity."""
+    counts = (3,) if complexity % 2 == 0 else (2, 4)
+    stock = [demo for count in counts for demo in _stock(row.world(STOCKED), name, count)]
+    fit = [text for text, output in stock if output != target]
+    return row.of("demo").sample(fit, shots)
+
+
+@lru_cache(maxsize=64)
+def _stock(world: Streams, name: str, count: int) -> tuple[tuple[str, str], ...]:
+    """Draw the demonstrations of `count` operations that all rows choose from, with their outputs."""
+    rng = world.of(name, count)
+    drawn = [draw(name, count, _any_wish(count, name, rng), rng) for _ in range(STOCK)]
+    return tuple((_demo(program, rng), program.output) for program in drawn)
 
 
 def _any_wish(complexity: int, name: str, rng: Random) -> Wish:

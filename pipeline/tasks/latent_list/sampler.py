@@ -19,6 +19,8 @@ EXTREME = {"append": 31, "insert": 14, "pop": 18, "remove": 17, "reverse": 18, "
 """How often a kind is tried, EXTREME for min and max. Kinds are not refused equally often: what stays is flatter."""
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
 Weights = Mapping[str, int]
+TRIES, SHORT = 2, 5
+"""Last stretches of a program from which the nearest to the wish is taken; what counts as few operations."""
 STRETCH, PATIENCE, ATTEMPTS = 3, 12, 40
 """Operations in a stretch; stretches, and operations at one place, that are tried before a draft is given up."""
 
@@ -113,26 +115,28 @@ def _near_the_ends(rng: Random, places: Sequence[int]) -> int:
 
 
 def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
-    """Draw a program of a view: of some that differ in their last stretch, the nearest to the wish.
+    """Draw some programs of a view and return the nearest to the wish; with few operations there are few to choose."""
+    drawn = [_draw(name, complexity, wish, rng) for _ in range(1 if complexity > SHORT or name == "len" else 5)]
+    return min(drawn, key=lambda program: miss(program.view, program.final, wish))
 
-    A stretch is drawn anew until a slice shows all operations so far; where that takes too long, the stretch before it
-    goes too. Without that, one draft in fifty of twenty operations has a slice that shows them all by its minimum.
+
+def _draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
+    """Draw a stretch anew until a slice shows all operations so far; where that fails, draw the one before it anew.
+
+    Without that, one draft in fifty of twenty operations has a slice that shows them all by its minimum.
     """
-    tries = 2 if complexity > 5 else 12
     weights = EXTREME if name in ("min", "max") else WEIGHTS
     ways = _ways(complexity, wish.size, rng) if name == "len" else [0] * complexity
     drafts = [Draft()]
     while True:
-        drawn = (_stretch(drafts[-1], weights, ways, rng) for _ in range(PATIENCE))
-        ends = (draft for draft in drawn if draft)
+        ends = filter(None, (_stretch(drafts[-1], weights, ways, rng) for _ in range(PATIENCE)))
         if complexity - len(drafts[-1].operations) > STRETCH:
-            found = next((draft for draft in ends if name == "len" or draft.provable(name)), None)
-            drafts = [*drafts, found] if found else drafts[:-1] or [Draft()]
+            longer = next((draft for draft in ends if name == "len" or draft.provable(name)), None)
+            drafts = [*drafts, longer] if longer else drafts[:-1] or [Draft()]
             continue
-        programs = (draft.finish(name, wish, rng) for draft in ends)
-        best = list(islice((program for program in programs if program), tries))
-        if best:
-            return min(best, key=lambda program: miss(program.view, program.final, wish))
+        programs = list(islice(filter(None, (draft.finish(name, wish, rng) for draft in ends)), TRIES))
+        if programs:
+            return min(programs, key=lambda program: miss(program.view, program.final, wish))
         drafts = drafts[:-1] or [Draft()]
 
 

@@ -12,10 +12,14 @@ from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample
 from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import WIDEST, Wish
-from pipeline.worlds.programs import REVERSE
+from pipeline.worlds.programs import REVERSE, START
 
-SIZES = {"sum": 14, "min": 12, "max": 12}
-"""Bits of the largest numbers that a view is wished to show."""
+SIZES = {"sum": range(1, 15), "min": range(7, 13), "max": range(7, 13)}
+"""Bits of the numbers that a view is wished to show. Least and greatest values are often small unwished."""
+ONE = {**SIZES, "max": range(1, 13)}
+"""The same for a single operation, so that it is not always one that adds a large number."""
+SMALL = {1: 1.0, 5: 0.5}
+"""How often a positive minimum is wished to be one of the first numbers: with few operations it can be little else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +63,14 @@ class LatentList:
             return Wish(size=_dealt(cell, "length", stratum.rows, index, lengths(stratum.complexity)))
         if self.subtask == "print":
             return Wish(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
-        sizes = [(sign, bits) for sign in (-1, 1) for bits in range(1, SIZES[self.subtask] + 1)]
+        bits_of = ONE if stratum.complexity == 1 else SIZES
+        sizes = [(sign, bits) for sign in (-1, 1) for bits in bits_of[self.subtask]]
         sign, bits = _dealt(cell, "size", stratum.rows, index, sizes)
         wide = self.subtask != "sum" and _dealt(cell, "width", stratum.rows, index, range(4)) > 0
-        return Wish(sign, rng.randrange(1 << (bits - 1), 1 << bits), wide=wide)
+        size = rng.randrange(1 << (bits - 1), 1 << bits)
+        if self.subtask == "min" and sign > 0 and rng.random() < SMALL.get(stratum.complexity, 0.0):
+            size = rng.choice(START)
+        return Wish(sign, size, wide=wide)
 
     def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
@@ -74,7 +82,7 @@ class LatentList:
             kind = "reverse" if line == REVERSE.text else ""
             placed.append(Placed(unit(f"{line}\n", "relevant", edges=(kind, kind)), depth, number))
         return Layout(
-            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, row.of("demo")),
+            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, row),
             placed=tuple(placed),
             filler=pool.filler(stratum.tier, row),
             tail=prompt.tail(sample.question),
