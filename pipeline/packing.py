@@ -59,21 +59,24 @@ class Packing:
 def pack(room: int, shelf: Shelf, filler: Filler, slots: Sequence[Slot], rng: Random) -> Packing:
     """Fill exactly `room` tokens with filler and find the places of the placed units.
 
+    Where no subset fits, or a placed unit finds no boundary, the prefix gives up its last unit and spares take over.
+
     Raises:
-        FitError: if the room is smaller than three of the filler's largest spare units, or no subset fits.
+        FitError: if the room is smaller than three of the filler's largest spare units, or nothing of this helps.
         PoolError: if the order runs out before the room is filled.
     """
     prefix, gap = _prefix(room, shelf, filler)
     for _ in range(TRIES):
         chosen = subset_of_sum(shelf.counts[filler.spares].tolist(), gap)
         if chosen is not None:
-            units = _mix(prefix, filler.spares[chosen], filler, rng)
-            return _place(units, shelf, slots)
+            packing = _place(_mix(prefix, filler.spares[chosen], filler, rng), shelf, slots)
+            if packing is not None:
+                return packing
         if not len(prefix):
             break
         gap += int(shelf.counts[prefix[-1]])
         prefix = prefix[:-1]
-    raise FitError(f"no subset of {len(filler.spares)} spare units closes a gap of {gap} tokens: give more spares")
+    raise FitError(f"no subset of {len(filler.spares)} spare units closes a gap of {gap} tokens and keeps kinds apart")
 
 
 def _prefix(room: int, shelf: Shelf, filler: Filler) -> tuple[NDArray[np.int64], int]:
@@ -132,17 +135,20 @@ def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, r
     return units[np.argsort(filler.ranks[units], kind="stable")]
 
 
-def _place(units: NDArray[np.int64], shelf: Shelf, slots: Sequence[Slot]) -> Packing:
+def _place(units: NDArray[np.int64], shelf: Shelf, slots: Sequence[Slot]) -> Packing | None:
     before = np.concatenate([[0], np.cumsum(shelf.counts[units])])
     first, last = shelf.first[units], shelf.last[units]
     found: list[int] = []
     for slot in slots:
-        found.append(_nearest(before, first, last, slot, least=found[-1] if found else 0))
+        boundary = _nearest(before, first, last, slot, least=found[-1] if found else 0)
+        if boundary is None:
+            return None
+        found.append(boundary)
     total = int(before[-1])
     return Packing(units, before, tuple(found), tuple(int(before[k]) / total for k in found))
 
 
-def _nearest(before: Counts, first: NDArray[np.int8], last: NDArray[np.int8], slot: Slot, least: int) -> int:
+def _nearest(before: Counts, first: NDArray[np.int8], last: NDArray[np.int8], slot: Slot, least: int) -> int | None:
     """Return the boundary, `least` or later, nearest to the slot's depth at which it touches none of its own kind."""
     want = slot.depth * float(before[-1])
     right = max(least, int(np.searchsorted(before, want)))
@@ -153,7 +159,7 @@ def _nearest(before: Counts, first: NDArray[np.int8], last: NDArray[np.int8], sl
         if _clear(here, first, last, slot):
             return here
         left, right = (left - 1, right) if use_left else (left, right + 1)
-    raise FitError("no unit boundary keeps a placed unit apart from filler of its own kind")
+    return None
 
 
 def _clear(here: int, first: NDArray[np.int8], last: NDArray[np.int8], slot: Slot) -> bool:

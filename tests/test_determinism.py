@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +39,13 @@ def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def whole(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A build of the recipe in this process, in small shards."""
     out = tmp_path_factory.mktemp("whole") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
         builds.stages(recipe, out).build()
-    yield out
+    return out
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,13 +35,13 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The contents of the usual recipe's build."""
     folder = tmp_path_factory.mktemp("whole")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
         builds.stages(builds.recipe_file(folder / "tiny.toml"), folder / "out").build()
-    yield builds.contents(folder / "out")
+    return builds.contents(folder / "out")
 
 
 @pytest.fixture
@@ -341,7 +341,7 @@ def writer(out: Path, workers: set[int]) -> int | None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: signal.Signals(number).name)
 def test_no_worker_outlives_a_killed_build(number: signal.Signals, recipe: Path, tmp_path: Path) -> None:
-    """A scheduler or the out-of-memory killer ends the parent alone; its workers must not stay, each with a vocabulary."""
+    """A scheduler or the out-of-memory killer ends the parent alone; its workers must not stay."""
     out = tmp_path / "out"
     with builds.Running(*arguments(recipe, out, 2), pause=0.1) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*.part-*")) and len(running.workers()) == 2)

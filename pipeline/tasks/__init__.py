@@ -32,7 +32,7 @@ def task_of(stratum: Stratum) -> Task:
 
 
 def check_stratum(stratum: Stratum) -> None:
-    """Check that a stratum's task takes its complexity and knobs.
+    """Check that a stratum's task takes its complexity, shots and knobs.
 
     Raises:
         RecipeError: naming the value and what would be right.
@@ -40,6 +40,8 @@ def check_stratum(stratum: Stratum) -> None:
     task = task_of(stratum)
     if stratum.complexity not in task.complexities:
         raise RecipeError(f"{stratum}: complexity {stratum.complexity}: give one of {list(task.complexities)}")
+    if stratum.shots is not None and stratum.shots > task.most_shots:
+        raise RecipeError(f"{stratum}: shots = {stratum.shots}: give {task.most_shots} at the most")
     for name, value in stratum.knobs:
         if name not in task.knobs:
             raise RecipeError(unknown(f"knob of {task.family}.{task.subtask}:", name, task.knobs))

@@ -165,7 +165,8 @@ class Task(Protocol):
     """A family's structure asked in one way. Registered in ``pipeline.tasks.TASKS``.
 
     `version` moves with every change of any row; golden files see to that. `max_new_tokens` holds every key of the
-    task with margin in every profile; `shots` is the default number of demonstrations.
+    task with margin in every profile; `shots` is the default number of demonstrations,
+    `most_shots` how many a recipe may ask for.
     """
 
     family: str
@@ -173,6 +174,7 @@ class Task(Protocol):
     version: int
     scorer: str
     shots: int
+    most_shots: int
     max_new_tokens: int
     complexities: tuple[int, ...]
     knobs: Mapping[str, tuple[Any, ...]]

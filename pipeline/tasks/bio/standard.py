@@ -37,6 +37,7 @@ class Standard:
     version: int = 1
     scorer: str = "exact"
     shots: int = 0
+    most_shots: int = 9
     max_new_tokens: int = 64
     complexities: tuple[int, ...] = (1,)
 

@@ -35,6 +35,7 @@ class LatentList:
     version: int = 1
     scorer: str = "latent_list"
     shots: int = 2
+    most_shots: int = 9
     max_new_tokens: int = 256
     complexities: tuple[int, ...] = (1, 5, 20)
     knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
