@@ -62,6 +62,11 @@ class PackJob:
         return self.shard.path(self.plan.out, "data")
 
     @property
+    def proof(self) -> Path:
+        """The file of what was seen to hold of the shard."""
+        return self.shard.path(self.plan.out, "proofs")
+
+    @property
     def keys(self) -> Path:
         """The file of the same rows without text."""
         return self.shard.path(self.plan.out, "keys")
@@ -131,10 +136,25 @@ def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = Non
         CorruptError: if the file does not hold the rows of this plan.
     """
     rows = plan.rows(family)[start:stop]
-    records = read_table(plan.samples_path(family)).slice(start, len(rows)).to_pylist()
+    path = plan.samples_path(family)
+    records = read_input(path).slice(start, len(rows)).to_pylist()
     if [row.id for row in rows] != [record["id"] for record in records]:
-        raise CorruptError(f"{str(plan.samples_path(family))!r} holds other rows than the recipe: run sample again")
+        path.unlink(missing_ok=True)
+        raise CorruptError(f"{str(path)!r} held other rows than the recipe: removed, run it again")
     yield from map(_sample, rows, records)
+
+
+def read_input(path: Path) -> pa.Table:
+    """Read a file that packing needs; one that is broken is removed, so that the next run makes it again.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        return read_table(path)
+    except CorruptError as fault:
+        path.unlink(missing_ok=True)
+        raise CorruptError(f"{fault}: removed, run it again") from fault
 
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
@@ -198,7 +218,7 @@ def read_pool(path: Path, key: str) -> tuple[Unit, ...]:
     Raises:
         CorruptError: if the file cannot be read.
     """
-    table = read_table(path)
+    table = read_input(path)
     columns = [column(table, name) for name in UNIT_SCHEMA.names]
     return tuple(
         Unit(tuple(map(Piece, texts, roles, turns)), tuple(facts), (edges[0], edges[1]))
@@ -225,7 +245,7 @@ def run_count(job: CountJob) -> int:
 
 def read_counts(path: Path) -> Counts:
     """Return a pool's counts."""
-    return np.asarray(read_table(path).column("tokens").to_numpy(), dtype=np.int64)
+    return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
 
 
 @lru_cache(maxsize=4)
@@ -247,6 +267,7 @@ def run_pack(job: PackJob) -> int:
         BuildError: if a file cannot be written.
     """
     if not pack_is_done(job):
+        job.proof.unlink(missing_ok=True)
         keys: list[Row] = []
         write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key)
         write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key)

@@ -31,19 +31,36 @@ def keep_recipe(out: Path, recipe: Recipe) -> None:
 
 
 def check_release(out: Path, recipe: Recipe) -> None:
-    """Check that other tiers of a folder are of the same release.
+    """Check that a folder is of the same release; within it a tier may be cut anew.
 
     Raises:
         BuildError: naming both releases.
     """
-    for other in kept_recipes(out):
-        if other.tier != recipe.tier and _release(other) != _release(recipe):
+    for other in _readable(out, recipe.tier):
+        again = other.tier == recipe.tier and _name(other) == _name(recipe)
+        if not again and _release(other) != _release(recipe):
             theirs, ours = (" ".join(filter(None, _release(each))) for each in (other, recipe))
             raise BuildError(f"{str(out)!r} holds {theirs}, not {ours}: give another folder with --out")
 
 
 def _release(recipe: Recipe) -> tuple[str, ...]:
     return recipe.release, recipe.version, recipe.variant, recipe.frame
+
+
+def _name(recipe: Recipe) -> tuple[str, ...]:
+    return recipe.release, recipe.variant
+
+
+def _readable(out: Path, mended: str) -> list[Recipe]:
+    """Return the recipes of a folder; that of the tier which is about to be built may be broken."""
+    found = []
+    for path in sorted((out / "recipes").glob("*.json")):
+        try:
+            found.append(_read(path))
+        except BuildError:
+            if path != recipe_path(out, mended):
+                raise
+    return found
 
 
 def kept_recipes(out: Path) -> list[Recipe]:

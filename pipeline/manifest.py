@@ -20,6 +20,7 @@ from pipeline.tasks import task_of
 from pipeline.verify import Proof
 
 CHANCE_COLUMNS = ["family", "subtask", "complexity", "scorer", "target", "answers", "metadata"]
+PARTS = {"release", "version", "variant", "frame", "tokenizer", "tiers", "totals"}
 Manifest = dict[str, Any]
 
 
@@ -34,7 +35,7 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
         manifest: Manifest = json.loads(manifest_path(out, profile).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
-    return manifest
+    return manifest if isinstance(manifest, dict) and manifest.keys() >= PARTS else None
 
 
 def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:

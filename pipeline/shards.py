@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ def written_aside(path: Path) -> Iterator[Path]:
     except OSError as fault:
         raise BuildError(_disk_fault(path, fault)) from fault
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 def _disk_fault(path: Path, fault: OSError) -> str:
@@ -79,6 +80,7 @@ def _writer(path: Path, schema: pa.Schema, key: str) -> Iterator[pq.ParquetWrite
         compression="zstd",
         compression_level=3,
         write_page_index=True,
+        write_page_checksum=True,
         use_content_defined_chunking=CHUNKING,
         use_dictionary=[name for name in SMALL_COLUMNS if name in schema.names],
         store_schema=False,
@@ -105,10 +107,10 @@ def content_key(path: Path) -> str | None:
     """Return the content key in a file's footer; None if there is no such file or it is not whole."""
     try:
         metadata = pq.read_metadata(path).metadata or {}
-    except (OSError, pa.ArrowException):
+    except (OSError, ValueError, pa.ArrowException):
         return None
     found: bytes | None = metadata.get(KEY)
-    return found.decode() if found else None
+    return found.decode(errors="replace") if found else None
 
 
 def is_done(path: Path, key: str) -> bool:
@@ -123,11 +125,11 @@ def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
         CorruptError: if the bytes are not the ones that were written.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):
                 yield from file.read_row_group(group, columns=columns).to_pylist()
-    except (OSError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)}): build it again") from fault
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -137,9 +139,10 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
         CorruptError: if the bytes are not the ones that were written.
     """
     try:
-        return pq.ParquetFile(path).read(columns=columns)
-    except (OSError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)}): build it again") from fault
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            return file.read(columns=columns)
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
 
 
 def _first_line(fault: BaseException) -> str:
@@ -152,10 +155,17 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def clean_aside(folder: Path) -> None:
-    """Remove what killed processes left half-written below a folder."""
-    for path in sorted(folder.rglob("*.part-*")):
-        path.unlink(missing_ok=True)
+def put_aside(path: Path) -> None:
+    """Move a file that does not hold out of the way, where the next build finds it missing."""
+    if path.exists():
+        path.replace(path.with_name(path.name + ".corrupt"))
+
+
+def clean_aside(paths: Iterable[Path]) -> None:
+    """Remove what killed processes left half-written beside these files."""
+    for path in paths:
+        for half in sorted(path.parent.glob(f"{path.name}.part-*")):
+            half.unlink(missing_ok=True)
 
 
 def column(table: pa.Table, name: str) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -25,8 +25,8 @@ from pipeline.build import (
 from pipeline.engine import Inline, run
 from pipeline.errors import CorruptError
 from pipeline.fit import check_fit
-from pipeline.folders import check_release, keep_recipe
-from pipeline.manifest import Manifest, read_manifest, seal
+from pipeline.folders import check_release, keep_recipe, recipe_path
+from pipeline.manifest import Manifest, manifest_path, read_manifest, seal
 from pipeline.plan import Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.progress import meter
@@ -89,6 +89,7 @@ class Stages:
         """Make what packing needs, and clear away what other recipes left in its folders."""
         check_release(self.plan.out, self.plan.recipe)
         if not owed:
+            keep_recipe(self.plan.out, self.plan.recipe)
             return
         names = {job.pack.shard.profile for job in owed}
         check_fit(self.plan, [profile for profile in self.plan.profiles if profile.name in names])
@@ -97,8 +98,7 @@ class Stages:
         replace(self, open_executor=Inline).render()  # this process has made the units to see whether they fit
         self.count()
         for profile in self.plan.profiles:
-            for family in self.plan.families:
-                remove_strangers(self.plan, family, profile)
+            remove_strangers(self.plan, profile)
 
     def _files(self, label: str, jobs: Iterable[TextJob]) -> int:
         owed = [job for job in jobs if not text_is_done(job)]
@@ -128,11 +128,12 @@ class Stages:
         proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
         if len(proofs) < len(shards):
             return None
+        remove_strangers(self.plan, profile)
+        clean_aside(owned(self.plan, profile))
         known = read_manifest(self.plan.out, profile.name)
         tier = known["tiers"].get(self.plan.recipe.tier) if known else None
         if known and tier and not again and _says(tier, digest(self.plan.recipe), proofs):
             return known
-        clean_aside(self.plan.out / profile.name)
         return seal(self.plan, profile, proofs)
 
 
@@ -190,15 +191,21 @@ def run_checked(job: ProveJob) -> str:
     return ""
 
 
-def remove_strangers(plan: Plan, family: str, profile: Profile) -> None:
-    """Remove shards of this family and tier that are of no name this plan gives: readers find shards by pattern."""
+def remove_strangers(plan: Plan, profile: Profile) -> None:
+    """Remove shards of this tier that the recipe does not name: readers find shards by pattern."""
     for part in ("data", "keys", "proofs"):
-        own = {shard.path(plan.out, part) for shard in plan.shards(family, profile)}
-        for path in _files_of(plan, family, profile, part):
-            if path not in own:
+        own = {shard.path(plan.out, part) for family in plan.recipe.families for shard in plan.shards(family, profile)}
+        for path in sorted((plan.out / profile.name / part).glob(f"*/{plan.recipe.tier}/test-*")):
+            if path.with_name(path.name.partition(".part-")[0]) not in own:
                 path.unlink(missing_ok=True)
 
 
-def _files_of(plan: Plan, family: str, profile: Profile, part: str) -> Iterator[Path]:
-    folder = plan.out / profile.name / part / family / plan.recipe.tier
-    yield from sorted(folder.glob("test-*")) if folder.is_dir() else ()
+def owned(plan: Plan, profile: Profile) -> list[Path]:
+    """Return every file that a plan makes for a profile."""
+    files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
+    for family in plan.recipe.families:
+        files += [plan.samples_path(family), *(plan.pool_path(spec) for spec in plan.pools(family))]
+        files += [plan.counts_path(spec, profile) for spec in plan.pools(family)]
+        shards = plan.shards(family, profile)
+        files += [shard.path(plan.out, part) for shard in shards for part in ("data", "keys", "proofs")]
+    return files

@@ -19,7 +19,7 @@ from pipeline.profiles import Counter, Profile
 from pipeline.prompts import bucket
 from pipeline.recipe import Stratum
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
-from pipeline.shards import content_key, file_digest, is_done, read_rows, written_aside
+from pipeline.shards import content_key, file_digest, is_done, put_aside, read_rows, written_aside
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, Needle, Published
 
@@ -59,7 +59,7 @@ class ProveJob:
     @property
     def path(self) -> Path:
         """The file of the proof."""
-        return self.pack.shard.path(self.pack.plan.out, "proofs")
+        return self.pack.proof
 
 
 def read_proof(job: ProveJob) -> Proof | None:
@@ -86,18 +86,18 @@ def run_prove(job: ProveJob) -> Proof:
         return known
     try:
         proof = _proved(job, known)
-    except (CarraraError, ValueError) as fault:
+    except (CarraraError, LookupError, TypeError, ValueError) as fault:
         _put_aside(job)
-        raise CorruptError(f"{fault}: moved aside, build makes it again") from fault
+        said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} holds no rows ({fault!r})"
+        raise CorruptError(f"{said}: moved aside, build makes it again") from fault
     with written_aside(job.path) as aside:
         aside.write_text(json.dumps(asdict(proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
     return proof
 
 
 def _put_aside(job: ProveJob) -> None:
-    for path in (job.pack.data, job.pack.keys):
-        if path.exists():
-            path.replace(path.with_name(path.name + ".corrupt"))
+    put_aside(job.pack.data)
+    put_aside(job.pack.keys)
     job.path.unlink(missing_ok=True)
     (job.pack.plan.out / job.pack.shard.profile / "manifest.json").unlink(missing_ok=True)
 
@@ -154,7 +154,7 @@ class Witness:
         """
         for row, key in zip(read_rows(data), read_rows(keys), strict=True):
             faults = self.faults(row)
-            if {name: row[name] for name in KEYS_SCHEMA.names} != key:
+            if {name: row.get(name) for name in KEYS_SCHEMA.names} != key:
                 faults.append("its key differs in the keys file")
             if faults:
                 raise CorruptError(f"{str(data)!r}, row {row.get('id')!r}: {'; '.join(faults)}")

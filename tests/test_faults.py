@@ -1,4 +1,4 @@
-"""What goes wrong on disks and keyboards is named in one line, leaves nothing half-written, and the next run goes on."""
+"""Faults of disks and keyboards: named in one line, nothing half-written stays in place, and the next run goes on."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_build_sees_what_sizes_and_footers_show(
     assert made_again(before, builds.stamps(built)) <= {DATA, KEYS, PROOF, MANIFEST}
 
 
-@pytest.mark.parametrize("harm", [flipped, flipped_key, truncated, emptied, deleted], ids=lambda harm: harm.__name__)
+@pytest.mark.parametrize("harm", [flipped, flipped_key, deleted], ids=lambda harm: harm.__name__)
 def test_the_command_says_it_in_one_line(harm: Callable[[Path], None], recipe: Path, built: Path) -> None:
     harm(built / DATA)
     assert DATA in one_line(builds.run("verify", built, "--workers", 1))
@@ -219,7 +219,7 @@ def test_any_flip_in_an_unproven_shard_is_a_named_fault_or_harmless(recipe: Path
     job = ProveJob(pack)
     raw, keys = (built / DATA).read_bytes(), (built / KEYS).read_bytes()
     wanted = list(read_rows(built / DATA))
-    for at in range(4, len(raw), 61):
+    for at in range(4, len(raw), 97):
         pack.keys.write_bytes(keys)
         pack.data.write_bytes(raw[:at] + bytes([raw[at] ^ 0x20]) + raw[at + 1 :])
         job.path.unlink(missing_ok=True)
@@ -234,9 +234,7 @@ def test_any_flip_in_an_unproven_shard_is_a_named_fault_or_harmless(recipe: Path
 # Broken records
 
 
-@pytest.mark.parametrize(
-    "name", ["rows", "tokens", "solved", "row_digest", "data_sha256", "keys_bytes", "key", "second"]
-)
+@pytest.mark.parametrize("name", ["rows", "row_digest", "data_sha256", "keys_bytes", "key"])
 def test_a_tampered_proof_does_not_last(name: str, recipe: Path, built: Path, whole: dict[str, str]) -> None:
     path = built / PROOF
     proof = json.loads(path.read_text(encoding="ascii"))
@@ -249,7 +247,7 @@ def test_a_tampered_proof_does_not_last(name: str, recipe: Path, built: Path, wh
     assert builds.contents(built) == whole
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"rows": 1}', "null", "\u00e9"])
+@pytest.mark.parametrize("text", ["{", "[]", '{"rows": 1}', "\u00e9"])
 @pytest.mark.parametrize("name", [PROOF, MANIFEST], ids=["proof", "manifest"])
 def test_a_broken_record_is_written_again(
     name: str, text: str, recipe: Path, built: Path, whole: dict[str, str]
@@ -304,7 +302,7 @@ def test_a_broken_input_never_reaches_a_shard_and_does_not_stay(
 def test_no_flip_of_an_input_reaches_a_shard(name: str, recipe: Path, built: Path, whole: dict[str, str]) -> None:
     """A changed byte that still can be read is text, too: it must not be packed as if it had been drawn."""
     raw = (built / name).read_bytes()
-    for at in range(4, len(raw), len(raw) // 24):
+    for at in range(4, len(raw), len(raw) // 6):
         (built / name).write_bytes(raw[:at] + bytes([raw[at] ^ 0x20]) + raw[at + 1 :])
         (built / DATA).unlink(missing_ok=True)
         if fault_of(builds.stages(recipe, built).build):
@@ -470,15 +468,18 @@ MOMENTS: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("workers", "moment"),
+    [*((2, moment) for moment in MOMENTS.values()), (1, MOMENTS["in a shard"])],
+    ids=[*MOMENTS, "in a shard, one worker"],
+)
 def test_an_interrupt_is_one_line_and_the_next_run_goes_on(
     workers: int, moment: Callable[[Path], object], recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     """As a terminal does it: Ctrl-C goes to every process of the foreground at once."""
     out = tmp_path / "out"
     args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", workers)
-    with builds.Running(*args, pause=0.1) as running:
+    with builds.Running(*args, pause=0.05) as running:
         running.when(lambda: moment(out) and (workers == 1 or running.workers()))
         os.killpg(running.process.pid, signal.SIGINT)
         code, stderr = running.ended()
@@ -496,7 +497,7 @@ def test_an_interrupt_of_the_command_alone_ends_its_workers(
     """As `kill -INT` or a notebook does it."""
     out = tmp_path / "out"
     args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", 2)
-    with builds.Running(*args, pause=0.1) as running:
+    with builds.Running(*args, pause=0.05) as running:
         running.when(lambda: MOMENTS["in a shard"](out) and running.workers())
         os.kill(running.process.pid, signal.SIGINT)
         code, stderr = running.ended()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import signal
 import sys
 import time
@@ -35,13 +36,19 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The contents of the usual recipe's build."""
-    folder = tmp_path_factory.mktemp("whole")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A build of the usual recipe that no test touches."""
+    folder = tmp_path_factory.mktemp("pristine")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
         builds.stages(builds.recipe_file(folder / "tiny.toml"), folder / "out").build()
-    return builds.contents(folder / "out")
+    return folder / "out"
+
+
+@pytest.fixture
+def whole(pristine: Path) -> dict[str, str]:
+    """The contents of the usual recipe's build."""
+    return builds.contents(pristine)
 
 
 @pytest.fixture
@@ -50,9 +57,9 @@ def recipe(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def built(recipe: Path, tmp_path: Path) -> Path:
+def built(pristine: Path, tmp_path: Path) -> Path:
     """A build of the usual recipe, to go on with."""
-    builds.stages(recipe, tmp_path / "out").build()
+    shutil.copytree(pristine, tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -307,8 +314,8 @@ PARTS = (("data", "parquet"), ("keys", "parquet"), ("proofs", "json"))
 def test_two_parts_at_the_same_time_make_the_whole(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
     args = arguments(recipe, tmp_path / "out", 1)
     with (
-        builds.Running(*args, "--part", "1/2", pause=0.1) as one,
-        builds.Running(*args, "--part", "2/2", pause=0.1) as two,
+        builds.Running(*args, "--part", "1/2", pause=0.05) as one,
+        builds.Running(*args, "--part", "2/2", pause=0.05) as two,
     ):
         ends = [one.ended(), two.ended()]
     assert ends == [(0, ""), (0, "")]
@@ -316,12 +323,11 @@ def test_two_parts_at_the_same_time_make_the_whole(recipe: Path, whole: dict[str
     assert builds.contents(tmp_path / "out") == whole
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_a_build_outlives_killed_workers(times: int, recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+def test_a_build_outlives_killed_workers(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "out"
     killed: set[int] = set()
-    with builds.Running(*arguments(recipe, out, 2), pause=0.1) as running:
-        for _ in range(times):
+    with builds.Running(*arguments(recipe, out, 2), pause=0.05) as running:
+        for _ in range(2):
             running.when(lambda: list(out.glob("o200k/data/bio/32k/*.part-*")))
             worker = running.when(lambda: writer(out, set(running.workers()) - killed))
             os.kill(worker, signal.SIGKILL)
@@ -343,7 +349,7 @@ def writer(out: Path, workers: set[int]) -> int | None:
 def test_no_worker_outlives_a_killed_build(number: signal.Signals, recipe: Path, tmp_path: Path) -> None:
     """A scheduler or the out-of-memory killer ends the parent alone; its workers must not stay."""
     out = tmp_path / "out"
-    with builds.Running(*arguments(recipe, out, 2), pause=0.1) as running:
+    with builds.Running(*arguments(recipe, out, 2), pause=0.05) as running:
         running.when(lambda: list(out.glob("o200k/data/bio/32k/*.part-*")) and len(running.workers()) == 2)
         os.kill(running.process.pid, number)
         assert running.process.wait(10) == -number
