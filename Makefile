@@ -25,7 +25,7 @@ $(BIN)/python:
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'setting up $(VENV) (once)' >&2
-	@$(INSTALL) --editable .
+	@$(INSTALL) --editable '.[tokenizers]'
 	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready

@@ -18,7 +18,7 @@ from pipeline.packing import Counts
 from pipeline.plan import Plan, RowPlan, Shard, row_streams
 from pipeline.prompts import cutter
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
-from pipeline.shards import column, is_done, read_table, write_rows, write_table
+from pipeline.shards import column, is_done, is_whole, read_table, write_rows, write_table
 from pipeline.streams import Streams
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, Piece, PoolSpec, Sample, Unit
@@ -74,7 +74,8 @@ class PackJob:
 
 def sample_is_done(job: SampleJob) -> bool:
     """Tell whether the samples file is the one this plan would write."""
-    return is_done(job.plan.samples_path(job.family), job.plan.sample_key(job.family))
+    path, key = job.plan.samples_path(job.family), job.plan.sample_key(job.family)
+    return is_whole(path, key, SAMPLE_SCHEMA.names)
 
 
 def run_sample(job: SampleJob) -> int:
@@ -171,7 +172,7 @@ def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
 
 def render_is_done(job: RenderJob) -> bool:
     """Tell whether the segments file is the one this plan would write."""
-    return is_done(job.plan.pool_path(job.spec), job.plan.pool_key(job.spec))
+    return is_whole(job.plan.pool_path(job.spec), job.plan.pool_key(job.spec), UNIT_SCHEMA.names)
 
 
 def run_render(job: RenderJob) -> int:
@@ -229,7 +230,8 @@ def read_pool(path: Path, key: str) -> tuple[Unit, ...]:
 def count_is_done(job: CountJob) -> bool:
     """Tell whether the counts file is the one this plan would write."""
     profile = job.plan.profiles[job.profile]
-    return is_done(job.plan.counts_path(job.spec, profile), job.plan.count_key(job.spec, profile))
+    path, key = job.plan.counts_path(job.spec, profile), job.plan.count_key(job.spec, profile)
+    return is_whole(path, key, COUNT_SCHEMA.names)
 
 
 def run_count(job: CountJob) -> int:
@@ -239,8 +241,13 @@ def run_count(job: CountJob) -> int:
     if not count_is_done(job):
         units = read_pool(plan.pool_path(job.spec), plan.pool_key(job.spec))
         counts = cutter(profile, plan.recipe.frame).unit_tokens(units)
-        write_table(path, pa.table({"tokens": pa.array(counts, pa.int32())}), plan.count_key(job.spec, profile))
+        write_table(
+            path, pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA), plan.count_key(job.spec, profile)
+        )
     return int(read_counts(path).sum())
+
+
+COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 
 def read_counts(path: Path) -> Counts:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pipeline.build import RenderJob, draw_sample, made_units, read_pool, render_is_done
+from pipeline.build import draw_sample, made_units, read_pool
 from pipeline.errors import FitError
 from pipeline.plan import Plan, RowPlan, row_streams
 from pipeline.profiles import Profile
 from pipeline.prompts import cutter
 from pipeline.recipe import Stratum
+from pipeline.shards import is_done
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, PoolSpec, Unit
 
@@ -69,8 +70,8 @@ def _largest(job: PoolJob, profile: Profile, frame: str) -> int:
 
 def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
     """Return the tokens of a pool's largest unit, looked for among its longest texts."""
-    there = plan.pool_path(spec) if render_is_done(RenderJob(plan, spec)) else None
-    job = PoolJob(plan.recipe.seed, spec, there, plan.pool_key(spec))
+    path, key = plan.pool_path(spec), plan.pool_key(spec)
+    job = PoolJob(plan.recipe.seed, spec, path if is_done(path, key) else None, key)
     return _largest(job, profile, plan.recipe.frame)
 
 

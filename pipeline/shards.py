@@ -118,6 +118,14 @@ def is_done(path: Path, key: str) -> bool:
     return path.is_file() and content_key(path) == key
 
 
+def is_whole(path: Path, key: str, columns: list[str]) -> bool:
+    """Tell whether a small file is done, and every byte of its pages the one that was written."""
+    try:
+        return is_done(path, key) and bool(read_table(path).schema.names == columns)
+    except CorruptError:
+        return False
+
+
 def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
     """Yield the rows of a file, one row group in memory at a time.
 

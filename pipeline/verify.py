@@ -86,10 +86,10 @@ def run_prove(job: ProveJob) -> Proof:
         return known
     try:
         proof = _proved(job, known)
-    except (CarraraError, LookupError, TypeError, ValueError) as fault:
+    except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
         _put_aside(job)
         said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} holds no rows ({fault!r})"
-        raise CorruptError(f"{said}: moved aside, build makes it again") from fault
+        raise CorruptError(f"{said}: what is there is moved aside, build makes it again") from fault
     with written_aside(job.path) as aside:
         aside.write_text(json.dumps(asdict(proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
     return proof
@@ -105,6 +105,8 @@ def _put_aside(job: ProveJob) -> None:
 def _proved(job: ProveJob, known: Proof | None) -> Proof:
     pack = job.pack
     for path in (pack.data, pack.keys):
+        if not path.exists():
+            raise CorruptError(f"{str(path)!r} is missing")
         if content_key(path) != pack.shard.key:
             raise CorruptError(f"{str(path)!r} is not the file that this recipe makes")
     data_sha256, keys_sha256 = file_digest(pack.data), file_digest(pack.keys)
