@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 import pipeline
 from pipeline.errors import ProfileError
 from pipeline.profiles import DEFAULT_PROFILES, Profile, load_profile, shipped_profiles
-from pipeline.profiles.vocabulary import vocabulary_bytes
+from pipeline.profiles.vocabulary import optional_module, vocabulary_bytes
 
 ROOT = Path(pipeline.__file__).parents[1]
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "token_ids.json").read_text(encoding="utf-8"))
@@ -520,3 +520,11 @@ def test_the_default_profiles_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> 
         profile = load_profile(name)
         assert profile.overhead(["user"], "chat") > 0
         assert profile.second() is not None
+
+
+def test_a_folder_of_data_is_not_taken_for_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Hugging Face's package is missing, the checkout's own folder answers to its name."""
+    (tmp_path / "only_data").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ProfileError, match=r"only_data is not installed: pip install 'carrara\[tokenizers\]'"):
+        optional_module("only_data", "tokenizers")

@@ -23,9 +23,13 @@ from pipeline.profiles.spec import Vocabulary
 def optional_module(name: str, extra: str) -> ModuleType:
     """Import a module of an extra; a missing one is a `ProfileError` that says what to install."""
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
     except ImportError:
-        raise ProfileError(f"{name} is not installed: pip install 'carrara[{extra}]'") from None
+        module = None
+    # From the root of a checkout the folder of profiles answers to the name of Hugging Face's package.
+    if module is None or module.__spec__ is None or module.__spec__.origin is None:
+        raise ProfileError(f"{name} is not installed: pip install 'carrara[{extra}]'")
+    return module
 
 
 @lru_cache(maxsize=4)
