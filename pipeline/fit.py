@@ -30,10 +30,11 @@ def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
     Raises:
         FitError: naming stratum, profile and the tokens that are wanting.
     """
-    for cell in _tightest(plan):
-        layouts = [_probe(plan, cell, index) for index in range(min(PROBES, cell.rows))]
-        for profile in profiles:
-            _check_cell(plan, cell, layouts, profile)
+    cells = list(_tightest(plan))
+    layouts = [[_probe(plan, cell, index) for index in range(min(PROBES, cell.rows))] for cell in cells]
+    for profile in profiles:
+        for cell, probed in zip(cells, layouts, strict=True):
+            _check_cell(plan, cell, probed, profile)
 
 
 def _tightest(plan: Plan) -> Iterable[Stratum]:

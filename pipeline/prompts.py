@@ -114,7 +114,7 @@ class Cutter:
             )
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=3)
 def cutter(profile: Profile, frame: str) -> Cutter:
     """Return this process's cutter for a profile."""
     return Cutter(profile, frame)
@@ -180,7 +180,7 @@ def _text_columns(joined: Joined, task: Task, sample: Sample) -> Row:
     metadata = {
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),
-        "baselines": task.baselines(sample, sample.key),
+        "baselines": {name: round(value, 6) for name, value in task.baselines(sample, sample.key).items()},
         "prompt_sha256": sha256_text(prompt),
         "canary": CANARY,
     }

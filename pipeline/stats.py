@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import Any
 
 from pipeline.build import draw_sample
@@ -47,7 +48,7 @@ def _chance(place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]])
     constant, best = best_constant(rows)
     each = [json.loads(row["metadata"])["baselines"] for row in rows]
     names = sorted({name for baselines in each for name in baselines})
-    means = {name: sum(baselines.get(name, 0.0) for baselines in each) / len(each) for name in names}
+    means = {name: fsum(baselines.get(name, 0.0) for baselines in each) / len(each) for name in names}
     return Chance(*place, len(rows), round(best, 4), constant, {name: round(mean, 4) for name, mean in means.items()})
 
 
@@ -90,11 +91,10 @@ def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
 
 
 def _total(reply: str, distinct: Counter[tuple[str, str, str, tuple[str, ...]]]) -> float:
-    total = 0.0
-    for (scorer, subtask, target, answers), times in distinct.items():
-        row = {"scorer": scorer, "subtask": subtask, "target": target, "answers": list(answers), "question": ""}
-        total += times * score(row, reply)
-    return total
+    return fsum(
+        times * score({"scorer": scorer, "subtask": subtask, "target": target, "answers": answers}, reply)
+        for (scorer, subtask, target, answers), times in distinct.items()
+    )
 
 
 def _numeric_first(target: str) -> tuple[float, str]:

@@ -21,6 +21,8 @@ from pipeline.profiles.counters import Counter
 from pipeline.profiles.engines import open_counter
 from pipeline.profiles.spec import Engine, Pairs, Template, Vocabulary
 
+OPEN = 3
+"""Vocabularies that a process keeps open of each kind: jobs come profile by profile, and each takes some 100 MB."""
 # Enough of every kind of text for an engine that reads a vocabulary in another way to show it.
 _SAMPLE = (
     ">> a.append(-1729)\n>> a.insert(0, 3)\nMarta Okafor was born on 1987-03-09; she'd lived in Oslo.\n\n"
@@ -120,7 +122,7 @@ class Profile:
         return templates.sent_tokens(self.template, messages, frame, counter)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=OPEN)
 def _fast(profile: Profile) -> Counter:
     counter = open_counter(profile.vocabulary, profile.fast)
     if counter is None:
@@ -128,7 +130,7 @@ def _fast(profile: Profile) -> Counter:
     return counter
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=OPEN)
 def _second(profile: Profile) -> Counter | None:
     """Open the verifying counter; one nobody asked for is left out if it cannot read this vocabulary as `fast` does."""
     if not profile.check.optional:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from math import comb, perm, prod
+from math import comb, fsum, perm, prod
 
 from pipeline.metrics import closeness
 from pipeline.streams import stream
@@ -68,7 +68,7 @@ def uniform(name: str, sample: Sample, numbers: Sequence[int]) -> float:
         guesses = _sums(sample.latent["operations"], numbers)
     else:
         guesses = numbers
-    return sum(closeness(target, given) for given in guesses) / len(guesses)
+    return fsum(closeness(target, given) for given in guesses) / len(guesses)
 
 
 def _printed(target: Sequence[int], numbers: Sequence[int]) -> float:
