@@ -220,3 +220,15 @@ def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) 
                 for row in read_rows(shard.path(plan.out, "data")):
                     assert row["shots"] == shots
                     assert sum(n["role"] == "demo" for n in row["needles"]) == shots
+
+
+def test_the_row_in_the_readme_is_a_real_one(root: Path, rows: dict[str, list[Row]]) -> None:
+    text = (root / "README.md").read_text(encoding="utf-8")
+    shown = json.loads(text.split("```json\n")[1].split("```")[0])
+    row = next(row for row in rows["o200k"] if row["id"] == shown["id"])
+    start, end = shown.pop("prompt").split(" [...] ")
+    assert row["prompt"].startswith(start)
+    assert row["prompt"].endswith(end)
+    metadata = json.loads(row["metadata"])
+    assert {name: metadata[name] for name in shown["metadata"]} == shown.pop("metadata")
+    assert {name: row[name] for name in shown} == shown
