@@ -17,6 +17,7 @@ from pipeline.fit import check_fit
 from pipeline.metrics import score
 from pipeline.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.profiles import shipped_profiles
+from pipeline.prompts import in_order
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.schema import schemas
 from pipeline.shards import read_rows
@@ -170,12 +171,22 @@ def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
             assert sorted(int(depth * wide.rows) for depth in depths) == list(range(wide.rows))
 
 
-def test_depths_in_rows_are_those_wanted(smoke: Plan, rows: dict[str, list[Row]]) -> None:
-    for row in rows["qwen2.5"]:
-        depths = [n["depth"] for n in row["needles"] if n["role"] == "relevant"]
-        assert len(depths) >= row["complexity"]
-        assert depths == sorted(depths)
-        assert all(0 <= depth <= 1 for depth in depths)
+def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    """Each depth is what it says, and as near to the one wanted as the units beside it allow."""
+    for profile in smoke.profiles[:2]:
+        count, opening = profile.counter().count, profile.gaps(("user",), "chat")[0]
+        for row in rows[profile.name]:
+            cell, index = cell_of(smoke, row), int(row["id"].split("-")[4]) % cell_of(smoke, row).rows
+            own, shared = row_streams(smoke.recipe, cell, index)
+            layout = task_of(cell).layout(draw_sample(smoke, RowPlan(cell, index, row["id"])), own, shared)
+            head = opening + count("".join(piece.text for piece in layout.head))
+            placed = [n for n in row["needles"] if n["depth"] is not None]
+            sizes = [n["token_end"] - n["token_start"] for n in placed]
+            filler = opening + count(row["prompt"][: row["question_start"]]) - head - sum(sizes)
+            for at, (needle, item) in enumerate(zip(placed, in_order(layout.placed), strict=True)):
+                assert needle["depth"] * filler == pytest.approx(needle["token_start"] - head - sum(sizes[:at]))
+                slack = 200 if item.unit.edges[0] else 160
+                assert abs(needle["depth"] - item.depth) * filler <= slack
 
 
 def test_what_is_asked_is_balanced(rows: dict[str, list[Row]]) -> None:
