@@ -16,7 +16,7 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 .PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify bench test test-slow lint golden schemas clean
 
 help:  ## this list
-	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
 
 # venv without ensurepip is all that some distributions give: pip installs into it from outside.
 $(BIN)/python:
