@@ -16,6 +16,7 @@ from pipeline.engine import dask, processes
 from pipeline.errors import CarraraError, RecipeError
 from pipeline.fit import check_fit
 from pipeline.folders import kept_recipes
+from pipeline.manifest import read_manifest
 from pipeline.plan import Plan, make_plan
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
 from pipeline.recipe import load_recipe, shipped_recipes
@@ -46,11 +47,14 @@ class OneLine(click.Group):
             sys.exit(130)
 
 
-@click.group(cls=OneLine, context_settings=CONTEXT)
+@click.group(cls=OneLine, context_settings=CONTEXT, invoke_without_command=True)
 @click.version_option(__version__, prog_name="carrara")
 @click.option("--debug", is_flag=True, help="Show the whole traceback of an error.")
-def cli(*, debug: bool) -> None:
+@click.pass_context
+def cli(context: click.Context, *, debug: bool) -> None:
     """Cut long-context evaluation sets to exact size, and prove them."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -97,8 +101,9 @@ def open_plan(recipe: str, out: Path | None, tokenizers: Sequence[str], families
 
 def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
     """Return the profiles that ``--tokenizer`` asks for."""
-    names = tuple(name for given in tokenizers for name in given.replace(",", " ").split())
-    return shipped_profiles() if "all" in names else names or DEFAULT_PROFILES
+    split = ([given] if given.endswith(".toml") else given.replace(",", " ").split() for given in tokenizers)
+    names = (each for words in split for name in words for each in (shipped_profiles() if name == "all" else (name,)))
+    return tuple(dict.fromkeys(names)) or DEFAULT_PROFILES
 
 
 def open_stages(plan: Plan, workers: int, part: str, address: str | None, *, quiet: bool) -> Stages:
@@ -121,7 +126,7 @@ def parse_part(part: str) -> tuple[int, int]:
 @cli.command()
 @recipe_options
 @click.option("--stats", is_flag=True, help="Draw samples and show what guessers score on them.")
-@click.option("--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples per task for --stats.")
+@click.option("--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples a family for --stats.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of tables.")
 def plan(
     *,
@@ -196,7 +201,7 @@ def build(
 ) -> None:
     """Make RECIPE from start to end: sample, render, count, pack, prove, seal.
 
-    RECIPE is a shipped name (see `carrara plan`) or a TOML file. What is there already is not made again.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. What is there already is not made again.
     """
     planned = open_plan(recipe, out, tokenizers, families)
     manifests = open_stages(planned, **how).build()
@@ -220,27 +225,35 @@ def verify(folder: Path, tokenizers: Sequence[str], **how: Any) -> None:
     recipes = kept_recipes(folder)
     if not recipes:
         raise CarraraError(f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
-    names = profile_names(tokenizers) if tokenizers else built_profiles(folder)
     for recipe in recipes:
+        names = profile_names(tokenizers) if tokenizers else built_profiles(folder, recipe.tier)
+        if not names:
+            raise CarraraError(f"{str(folder)!r} holds no shards of tier {recipe.tier}: build it first")
         planned = make_plan(recipe, names, folder)
         manifests = open_stages(planned, **how).verify()
         pairs = list(zip((profile.name for profile in planned.profiles), manifests, strict=True))
         click.echo("\n".join(built_lines(folder, recipe.tier, pairs)))
 
 
-def built_profiles(folder: Path) -> tuple[str, ...]:
-    """Return the shipped profiles that a folder holds shards of.
+def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
+    """Return the shipped profiles that a folder holds a tier's shards of, or a manifest that says so.
 
     Raises:
         CarraraError: if it holds shards of a profile that is not shipped.
     """
-    found = sorted(path.parent.name for path in folder.glob("*/data"))
+    found = sorted({path.parents[2].name for path in folder.glob(f"*/data/*/{tier}")} | sealed_profiles(folder, tier))
     for name in found:
         if name not in shipped_profiles():
             raise CarraraError(
                 f"{str(folder)!r} holds profile {name!r}, which is not shipped: give its TOML with --tokenizer"
             )
     return tuple(found)
+
+
+def sealed_profiles(folder: Path, tier: str) -> set[str]:
+    """Return the profiles whose manifest holds a tier, whatever became of its shards."""
+    names = [path.parent.name for path in folder.glob("*/manifest.json")]
+    return {name for name in names if tier in (read_manifest(folder, name) or {"tiers": ()})["tiers"]}
 
 
 @cli.command()

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pipeline.build import draw_sample, made_units, read_pool
+from pipeline.build import UNIT_SCHEMA, draw_sample, made_units, read_pool
 from pipeline.errors import FitError
 from pipeline.plan import Plan, RowPlan, row_streams
 from pipeline.profiles import Profile
 from pipeline.prompts import cutter
 from pipeline.recipe import Stratum
-from pipeline.shards import is_done
+from pipeline.shards import is_whole
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, PoolSpec, Unit
 
@@ -25,23 +25,24 @@ LONGEST = 128
 def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
     """Check that every stratum leaves room for three of its largest filler units in every profile.
 
-    Probes a few rows of each stratum at its shortest length; `pack` holds every row to the same rule.
+    Probes a few rows of each kind of stratum where its window is smallest: what fits there fits in larger ones.
 
     Raises:
         FitError: naming stratum, profile and the tokens that are wanting.
     """
-    cells = list(_tightest(plan))
-    layouts = [[_probe(plan, cell, index) for index in range(min(PROBES, cell.rows))] for cell in cells]
+    probed: dict[Stratum, list[Layout]] = {}
     for profile in profiles:
-        for cell, probed in zip(cells, layouts, strict=True):
-            _check_cell(plan, cell, probed, profile)
+        for cell in _tightest(plan, profile):
+            if cell not in probed:
+                probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.rows))]
+            _check_cell(plan, cell, probed[cell], profile)
 
 
-def _tightest(plan: Plan) -> Iterable[Stratum]:
-    """Return each kind of stratum once, at its shortest length: what fits there fits at every longer one."""
+def _tightest(plan: Plan, profile: Profile) -> Iterable[Stratum]:
+    """Return each kind of stratum once, at the length with the smallest window."""
     shortest: dict[object, Stratum] = {}
     cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
-    for cell in sorted(cells, key=lambda cell: -cell.length):
+    for cell in sorted(cells, key=lambda cell: (-profile.window(cell.length), -cell.length)):
         shortest[cell.family, cell.subtask, cell.complexity, cell.shots, cell.knobs] = cell
     return shortest.values()
 
@@ -71,9 +72,13 @@ def _largest(job: PoolJob, profile: Profile, frame: str) -> int:
 
 def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
     """Return the tokens of a pool's largest unit, looked for among its longest texts."""
-    path, key = plan.pool_path(spec), plan.pool_key(spec)
-    job = PoolJob(plan.recipe.seed, spec, path if is_done(path, key) else None, key)
+    job = _pool_job(plan.recipe.seed, spec, plan.pool_path(spec), plan.pool_key(spec))
     return _largest(job, profile, plan.recipe.frame)
+
+
+@lru_cache(maxsize=64)
+def _pool_job(seed: int, spec: PoolSpec, path: Path, key: str) -> PoolJob:
+    return PoolJob(seed, spec, path if is_whole(path, key, UNIT_SCHEMA.names) else None, key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def keep_recipe(out: Path, recipe: Recipe) -> None:
     check_release(out, recipe)
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     path = recipe_path(out, recipe.tier)
-    if not path.is_file() or path.read_text(encoding="ascii") != text:
+    if not path.is_file() or path.read_bytes() != text.encode():
         with written_aside(path) as aside:
             aside.write_text(text, encoding="ascii")
 

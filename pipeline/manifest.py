@@ -47,7 +47,9 @@ def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     before = read_manifest(plan.out, profile.name)
     tiers = (
         dict(before["tiers"])
-        if before and {k: before[k] for k in _release(plan.recipe)} == _release(plan.recipe)
+        if before
+        and {k: before[k] for k in _release(plan.recipe)} == _release(plan.recipe)
+        and before["tokenizer"] == _tokenizer(profile)
         else {}
     )
     tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))

@@ -26,6 +26,7 @@ MARK = re.compile(
 )
 BOXED = re.compile(r"\\boxed\{([^{}\n]{0,2000})\}")
 INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
+GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 PRINTED = re.compile(r"\[[^\[\]\n]{0,5000}\]")
 WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z0-9]+)*")
 JOINTS = re.compile(r"[,;/|+&]|\band\b")
@@ -40,6 +41,7 @@ FUNCTION_WORDS = frozenset(
 )
 """Words that name nothing, so that an answer in a sentence is as good as the bare one."""
 
+DENIALS = frozenset({"or", "not", "never", "isn't", "wasn't", "doesn't", "didn't"})
 SLACK = 3
 """Further words that an exact answer may bring along."""
 
@@ -94,7 +96,8 @@ def latent_list(row: Row, prediction: str) -> float:
     if row["subtask"] == "print":
         printed = PRINTED.findall(marked(text) or "") or PRINTED.findall(text)
         return float(bool(printed) and printed[-1] == row["target"])
-    numbers = INTEGER.findall(last_line(text) if (found := marked(text)) is None else found)
+    final = last_line(text) if (found := marked(text)) is None else found
+    numbers = INTEGER.findall(GROUPING.sub("", final.replace("\u2212", "-")))
     if not numbers:
         return 0.0
     return closeness(int(row["target"]), int(numbers[-1]))
@@ -127,7 +130,11 @@ def _says_only(words: list[str], final: str, answer: str, asked: frozenset[str])
         return False
     rest = words[:at] + words[at + len(wanted) :]
     others = [word for word in rest if word not in asked]
-    return len(others) <= SLACK and "or" not in rest and not _names_rival(final.lower(), answer.lower(), asked)
+    return (
+        len(others) <= SLACK
+        and not DENIALS.intersection(rest)
+        and not _names_rival(final.lower(), answer.lower(), asked)
+    )
 
 
 def _names_rival(final: str, answer: str, asked: frozenset[str]) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pipeline.errors import RecipeError, unknown
 from pipeline.profiles import Profile, load_profile
-from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.recipe import PLAIN, Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION
 from pipeline.streams import Streams
 from pipeline.tasks import check_stratum, task_of
@@ -88,7 +88,8 @@ class Plan:
         """Return the content key of a family's samples."""
         cells = self.recipe.of_family(family)
         versions = sorted({(cell.subtask, task_of(cell).version) for cell in cells})
-        return digest([SCHEMA_VERSION, self.recipe.tag, self.recipe.seed, cells, versions])
+        sources = sorted(self.pool_key(spec) for spec in self.pools(family))
+        return digest([SCHEMA_VERSION, self.recipe.tag, self.recipe.seed, cells, versions, sources])
 
     def pool_key(self, spec: PoolSpec) -> str:
         """Return the content key of a rendered pool."""
@@ -145,6 +146,11 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
         if family not in recipe.families:
             raise RecipeError(unknown("family in this recipe:", family, recipe.families))
     loaded = tuple(load_profile(name) for name in dict.fromkeys(profiles))
+    for profile in loaded:
+        if not PLAIN.fullmatch(profile.name) or profile.name in ("samples", "segments", "recipes"):
+            raise RecipeError(
+                f"a profile cannot be called {profile.name!r}: it names a folder; give letters and digits"
+            )
     twice = [name for name, times in Counter(profile.name for profile in loaded).items() if times > 1]
     if twice:
         raise RecipeError(f"two profiles are called {twice[0]!r}: rename one, their folders would be the same")

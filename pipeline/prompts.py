@@ -84,12 +84,12 @@ class Cutter:
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = Joined(self.tokens, self.profile.gaps(("user",), self.frame)[0]).layout(layout, stock, packing)
-        packed = [stock.units[i] for i in packing.units] if keyed_by_packing(task) else ()
+        key = task.key(sample, [stock.units[i] for i in packing.units] if task.keyed_by_packing else ())
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
-            **_key_columns(sample, task.key(sample, packed)),
-            **_text_columns(joined, task, sample),
+            **_key_columns(sample, key),
+            **_text_columns(joined, task, sample, key),
         }
         self._assert_exact(row)
         return row
@@ -118,11 +118,6 @@ class Cutter:
 def cutter(profile: Profile, frame: str) -> Cutter:
     """Return this process's cutter for a profile."""
     return Cutter(profile, frame)
-
-
-def keyed_by_packing(task: Task) -> bool:
-    """Tell whether a task computes its key from what was packed."""
-    return bool(getattr(task, "keyed_by_packing", False))
 
 
 def in_order(placed: Sequence[Placed]) -> tuple[Placed, ...]:
@@ -175,12 +170,12 @@ def _key_columns(sample: Sample, key: Key) -> Row:
     }
 
 
-def _text_columns(joined: Joined, task: Task, sample: Sample) -> Row:
+def _text_columns(joined: Joined, task: Task, sample: Sample, key: Key) -> Row:
     prompt = joined.prompt
     metadata = {
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),
-        "baselines": {name: round(value, 6) for name, value in task.baselines(sample, sample.key).items()},
+        "baselines": {name: round(value, 6) for name, value in task.baselines(sample, key).items()},
         "prompt_sha256": sha256_text(prompt),
         "canary": CANARY,
     }

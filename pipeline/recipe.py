@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from importlib import resources
@@ -16,6 +17,8 @@ K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
 FRAMES = ("chat", "raw")
 Knob = str | int | float | bool
+PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+"""What may become part of a path or an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,9 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
         raise RecipeError(f"recipe {where!r} has no [[strata]] table: give at least one")
     _check_keys(Recipe, {*table, "strata"}, f"recipe {where!r}")
     _check_types(table, {"release": str, "version": str, "seed": int, "tier": str, "variant": str, "frame": str}, where)
+    for key in ("version", "variant"):
+        if not PLAIN.fullmatch(table.get(key, "") or "none"):
+            raise RecipeError(f"recipe {where!r}: {key} = {table[key]!r}: give letters, digits, dots and dashes")
     if table["tier"] not in TIERS:
         raise RecipeError(unknown(f"tier in recipe {where!r}:", table["tier"], TIERS))
     if table.get("frame", "chat") not in FRAMES:
@@ -161,7 +167,11 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
 
 def _strata_table(raw: dict[str, Any], where: str) -> StrataTable:
     label = f"[[strata]] of recipe {where!r}"
+    if not isinstance(raw, dict):
+        raise RecipeError(f"{label}: {raw!r}: give a table")
     _check_keys(StrataTable, raw, label)
+    if not isinstance(raw.get("knobs", {}), dict):
+        raise RecipeError(f"{label}: knobs = {raw['knobs']!r}: give a table")
     if not isinstance(raw["family"], str):
         raise RecipeError(f"{label}: family = {raw['family']!r}: give a string")
     for name, kind in (("subtasks", str), ("complexity", int), ("lengths", int)):

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.errors import CarraraError, unknown
+from pipeline.errors import CarraraError, CorruptError, unknown
 from pipeline.rows import Row
 
 KEPT = 600
@@ -29,19 +30,30 @@ def find_row(out: Path, profile: str, row_id: str) -> Row:
     parts = row_id.split("-")
     hint = f"{parts[0]}/*" if len(parts) > 3 else "*/*"
     for path in sorted((out / profile / "data").glob(f"{hint}/test-*.parquet")):
-        with pq.ParquetFile(path) as file:
-            for group in range(file.num_row_groups):
-                ids = file.read_row_group(group, columns=["id"]).column("id")
-                at = pc.index(ids, row_id).as_py()
-                if at >= 0:
-                    found: Row = file.read_row_group(group).slice(at, 1).to_pylist()[0]
-                    return found
-                seen += ids.to_pylist()
+        try:
+            found, ids = _in_shard(path, row_id)
+        except (OSError, ValueError, pa.ArrowException):
+            raise CorruptError(f"{str(path)!r} cannot be read: verify the folder, then build it again") from None
+        if found:
+            return found
+        seen += ids
     if not seen:
         raise CarraraError(
             f"no shards in {str(out / profile / 'data')!r}: build them first, or give another --tokenizer"
         )
     raise CarraraError(unknown("row", row_id, seen).split(" (known:")[0] + f" ({len(seen):,} rows are there)")
+
+
+def _in_shard(path: Path, row_id: str) -> tuple[Row | None, list[str]]:
+    seen: list[str] = []
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            ids = file.read_row_group(group, columns=["id"]).column("id")
+            at = pc.index(ids, row_id).as_py()
+            if at >= 0:
+                return file.read_row_group(group).slice(at, 1).to_pylist()[0], []
+            seen += ids.to_pylist()
+    return None, seen
 
 
 def shown(row: Row, *, full: bool) -> str:

@@ -1,4 +1,4 @@
-"""Tables about rows: best constant answers, baselines, depths."""
+"""Tables about rows: best constant answers and baselines."""
 
 from __future__ import annotations
 

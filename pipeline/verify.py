@@ -12,16 +12,16 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.build import PackJob
+from pipeline.build import PackJob, SampleJob, draw_sample, read_samples, sample_is_done
 from pipeline.errors import CarraraError, CorruptError
 from pipeline.plan import Plan
 from pipeline.profiles import Counter, Profile
-from pipeline.prompts import bucket
+from pipeline.prompts import bucket, shots_of
 from pipeline.recipe import Stratum
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
 from pipeline.shards import content_key, file_digest, is_done, put_aside, read_rows, written_aside
 from pipeline.tasks import task_of
-from pipeline.tasks.base import Key, Needle, Published
+from pipeline.tasks.base import Key, Needle, Published, Sample
 
 SLOW_SAMPLE = 16
 """With a slow second counter `build` re-counts one row in so many; `verify` re-counts all."""
@@ -84,8 +84,9 @@ def run_prove(job: ProveJob) -> Proof:
     known = read_proof(job)
     if known and not job.full:
         return known
+    witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full)  # a missing engine is no fault of a shard
     try:
-        proof = _proved(job, known)
+        proof = _proved(job, known, witness)
     except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
         _put_aside(job)
         said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} holds no rows ({fault!r})"
@@ -99,10 +100,26 @@ def _put_aside(job: ProveJob) -> None:
     put_aside(job.pack.data)
     put_aside(job.pack.keys)
     job.path.unlink(missing_ok=True)
-    (job.pack.plan.out / job.pack.shard.profile / "manifest.json").unlink(missing_ok=True)
+    _unseal(job.pack.plan.out / job.pack.shard.profile / "manifest.json", job.pack.shard.tier)
 
 
-def _proved(job: ProveJob, known: Proof | None) -> Proof:
+def _unseal(path: Path, tier: str) -> None:
+    """Take a tier out of a manifest; one that is broken, or holds no other, goes altogether."""
+    try:
+        manifest = json.loads(path.read_text(encoding="ascii"))
+        left = {name: kept for name, kept in manifest["tiers"].items() if name != tier}
+        totals = {name: sum(kept["totals"][name] for kept in left.values()) for name in manifest["totals"]}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        left, totals, manifest = {}, {}, {}
+    if not left:
+        path.unlink(missing_ok=True)
+        return
+    with written_aside(path) as aside:
+        text = json.dumps({**manifest, "tiers": left, "totals": totals}, indent=1)
+        aside.write_text(text + "\n", encoding="ascii")
+
+
+def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:
     pack = job.pack
     for path in (pack.data, pack.keys):
         if not path.exists():
@@ -113,8 +130,7 @@ def _proved(job: ProveJob, known: Proof | None) -> Proof:
     if known and (data_sha256, keys_sha256) != (known.data_sha256, known.keys_sha256):
         changed = pack.data if data_sha256 != known.data_sha256 else pack.keys
         raise CorruptError(f"{str(changed)!r} has other bytes than were proven")
-    witness = Witness(pack.plan, pack.shard.profile, full=job.full)
-    digest = row_digest(witness.rows(pack.data, pack.keys))
+    digest = row_digest(witness.rows(pack.data, pack.keys, _samples(pack)))
     if witness.seen != pack.shard.rows:
         raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")
     return Proof(
@@ -137,6 +153,14 @@ def _proved(job: ProveJob, known: Proof | None) -> Proof:
     )
 
 
+def _samples(pack: PackJob) -> Iterator[Sample]:
+    """Return the samples that a shard's rows must be cut from: those on disk if they are whole, else drawn again."""
+    plan, shard = pack.plan, pack.shard
+    if sample_is_done(SampleJob(plan, shard.family)):
+        return read_samples(plan, shard.family, shard.start, shard.stop)
+    return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
+
+
 class Witness:
     """Reads the rows of one shard and testifies to each."""
 
@@ -148,14 +172,14 @@ class Witness:
         self.seen = self.recounted = self.tokens = self.prompt_tokens = self.most = 0
         self.fewest = 1 << 62
 
-    def rows(self, data: Path, keys: Path) -> Iterator[Row]:
+    def rows(self, data: Path, keys: Path, samples: Iterator[Sample]) -> Iterator[Row]:
         """Yield every row of a shard, proven.
 
         Raises:
             CorruptError: naming the row and what is wrong with it.
         """
         for row, key in zip(read_rows(data), read_rows(keys), strict=True):
-            faults = self.faults(row)
+            faults = [*self.faults(row), *sample_faults(row, next(samples, None))]
             if {name: row.get(name) for name in KEYS_SCHEMA.names} != key:
                 faults.append("its key differs in the keys file")
             if faults:
@@ -189,6 +213,8 @@ class Witness:
             "task_version": task.version,
             "context_tokens": self.profile.window(cell.length),
             "max_new_tokens": self.plan.recipe.reserve or task.max_new_tokens,
+            "template_tokens": self.profile.overhead([role for role, _ in turns_of(row)], self.plan.recipe.frame),
+            "shots": shots_of(task, cell),
         }
         for name, value in wanted.items():
             if row[name] != value:
@@ -200,14 +226,14 @@ class Witness:
         if counted != row["context_tokens"]:
             yield f"its parts add up to {counted} of {row['context_tokens']} context tokens"
         slow = self.profile.second_is_slow and not self.full
-        if self.second is None or (slow and self.seen % SLOW_SAMPLE):
+        if slow and self.seen % SLOW_SAMPLE:
             return
-        turns = turns_of(row)
+        counter = self.second or self.profile.counter()
         wanted = row["prompt_tokens"] + row["template_tokens"]
-        sent = self.profile.sent_tokens(turns, self.plan.recipe.frame, self.second)
+        sent = self.profile.sent_tokens(turns_of(row), self.plan.recipe.frame, counter)
         if sent != wanted:
-            yield f"{self.second.name} counts {sent} tokens sent in place of {wanted}"
-        self.recounted += 1
+            yield f"{counter.name} counts {sent} tokens sent in place of {wanted}"
+        self.recounted += self.second is not None
 
 
 def cell_place(cell: Stratum) -> tuple[str, str, int, int]:
@@ -222,16 +248,40 @@ def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
     return (("user", row["prompt"]),)
 
 
+def sample_faults(row: Row, sample: Sample | None) -> list[str]:
+    """Return where a row says something else than the sample it is of."""
+    if sample is None or row["id"] != sample.id:
+        return ["another row belongs here"]
+    choices = None if sample.key.choices is None else list(sample.key.choices)
+    wanted = {
+        "question": sample.question,
+        "choices": choices,
+        "answer_prefix": "",
+        "random_string_to_prepend": sample.key.random_string_to_prepend,
+    }
+    faults = [f"{name} is {row[name]!r} in place of {value!r}" for name, value in wanted.items() if row[name] != value]
+    if json.loads(row["metadata"])["latent"] != sample.latent:
+        faults.append("its latent structure is another")
+    return faults
+
+
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
     """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
     task, metadata = task_of(cell), json.loads(row["metadata"])
     faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["its prompt has another SHA-256"]
     if not row["prompt"].isascii():
         faults.append("its prompt is not ASCII")
+    if (
+        row["question"] not in row["prompt"][row["question_start"] :]
+        or row["prompt"][row["question_start"] - 1] != "\n"
+    ):
+        faults.append("its question does not start where it says")
+    if sum(needle["role"] == "demo" for needle in row["needles"]) != row["shots"]:
+        faults.append("its demonstrations are not marked one by one")
     try:
         solved = task.solve(turns_of(row))
-        if row["target"] not in solved or row["target"] != row["answers"][0]:
-            faults.append(f"the text says {list(solved)}, the key {row['target']!r}")
+        if row["answers"] != list(solved) or row["target"] != solved[0]:
+            faults.append(f"the text says {list(solved)}, the key {row['target']!r}, accepted {row['answers']}")
         faults += task.check(published(row, cell, metadata))
     except ValueError as fault:
         faults.append(str(fault))

@@ -137,7 +137,7 @@ def test_show_offers_the_nearest_id(built: Path) -> None:
 def test_verify_names_profiles_it_cannot_know(built: Path, tmp_path: Path) -> None:
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / "32k.json").write_bytes((built / "recipes" / "32k.json").read_bytes())
-    (tmp_path / "mine" / "data").mkdir(parents=True)
+    (tmp_path / "mine" / "data" / "bio" / "32k").mkdir(parents=True)
     assert "holds profile 'mine', which is not shipped" in carrara("verify", tmp_path).stderr
 
 

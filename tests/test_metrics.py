@@ -56,6 +56,7 @@ def test_exact_takes_the_answer_from_a_reply(reply: str) -> None:
         "<think>model railway building",
         "Answer: chess\nThough model railway building was there as well, Answer: golf",
         "remodel railway building",
+        "not model railway building",
         "chess golf knitting rowing model railway building",
     ],
 )
@@ -77,6 +78,8 @@ def test_exact_takes_no_other_date(reply: str) -> None:
     ("reply", "wanted"),
     [
         ("-120", 1.0),
+        ("\u2212120", 1.0),
+        ("Output: -1,200", 0.0),
         ("Output: -120", 1.0),
         (">> sum(a[1:3])\n-120", 1.0),
         ("<think>1 + 2 = 3</think>-120", 1.0),

@@ -62,6 +62,8 @@ class Profile:
         vocabulary = self.vocabulary
         counted = {
             "vocabulary": [vocabulary.sha256, vocabulary.form, vocabulary.pattern],
+            "pieces": vocabulary.pieces and dataclasses.asdict(vocabulary.pieces),
+            "engine": [self.fast.entry, self.fast.pattern],
             "template": dataclasses.asdict(self.template),
             "windows": self.windows,
         }

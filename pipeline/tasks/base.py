@@ -177,6 +177,8 @@ class Task(Protocol):
     most_shots: int
     max_new_tokens: int
     complexities: tuple[int, ...]
+    keyed_by_packing: bool
+    """Whether `key` needs the packed units; most do not, and gathering them costs time."""
     knobs: Mapping[str, tuple[Any, ...]]
     """The knobs it takes, each with its allowed values, the default first."""
 

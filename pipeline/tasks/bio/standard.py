@@ -40,6 +40,7 @@ class Standard:
     most_shots: int = 9
     max_new_tokens: int = 64
     complexities: tuple[int, ...] = (1,)
+    keyed_by_packing: bool = False
 
     @property
     def knobs(self) -> Mapping[str, tuple[Any, ...]]:
@@ -102,7 +103,7 @@ class Standard:
         found = [entry.stated[attribute] for entry in read_biographies(text) if entry.name == name]
         if len(found) != 1:
             raise ValueError(f"{name} has {len(found)} biographies")
-        return (found[0],)
+        return accepted(found[0], attribute)
 
     def check(self, row: Published) -> list[str]:
         """Prove that the answer is stated once, by the marked paragraph, in a haystack of distinct people."""
@@ -111,6 +112,8 @@ class Standard:
         marked = [needle for needle in row.needles if needle.role == "relevant"]
         own = [entry for entry in entries if entry.name == name]
         faults = []
+        if not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
+            faults.append(f"the prompt does not end in the question {row.question!r}")
         if [(needle.char_start, needle.char_end) for needle in marked] != [(entry.start, entry.end) for entry in own]:
             faults.append("the needle is not the paragraph of the asked person")
         if [entry.stated[attribute] for entry in own] != [row.key.target]:

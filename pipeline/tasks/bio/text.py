@@ -33,8 +33,8 @@ Biographies:
 """
 
 INSTRUCTION = """\
-This is the end of the biographies. Answer the question from what they say. Reply with the answer alone, in the words \
-of the biography, and without a full sentence.
+This is the end of the biographies. Use them to answer the question below. Reply with the answer alone, worded as in \
+the biography, and not as a full sentence.
 """
 
 EXAMPLES = """\

@@ -38,6 +38,7 @@ class LatentList:
     most_shots: int = 9
     max_new_tokens: int = 256
     complexities: tuple[int, ...] = (1, 5, 20)
+    keyed_by_packing: bool = False
     knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def pools(self, tier: str) -> tuple[PoolSpec, ...]:
