@@ -12,7 +12,7 @@ from pipeline import __version__
 from pipeline.plan import Plan
 from pipeline.profiles import Profile
 from pipeline.prompts import shots_of
-from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
 from pipeline.shards import read_rows, written_aside
 from pipeline.stats import chances
@@ -59,7 +59,7 @@ def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
         "schema_version": SCHEMA_VERSION,
         "canary": CANARY,
         "tokenizer": _tokenizer(profile),
-        "tiers": {tier: tiers[tier] for tier in sorted(tiers, key=lambda tier: tiers[tier]["longest"])},
+        "tiers": {tier: tiers[tier] for tier in TIERS if tier in tiers},
         "totals": {name: sum(tier["totals"][name] for tier in tiers.values()) for name in ("rows", "tokens", "bytes")},
     }
     _write(manifest_path(plan.out, profile.name), manifest)

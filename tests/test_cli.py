@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipeline.cli import cli
+from pipeline.errors import ProfileError
+from pipeline.profiles import Profile
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.shards import read_rows
 
@@ -145,3 +148,80 @@ def test_recipes_are_listed() -> None:
     listed = carrara("recipes").stdout
     assert all(line.split()[0] in shipped_recipes() for line in listed.splitlines())
     assert len(listed.splitlines()) == len(shipped_recipes())
+
+
+SMALL = """
+release = "small"
+version = "1.0.0"
+seed = 1
+tier = "{tier}"
+[[strata]]
+family = "bio"
+subtasks = ["standard"]
+complexity = [1]
+lengths = [2048]
+rows = 2
+"""
+
+
+@pytest.fixture
+def two_tiers(tmp_path: Path) -> Path:
+    """A folder with two tiers of a release."""
+    for tier in ("128k", "32k"):
+        (tmp_path / f"{tier}.toml").write_text(SMALL.format(tier=tier), encoding="ascii")
+        done = carrara(
+            "build", tmp_path / f"{tier}.toml", "--out", tmp_path / "out", "--tokenizer", "o200k", "--workers", 1
+        )
+        assert done.exit_code == 0
+    return tmp_path / "out"
+
+
+def sealed_tiers(out: Path) -> list[str]:
+    return list(json.loads((out / "o200k" / "manifest.json").read_text(encoding="ascii"))["tiers"])
+
+
+def test_a_broken_tier_leaves_the_others_sealed(two_tiers: Path) -> None:
+    assert sealed_tiers(two_tiers) == ["32k", "128k"]
+    shard = two_tiers / "o200k" / "data" / "bio" / "32k" / "test-00000-of-00001.parquet"
+    raw = bytearray(shard.read_bytes())
+    raw[900] ^= 1
+    shard.write_bytes(raw)
+    done = carrara("verify", two_tiers, "--workers", 1)
+    assert done.exit_code == 1
+    assert str(shard) in done.stderr
+    assert sealed_tiers(two_tiers) == ["128k"]
+    carrara("build", two_tiers.parent / "32k.toml", "--out", two_tiers, "--tokenizer", "o200k", "--workers", 1)
+    assert sealed_tiers(two_tiers) == ["32k", "128k"]
+
+
+def test_verify_does_not_pass_on_nothing(two_tiers: Path) -> None:
+    shutil.rmtree(two_tiers / "o200k" / "data")
+    done = carrara("verify", two_tiers, "--workers", 1)
+    assert done.exit_code == 1
+    assert "is missing" in done.stderr
+
+
+def test_a_profile_built_for_one_tier_is_verified_for_that_tier(two_tiers: Path) -> None:
+    carrara("build", two_tiers.parent / "32k.toml", "--out", two_tiers, "--tokenizer", "cl100k", "--workers", 1)
+    done = carrara("verify", two_tiers, "--workers", 1)
+    assert done.exit_code == 0
+    assert done.stdout.count("cl100k") == 1
+    assert done.stdout.count("o200k") == 2
+
+
+def test_a_missing_engine_is_no_fault_of_the_shards(two_tiers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(profile: Profile) -> None:
+        raise ProfileError("the engine is not installed")
+
+    before = {path: path.read_bytes() for path in sorted(two_tiers.rglob("*.*"))}
+    monkeypatch.setattr(Profile, "second", missing)
+    done = carrara("verify", two_tiers, "--workers", 1)
+    assert done.exit_code == 1
+    assert "the engine is not installed" in done.stderr
+    assert {path: path.read_bytes() for path in sorted(two_tiers.rglob("*.*"))} == before
+
+
+def test_the_bare_command_shows_its_help() -> None:
+    done = carrara()
+    assert done.exit_code == 0
+    assert done.stdout.startswith("Usage: ")
