@@ -78,14 +78,13 @@ def sample_is_done(job: SampleJob) -> bool:
     return is_whole(path, key, SAMPLE_SCHEMA.names)
 
 
-def run_sample(job: SampleJob) -> int:
-    """Draw and write a family's samples; return how many."""
+def run_sample(job: SampleJob) -> None:
+    """Draw and write a family's samples."""
     rows = job.plan.rows(job.family)
     if not sample_is_done(job):
         records = [_sample_record(draw_sample(job.plan, row)) for row in rows]
         table = pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
         write_table(job.plan.samples_path(job.family), table, job.plan.sample_key(job.family))
-    return len(rows)
 
 
 def draw_sample(plan: Plan, row: RowPlan) -> Sample:
@@ -175,13 +174,12 @@ def render_is_done(job: RenderJob) -> bool:
     return is_whole(job.plan.pool_path(job.spec), job.plan.pool_key(job.spec), UNIT_SCHEMA.names)
 
 
-def run_render(job: RenderJob) -> int:
-    """Render and write one pool; return its number of units."""
+def run_render(job: RenderJob) -> None:
+    """Render and write one pool."""
     path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
     if not render_is_done(job):
         units = made_units(job.plan.recipe.seed, job.spec)
         write_table(path, pa.Table.from_pylist([_unit_record(unit) for unit in units], schema=UNIT_SCHEMA), key)
-    return len(read_pool(path, key))
 
 
 @lru_cache(maxsize=8)
@@ -234,8 +232,8 @@ def count_is_done(job: CountJob) -> bool:
     return is_whole(path, key, COUNT_SCHEMA.names)
 
 
-def run_count(job: CountJob) -> int:
-    """Count and write one pool's tokens in one profile; return their sum."""
+def run_count(job: CountJob) -> None:
+    """Count and write one pool's tokens in one profile."""
     plan, profile = job.plan, job.plan.profiles[job.profile]
     path = plan.counts_path(job.spec, profile)
     if not count_is_done(job):
@@ -244,7 +242,6 @@ def run_count(job: CountJob) -> int:
         write_table(
             path, pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA), plan.count_key(job.spec, profile)
         )
-    return int(read_counts(path).sum())
 
 
 COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
@@ -265,8 +262,8 @@ def pack_is_done(job: PackJob) -> bool:
     return is_done(job.data, job.shard.key) and is_done(job.keys, job.shard.key)
 
 
-def run_pack(job: PackJob) -> int:
-    """Pack and write one shard; return its rows.
+def run_pack(job: PackJob) -> None:
+    """Pack and write one shard.
 
     Raises:
         FitError: if a row leaves too little room for filler.
@@ -278,7 +275,6 @@ def run_pack(job: PackJob) -> int:
         keys: list[Row] = []
         write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key)
         write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key)
-    return job.shard.rows
 
 
 def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:

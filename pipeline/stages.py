@@ -162,11 +162,14 @@ def text_is_done(job: TextJob) -> bool:
     return render_is_done(job) if isinstance(job, RenderJob) else count_is_done(job)
 
 
-def run_text(job: TextJob) -> int:
+def run_text(job: TextJob) -> None:
     """Make one small file."""
     if isinstance(job, SampleJob):
-        return run_sample(job)
-    return run_render(job) if isinstance(job, RenderJob) else run_count(job)
+        run_sample(job)
+    elif isinstance(job, RenderJob):
+        run_render(job)
+    else:
+        run_count(job)
 
 
 def run_packed(job: ProveJob) -> str:

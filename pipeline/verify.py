@@ -130,7 +130,7 @@ def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:
     if known and (data_sha256, keys_sha256) != (known.data_sha256, known.keys_sha256):
         changed = pack.data if data_sha256 != known.data_sha256 else pack.keys
         raise CorruptError(f"{str(changed)!r} has other bytes than were proven")
-    digest = row_digest(witness.rows(pack.data, pack.keys, _samples(pack)))
+    digest = row_digest(witness.rows(pack.data, pack.keys, _samples(job)))
     if witness.seen != pack.shard.rows:
         raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")
     return Proof(
@@ -153,10 +153,10 @@ def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:
     )
 
 
-def _samples(pack: PackJob) -> Iterator[Sample]:
-    """Return the samples that a shard's rows must be cut from: those on disk if they are whole, else drawn again."""
-    plan, shard = pack.plan, pack.shard
-    if sample_is_done(SampleJob(plan, shard.family)):
+def _samples(job: ProveJob) -> Iterator[Sample]:
+    """Return the samples that a shard's rows must be cut from; a full proof trusts no file and draws them again."""
+    plan, shard = job.pack.plan, job.pack.shard
+    if not job.full and sample_is_done(SampleJob(plan, shard.family)):
         return read_samples(plan, shard.family, shard.start, shard.stop)
     return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
 
