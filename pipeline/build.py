@@ -186,7 +186,7 @@ def run_render(job: RenderJob) -> None:
 def made_units(seed: int, spec: PoolSpec) -> tuple[Unit, ...]:
     """Return the units of a pool, made in this process."""
     world = Streams((seed, "pool", f"{spec.name}@{spec.version}"))
-    return tuple(spec.make(world, spec.tier))
+    return tuple(spec.make(world, spec))
 
 
 UNIT_SCHEMA = pa.schema(
@@ -296,7 +296,7 @@ def cut_row(plan: Plan, sample: Sample, profile_name: str) -> Row:
     profile = next(profile for profile in plan.profiles if profile.name == profile_name)
     own, cell = row_streams(plan.recipe, sample.stratum, sample.index)
     layout = task.layout(sample, own, cell)
-    spec = next(spec for spec in task.pools(sample.stratum.tier) if spec.name == layout.filler.pool)
+    spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
     stock = _stock(
         plan.pool_path(spec), plan.pool_key(spec), plan.counts_path(spec, profile), plan.count_key(spec, profile)
     )

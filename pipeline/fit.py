@@ -56,7 +56,7 @@ def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], profile: P
     task, knife = task_of(cell), cutter(profile, plan.recipe.frame)
     max_new = plan.recipe.reserve or task.max_new_tokens
     room = profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
-    needed = SAFETY * max(_largest_unit(plan, spec, profile) for spec in task.pools(cell.tier))
+    needed = SAFETY * max(_largest_unit(plan, spec, profile) for spec in task.pools(cell))
     if room < needed:
         raise FitError(
             f"{cell} does not fit profile {profile.name}: {room} tokens are left for filler, {needed} are needed "

@@ -76,7 +76,7 @@ class Plan:
 
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
         """Return the pools of a family, each once."""
-        specs = [spec for cell in self.recipe.of_family(family) for spec in task_of(cell).pools(cell.tier)]
+        specs = [spec for cell in self.recipe.of_family(family) for spec in task_of(cell).pools(cell)]
         return tuple({spec.name: spec for spec in specs}.values())
 
     def all_pools(self) -> tuple[PoolSpec, ...]:

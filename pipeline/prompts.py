@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.errors import ExactError, FitError
 from pipeline.joining import Joined, Stock
-from pipeline.packing import Counts, Slot, pack
+from pipeline.packing import Counts, Packing, Slot, pack
 from pipeline.profiles import Profile
 from pipeline.recipe import TIERS, Stratum
 from pipeline.rows import CANARY, Row, plain_json, sha256_text
@@ -89,7 +89,7 @@ class Cutter:
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
             **_key_columns(sample, key),
-            **_text_columns(joined, task, sample, key),
+            **_text_columns(joined, task, sample, key, packing),
         }
         self._assert_exact(row)
         return row
@@ -170,9 +170,11 @@ def _key_columns(sample: Sample, key: Key) -> Row:
     }
 
 
-def _text_columns(joined: Joined, task: Task, sample: Sample, key: Key) -> Row:
+def _text_columns(joined: Joined, task: Task, sample: Sample, key: Key, packing: Packing) -> Row:
     prompt = joined.prompt
+    places = [filler + before for before, filler in enumerate(packing.slots)]
     metadata = {
+        **task.packed_metadata(sample, places),
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),
         "baselines": {name: round(value, 6) for name, value in task.baselines(sample, key).items()},

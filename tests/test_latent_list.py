@@ -28,7 +28,7 @@ KINDS = ("append", "insert", "pop", "remove", "reverse", "sort")
 
 @lru_cache
 def units() -> list[Unit]:
-    return list(pool.make(Streams((5, "pool")), "32k"))
+    return list(pool.make(Streams((5, "pool")), pool.specs("32k")[0]))
 
 
 def cell(view: str, complexity: int, rows: int, shots: int | None = None) -> Stratum:

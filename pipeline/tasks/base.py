@@ -124,14 +124,14 @@ class PoolSpec:
     """A pool of filler units that the render stage writes once for all profiles.
 
     `source` is the digest of the files it is made from; `make` must be a module-level function, and what it makes a
-    function of the streams and the tier alone.
+    function of the streams and this description alone.
     """
 
     name: str
     version: int
     tier: str
     source: str
-    make: Callable[[Streams, str], Iterable[Unit]]
+    make: Callable[[Streams, PoolSpec], Iterable[Unit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ class Task(Protocol):
     knobs: Mapping[str, tuple[Any, ...]]
     """The knobs it takes, each with its allowed values, the default first."""
 
-    def pools(self, tier: str) -> tuple[PoolSpec, ...]:
-        """Return the pools that its layouts draw from."""
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pools that the layouts of a stratum draw from."""
 
     def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
         """Draw row `index` of a stratum, with id "" (the plan names it).
@@ -196,6 +196,12 @@ class Task(Protocol):
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
         """Return the key; tasks whose answer depends on what was packed compute it from the packed filler."""
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return what only the packed prompt tells, for the row's metadata.
+
+        `places` holds for each placed unit, in order, how many units stand before it in the body. Most tasks: {}.
+        """
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Re-derive the answers from what is sent, by code that shares nothing with `sample`.

@@ -21,9 +21,9 @@ from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source
 SPARES = 64
 
 
-def make_people(streams: Streams, tier: str) -> Iterable[Unit]:
+def make_people(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Render the biography of every person of a tier."""
-    for person in people(streams, tier):
+    for person in people(streams, spec.tier):
         facts = tuple(f"{attribute}({person.name}) = {person.value(attribute)}" for attribute in ATTRIBUTES)
         yield unit(biography(person), facts=facts)
 
@@ -47,8 +47,9 @@ class Standard:
         """No knobs beside `shots`."""
         return {}
 
-    def pools(self, tier: str) -> tuple[PoolSpec, ...]:
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of plain biographies."""
+        tier = stratum.tier
         return (PoolSpec(f"people-standard-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_people),)
 
     def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
@@ -91,6 +92,10 @@ class Standard:
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
         """Return the sample's key: it does not depend on what was packed."""
         return sample.key
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return nothing: the sample tells all."""
+        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look the answer up.

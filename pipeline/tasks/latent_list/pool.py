@@ -34,13 +34,13 @@ def specs(tier: str) -> tuple[PoolSpec, ...]:
     return (PoolSpec(name=f"blocks-{tier}", version=1, tier=tier, source="", make=make),)
 
 
-def make(streams: Streams, tier: str) -> Iterator[Unit]:
+def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     """Make the units of a pool, each block proven and no two equal.
 
     Raises:
         ValueError: for a block that does not cancel at every state.
     """
-    rng = streams.of("blocks", tier)
+    rng = streams.of("blocks", spec.tier)
     yield unit(f"{DO_NOTHING}\n")
     for run in RUNS:
         yield block_unit((REVERSE,) * run)

@@ -41,9 +41,9 @@ class LatentList:
     keyed_by_packing: bool = False
     knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
-    def pools(self, tier: str) -> tuple[PoolSpec, ...]:
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of filler of a tier."""
-        return pool.specs(tier)
+        return pool.specs(stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
         """Draw a program, near to what balances the answers of its stratum."""
@@ -92,6 +92,10 @@ class LatentList:
 
     def _shots(self, stratum: Stratum) -> int:
         return self.shots if stratum.shots is None else stratum.shots
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return nothing: the sample tells all."""
+        return {}
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
         """Return the sample's key: it does not depend on what was packed."""
