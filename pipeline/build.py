@@ -89,7 +89,7 @@ def run_sample(job: SampleJob) -> None:
 
 def draw_sample(plan: Plan, row: RowPlan) -> Sample:
     """Draw one sample from its own streams."""
-    own, cell = row_streams(plan.recipe, row.stratum, row.index)
+    own, cell = row_streams(plan, row.stratum, row.index)
     return replace(task_of(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
 
 
@@ -178,14 +178,14 @@ def run_render(job: RenderJob) -> None:
     """Render and write one pool."""
     path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
     if not render_is_done(job):
-        units = made_units(job.plan.recipe.seed, job.spec)
+        units = made_units(job.plan.recipe.seed, job.spec, job.plan.corpora)
         write_table(path, pa.Table.from_pylist([_unit_record(unit) for unit in units], schema=UNIT_SCHEMA), key)
 
 
 @lru_cache(maxsize=8)
-def made_units(seed: int, spec: PoolSpec) -> tuple[Unit, ...]:
+def made_units(seed: int, spec: PoolSpec, corpora: str) -> tuple[Unit, ...]:
     """Return the units of a pool, made in this process."""
-    world = Streams((seed, "pool", f"{spec.name}@{spec.version}"))
+    world = Streams((seed, "pool", f"{spec.name}@{spec.version}"), corpora)
     return tuple(spec.make(world, spec))
 
 
@@ -294,7 +294,7 @@ def cut_row(plan: Plan, sample: Sample, profile_name: str) -> Row:
     """Lay out and cut one sample for one profile of the plan."""
     task = task_of(sample.stratum)
     profile = next(profile for profile in plan.profiles if profile.name == profile_name)
-    own, cell = row_streams(plan.recipe, sample.stratum, sample.index)
+    own, cell = row_streams(plan, sample.stratum, sample.index)
     layout = task.layout(sample, own, cell)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
     stock = _stock(

@@ -48,7 +48,7 @@ def _tightest(plan: Plan, profile: Profile) -> Iterable[Stratum]:
 
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
-    own, shared = row_streams(plan.recipe, cell, index)
+    own, shared = row_streams(plan, cell, index)
     return task_of(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
 
 
@@ -72,13 +72,13 @@ def _largest(job: PoolJob, profile: Profile, frame: str) -> int:
 
 def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
     """Return the tokens of a pool's largest unit, looked for among its longest texts."""
-    job = _pool_job(plan.recipe.seed, spec, plan.pool_path(spec), plan.pool_key(spec))
+    job = _pool_job(plan.recipe.seed, spec, plan.pool_path(spec), plan.pool_key(spec), plan.corpora)
     return _largest(job, profile, plan.recipe.frame)
 
 
 @lru_cache(maxsize=64)
-def _pool_job(seed: int, spec: PoolSpec, path: Path, key: str) -> PoolJob:
-    return PoolJob(seed, spec, path if is_whole(path, key, UNIT_SCHEMA.names) else None, key)
+def _pool_job(seed: int, spec: PoolSpec, path: Path, key: str, corpora: str) -> PoolJob:
+    return PoolJob(seed, spec, path if is_whole(path, key, UNIT_SCHEMA.names) else None, key, corpora)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ class PoolJob:
     spec: PoolSpec
     path: Path | None
     key: str
+    corpora: str
 
     def units(self) -> tuple[Unit, ...]:
         """Return the pool's units."""
-        return read_pool(self.path, self.key) if self.path else made_units(self.seed, self.spec)
+        return read_pool(self.path, self.key) if self.path else made_units(self.seed, self.spec, self.corpora)

@@ -12,12 +12,18 @@ from pipeline.packing import Counts, Packing, Shelf
 from pipeline.tasks.base import Layout, Piece, Unit
 
 MARKED = ("demo", "relevant", "match", "decoy", "anchor")
+"""Roles of segments that a row marks as needles."""
 LABELS = {"system": "System", "user": "User", "assistant": "Model"}
 
 
 def reading(piece: Piece) -> str:
     """Return a piece as it stands in `prompt`: real turns get a label there, and a blank line after them."""
     return f"{LABELS[piece.turn]}: {piece.text}\n\n" if piece.turn else piece.text
+
+
+def conversation(turns: Sequence[tuple[str, str]]) -> str:
+    """Return real turns as they stand in `prompt`."""
+    return "\n\n".join(f"{LABELS[role]}: {content}" for role, content in turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +58,14 @@ class TokensOf(Protocol):
 class Joined:
     """A prompt under construction, with running offsets in characters and in tokens of what is sent.
 
-    `tokens_of` counts fixed pieces; `tokens` starts at what the template puts before the first character.
+    `tokens_of` counts fixed pieces; `tokens` starts at what the template puts before the first character. With real
+    turns it stands where the next request would begin: a request is counted with the template of its reply too, of
+    which the last `closing` tokens come behind the reply.
     """
 
     tokens_of: TokensOf
     tokens: int
+    closing: int = 0
     chars: int = 0
     parts: list[str] = field(default_factory=list)
     messages: list[tuple[str, str]] = field(default_factory=list)
@@ -99,12 +108,13 @@ class Joined:
 
     def _needle(self, piece: Piece, tokens: int, depth: float | None) -> dict[str, Any]:
         start = self.chars + reading(piece).index(piece.text)
+        before = self.tokens - (self.closing if piece.turn == "assistant" else 0)
         return {
             "role": piece.role,
             "char_start": start,
             "char_end": start + len(piece.text),
-            "token_start": self.tokens,
-            "token_end": self.tokens + tokens,
+            "token_start": before,
+            "token_end": before + tokens,
             "depth": depth,
         }
 

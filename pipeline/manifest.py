@@ -15,11 +15,11 @@ from pipeline.prompts import shots_of
 from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
 from pipeline.shards import read_rows, written_aside
-from pipeline.stats import chances
+from pipeline.stats import JUDGED, chances
 from pipeline.tasks import task_of
 from pipeline.verify import Proof
 
-CHANCE_COLUMNS = ["family", "subtask", "complexity", "scorer", "target", "answers", "metadata"]
+CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
 PARTS = {"release", "version", "variant", "frame", "tokenizer", "tiers", "totals"}
 Manifest = dict[str, Any]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -42,6 +43,30 @@ FUNCTION_WORDS = frozenset(
 """Words that name nothing, so that an answer in a sentence is as good as the bare one."""
 
 DENIALS = frozenset({"or", "not", "never", "isn't", "wasn't", "doesn't", "didn't"})
+LETTERS = "ABCD"
+LETTER = re.compile(
+    r"\(([A-D])\)"
+    r"|(?:^|\b(?:(?:answer|option|choice)(?: (?:is|would be|must be|should be))?|choose|pick|select) ?:? ?\(?)"
+    r"([A-D])(?=\s?[).:]|\s*$|,|;| -)"
+    r"|(?<![\w'-])([BCD])(?![\w'-])"
+    r"|\b(?:Answer|answer|Option|option|Choice|choice) (?:is )?([A-D])\b(?! \w)"
+)
+SMALL_LETTER = re.compile(r"^\(?([a-d])\)?[.:]?$")
+DENIED = re.compile(r"\b(?:not|never|isn't|nor|or) (?:option |choice )?\(?$", re.IGNORECASE)
+LINES, LONG_LINE = 40, 1000
+"""How much of a reply is read for a choice: its last lines, and the start of each."""
+TOLD = "said|told|stated|mentioned|given|specified|provided|described|indicated|revealed|disclosed|known|included|clear"
+TELL = "say|tell|state|mention|give|specify|provide|describe|indicate|reveal|disclose|include|contain|know|answer|find"
+SURE = "determine|infer|deduce|establish|conclude|identify"
+REFUSAL = re.compile(
+    rf"\b(?:not|never|isn't|aren't|wasn't|weren't|nowhere) (?:\w+ ){{0,2}}(?:{TOLD})\b"
+    rf"|\b(?:not|never|cannot|nowhere|n't|(?:do|does|did|ca|could)n't) (?:\w+ ){{0,2}}(?:{TELL}s?|{SURE}|be (?:\w+ )?\w+ed|be (?:known|told|said))\b"
+    rf"|\b(?:unable|impossible|not possible|no way) to (?:{TELL}|{SURE})\b"
+    r"|\b(?:no|not enough|insufficient|lacks?|without) (?:\w+ ){0,2}(?:information|mention|details?|indication|answer)\b"
+    r"|\b(?:unknown|unspecified|unstated|unanswerable|undetermined)\b",
+    re.IGNORECASE,
+)
+"""Ways to say that a text does not tell, or that one cannot answer."""
 SLACK = 3
 """Further words that an exact answer may bring along."""
 
@@ -143,4 +168,79 @@ def _names_rival(final: str, answer: str, asked: frozenset[str]) -> bool:
     return len(parts) > 1 and any(part and not asked.intersection(part) for part in parts)
 
 
-SCORERS: dict[str, Scorer] = {"latent_list": latent_list, "exact": exact}
+def choice_or_refusal(row: Row, prediction: str) -> float:
+    """Score a choice among (A) to (D), (D) being that the text does not tell (Michelangelo, section 2.3).
+
+    A marked final answer is read, or else the last line that chooses or refuses. Letters go before words: a letter
+    counts in brackets, before ``)``, ``.`` or ``:`` at the start of the line, as all of the line, after words like
+    ``answer is``, and if it is B, C or D as any capital that stands alone. One letter is the answer, whatever is said
+    about it, unless another choice's words follow at once; several, or one after ``not`` or ``or``, are none. Without a
+    letter, the words of one choice are the answer, unless ``not`` or ``or`` stands beside them. Saying that the text
+    does not tell, or that one cannot answer, is (D) if no other choice is named.
+    """
+    choices = [_bare(str(choice)) for choice in row["choices"]]
+    text = spoken(prediction)
+    found = marked(text)
+    lines = [line for line in text.splitlines() if line.strip()] if found is None else [found]
+    for line in reversed(lines[-LINES:]):
+        chosen = _chosen(line[:LONG_LINE], choices)
+        if chosen:
+            return float(chosen == {row["target"]})
+    return 0.0
+
+
+def _chosen(line: str, choices: list[str]) -> set[str]:
+    """Return the letters that a line chooses: one, several if it cannot be told which, or none."""
+    line = re.sub(r"[*_`$\\]+", "", line).replace("\u2019", "'").strip(WRAPPING)
+    letters = [(next(filter(None, found.groups())).upper(), found.end()) for found in LETTER.finditer(line)]
+    if letters:
+        denied = any(DENIED.search(line[: found.start()]) for found in LETTER.finditer(line))
+        named = {letter for letter, _ in letters}
+        return named | _said_at_once(line[letters[-1][1] :], choices) | ({"?"} if denied else set())
+    named = {letter for letter, choice in zip(LETTERS, choices, strict=False) if _says(line, choice)}
+    refused = REFUSAL.search(line) is not None
+    if named - {LETTERS[-1]} and not refused and DENIALS.intersection(WORD.findall(line.lower())):
+        return {"?"}
+    return named | {LETTERS[-1]} if refused else named
+
+
+def _said_at_once(rest: str, choices: list[str]) -> set[str]:
+    """Return the letter of the choice whose words a text starts with."""
+    opening = _bare(re.sub(r"^[\s).:,-]+", "", rest))
+    return {letter for letter, choice in zip(LETTERS, choices, strict=False) if re.match(_whole(choice), opening)}
+
+
+def _says(line: str, choice: str) -> bool:
+    return re.search(_whole(choice), line.lower()) is not None
+
+
+def _whole(choice: str) -> str:
+    return rf"(?<![\w:]){re.escape(choice)}(?![\w:])"
+
+
+def _bare(choice: str) -> str:
+    """Return a choice in lower case, without its article."""
+    return re.sub(r"^(?:an?|the) ", "", choice.lower().replace("\u2019", "'"))
+
+
+def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True) -> float:
+    """Score a reply that gives a text back behind a code (Michelangelo, section 2.2).
+
+    The difflib ratio of the text behind the last code in the reply to the text behind it in the target, 0 without the
+    code. With `anywhere` off the reply must start with the code, as openai/mrcr has it. `autojunk` is difflib's own
+    default, as in both published metrics; without it chance is ten times as high.
+    """
+    reply = prediction[-LONGEST:].rpartition("</think>")[2].strip()
+    code = str(row["random_string_to_prepend"])
+    if code not in reply or not (anywhere or reply.startswith(code)):
+        return 0.0
+    given = reply.rpartition(code)[2] if anywhere else reply.removeprefix(code)
+    return similarity(str(row["target"]).removeprefix(code), given.strip(), autojunk=autojunk)
+
+
+def similarity(wanted: str, given: str, *, autojunk: bool = True) -> float:
+    """Return difflib's ratio of two texts."""
+    return SequenceMatcher(None, wanted, given, autojunk=autojunk).ratio()
+
+
+SCORERS: dict[str, Scorer] = {"latent_list": latent_list, "exact": exact, "mrcr": mrcr, "choice_or_refusal": choice_or_refusal}

@@ -114,6 +114,11 @@ class Plan:
             for number, (start, stop) in enumerate(cuts)
         ]  # fmt: skip
 
+    @property
+    def corpora(self) -> str:
+        """The folder of the users' texts that this build is made of."""
+        return str(self.out / "corpora")
+
     def all_shards(self) -> list[Shard]:
         """Return every shard: profile by profile, so that a worker loads few vocabularies."""
         return [
@@ -147,7 +152,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
             raise RecipeError(unknown("family in this recipe:", family, recipe.families))
     loaded = tuple(load_profile(name) for name in dict.fromkeys(profiles))
     for profile in loaded:
-        if not PLAIN.fullmatch(profile.name) or profile.name in ("samples", "segments", "recipes"):
+        if not PLAIN.fullmatch(profile.name) or profile.name in ("samples", "segments", "recipes", "corpora"):
             raise RecipeError(
                 f"a profile cannot be called {profile.name!r}: it names a folder; give letters and digits"
             )
@@ -180,8 +185,8 @@ def _cuts(lengths: list[int]) -> list[tuple[int, int]]:
     return cuts
 
 
-def row_streams(recipe: Recipe, cell: Stratum, index: int) -> tuple[Streams, Streams]:
+def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
     """Return the streams of one row, and those that all rows of its stratum share."""
     name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
-    path = (recipe.seed, name, cell.tier, cell.length, cell.complexity)
-    return Streams((*path, index)), Streams(path)
+    path = (plan.recipe.seed, name, cell.tier, cell.length, cell.complexity)
+    return Streams((*path, index), plan.corpora), Streams(path, plan.corpora)

@@ -83,7 +83,7 @@ class Cutter:
             packing = pack(room, stock.shelf, layout.filler, _slots(layout.placed, stock), rng)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
-        joined = Joined(self.tokens, self.profile.gaps(("user",), self.frame)[0]).layout(layout, stock, packing)
+        joined = self._joined(layout).layout(layout, stock, packing)
         key = task.key(sample, [stock.units[i] for i in packing.units] if task.keyed_by_packing else ())
         row = {
             **labels(task, sample, self.profile.name, self.frame),
@@ -93,6 +93,11 @@ class Cutter:
         }
         self._assert_exact(row)
         return row
+
+    def _joined(self, layout: Layout) -> Joined:
+        opening = self.profile.gaps(("user",), self.frame)[0]
+        turns = ("user", "assistant", "user")
+        return Joined(self.tokens, opening, self.profile.gaps(turns, self.frame)[2] if layout.tail[-1].turn else 0)
 
     def _tokens(self, joined: Joined, context: int, max_new: int) -> Row:
         roles = tuple(role for role, _ in joined.messages) or ("user",)

@@ -21,6 +21,10 @@ BATCH = 120
 """Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
 
 
+JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
+"""What scorers look at, beside the question's words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chance:
     """What guessers score on rows of one kind; `asked` names the part of a stratum that a guesser would know."""
@@ -72,6 +76,8 @@ def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
         "scorer": task.scorer,
         "target": sample.key.target,
         "answers": list(sample.key.answers),
+        "choices": None if sample.key.choices is None else list(sample.key.choices),
+        "random_string_to_prepend": sample.key.random_string_to_prepend,
         "metadata": plain_json({"latent": dict(sample.latent), "baselines": task.baselines(sample, sample.key)}),
     }
 
@@ -85,16 +91,17 @@ def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
     ordered = sorted(counts, key=_numeric_first)
     spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
     tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
-    distinct = Counter((row["scorer"], row["subtask"], row["target"], tuple(row["answers"])) for row in rows)
+    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
     best = max(tried, key=lambda reply: (_total(reply, distinct), reply))
     return best, _total(best, distinct) / len(rows)
 
 
-def _total(reply: str, distinct: Counter[tuple[str, str, str, tuple[str, ...]]]) -> float:
-    return fsum(
-        times * score({"scorer": scorer, "subtask": subtask, "target": target, "answers": answers}, reply)
-        for (scorer, subtask, target, answers), times in distinct.items()
-    )
+def _plain(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _total(reply: str, distinct: Counter[tuple[object, ...]]) -> float:
+    return fsum(times * score(dict(zip(JUDGED, row, strict=True)), reply) for row, times in distinct.items())
 
 
 def _numeric_first(target: str) -> tuple[float, str]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pipeline.build import PackJob, SampleJob, draw_sample, read_samples, sample_is_done
 from pipeline.errors import CarraraError, CorruptError
+from pipeline.joining import conversation
 from pipeline.plan import Plan
 from pipeline.profiles import Counter, Profile
 from pipeline.prompts import bucket, shots_of
@@ -269,8 +270,10 @@ def answer_faults(row: Row, cell: Stratum) -> list[str]:
     """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
     task, metadata = task_of(cell), json.loads(row["metadata"])
     faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["its prompt has another SHA-256"]
-    if not row["prompt"].isascii():
+    if not row["prompt"].isascii() and not cell.knob("corpus", ""):
         faults.append("its prompt is not ASCII")
+    if row["messages"] and row["prompt"] != conversation(turns_of(row)):
+        faults.append("its prompt is not the conversation of its messages")
     if (
         row["question"] not in row["prompt"][row["question_start"] :]
         or row["prompt"][row["question_start"] - 1] != "\n"
@@ -295,4 +298,4 @@ def published(row: Row, cell: Stratum, metadata: dict[str, Any]) -> Published:
     )
     choices = None if row["choices"] is None else tuple(row["choices"])
     key = Key(row["target"], tuple(row["answers"]), choices, row["random_string_to_prepend"])
-    return Published(cell, turns_of(row), row["question"], needles, key, metadata)
+    return Published(cell, turns_of(row), row["prompt"], row["question"], needles, key, metadata)

@@ -163,7 +163,7 @@ def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
         wide = replace(cell, rows=24)
         wanted: dict[int, list[float]] = defaultdict(list)
         for index in range(wide.rows):
-            own, shared = row_streams(smoke.recipe, wide, index)
+            own, shared = row_streams(smoke, wide, index)
             layout = task_of(wide).layout(draw_sample(smoke, RowPlan(wide, index, "")), own, shared)
             for number, item in enumerate(p for p in layout.placed if p.unit.pieces[0].role == "relevant"):
                 wanted[number].append(item.depth * wide.complexity - number if item.rank is not None else item.depth)
@@ -177,7 +177,7 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
         count, opening = profile.counter().count, profile.gaps(("user",), "chat")[0]
         for row in rows[profile.name]:
             cell, index = cell_of(smoke, row), int(row["id"].split("-")[4]) % cell_of(smoke, row).rows
-            own, shared = row_streams(smoke.recipe, cell, index)
+            own, shared = row_streams(smoke, cell, index)
             layout = task_of(cell).layout(draw_sample(smoke, RowPlan(cell, index, row["id"])), own, shared)
             head = opening + count("".join(piece.text for piece in layout.head))
             placed = [n for n in row["needles"] if n["depth"] is not None]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pipeline.errors import RecipeError, unknown
 from pipeline.recipe import Stratum
-from pipeline.tasks import bio, latent_list
-from pipeline.tasks.base import Task
+from pipeline.tasks import bio, idk, latent_list, mrcr
+from pipeline.tasks.base import Digest, Task
 
 TASKS: dict[tuple[str, str], Task] = {
-    (task.family, task.subtask): task for family in (latent_list, bio) for task in family.TASKS
+    (task.family, task.subtask): task for family in (latent_list, mrcr, idk, bio) for task in family.TASKS
 }
 
 
@@ -45,5 +45,9 @@ def check_stratum(stratum: Stratum) -> None:
     for name, value in stratum.knobs:
         if name not in task.knobs:
             raise RecipeError(unknown(f"knob of {task.family}.{task.subtask}:", name, task.knobs))
-        if value not in task.knobs[name]:
-            raise RecipeError(f"{stratum}: knob {name} = {value!r}: give one of {list(task.knobs[name])}")
+        allowed = task.knobs[name]
+        if isinstance(allowed, Digest):
+            if not allowed.allows(value):
+                raise RecipeError(f"{stratum}: knob {name} = {value!r}: give {allowed.what}, 64 digits and letters a-f")
+        elif value not in allowed or type(value) is not type(allowed[0]):
+            raise RecipeError(f"{stratum}: knob {name} = {value!r}: give one of {list(allowed)}")

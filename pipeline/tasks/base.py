@@ -6,6 +6,7 @@ knows no tokenizer, no packing and no files: adding one is a file, a line in ``T
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -150,6 +151,7 @@ class Published:
 
     stratum: Stratum
     turns: Turns
+    prompt: str
     question: str
     needles: tuple[Needle, ...]
     key: Key
@@ -159,6 +161,17 @@ class Published:
     def text(self) -> str:
         """The text of a single-turn prompt."""
         return self.turns[-1][1]
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The values of a knob that names `what` by its SHA-256; the default names none."""
+
+    what: str
+
+    def allows(self, value: object) -> bool:
+        """Tell whether a value is a digest, or none."""
+        return isinstance(value, str) and (not value or bool(re.fullmatch("[0-9a-f]{64}", value)))
 
 
 class Task(Protocol):
@@ -179,7 +192,7 @@ class Task(Protocol):
     complexities: tuple[int, ...]
     keyed_by_packing: bool
     """Whether `key` needs the packed units; most do not, and gathering them costs time."""
-    knobs: Mapping[str, tuple[Any, ...]]
+    knobs: Mapping[str, tuple[Any, ...] | Digest]
     """The knobs it takes, each with its allowed values, the default first."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:

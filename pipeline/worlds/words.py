@@ -10,16 +10,24 @@ from importlib import resources
 @cache
 def pool(name: str) -> tuple[str, ...]:
     """Return the values of a pool in file order."""
-    return tuple(_text(name).splitlines())
+    return tuple(pool_text(name).splitlines())
 
 
 def pool_digest(*names: str) -> str:
     """Return the SHA-256 of the named pools' bytes."""
     total = hashlib.sha256()
     for name in names:
-        total.update(f"{name}\0{_text(name)}\0".encode())
+        total.update(f"{name}\0{pool_text(name)}\0".encode())
     return total.hexdigest()
 
 
-def _text(name: str) -> str:
+def pool_text(name: str) -> str:
+    """Return a pool's file as it is; `name` may lie in a folder."""
     return (resources.files("pipeline.worlds") / "pools" / f"{name}.txt").read_text(encoding="ascii")
+
+
+@cache
+def pools_in(folder: str) -> tuple[str, ...]:
+    """Return the names of the pools in a folder, in order."""
+    found = (resources.files("pipeline.worlds") / "pools" / folder).iterdir()
+    return tuple(sorted(f"{folder}/{item.name[:-4]}" for item in found if item.name.endswith(".txt")))

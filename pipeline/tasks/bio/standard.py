@@ -13,7 +13,20 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal, spread
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import (
+    Digest,
+    Filler,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Sample,
+    Turns,
+    Unit,
+    unit,
+)
 from pipeline.tasks.bio.reader import read_biographies, read_questions
 from pipeline.tasks.bio.text import EXAMPLES, INSTRUCTION, INTRODUCTION, accepted, biography, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
@@ -43,7 +56,7 @@ class Standard:
     keyed_by_packing: bool = False
 
     @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...]]:
+    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
         """No knobs beside `shots`."""
         return {}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
 from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import WIDEST, Wish
@@ -39,7 +39,7 @@ class LatentList:
     max_new_tokens: int = 256
     complexities: tuple[int, ...] = (1, 5, 20)
     keyed_by_packing: bool = False
-    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = field(default_factory=dict)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of filler of a tier."""

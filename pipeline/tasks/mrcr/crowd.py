@@ -1,0 +1,164 @@
+"""The other turns of a conversation: hard distractors up to a cap, and turns that share nothing with what is asked.
+
+Half of the turns are hard, which share format or topic with the key and never both (with a tone as third key: which
+share some of it and never all), until the cap is reached. The cap does not grow with length, so that length can be
+moved alone. The order of turns is random, drawn for the whole pool, so that every budget sees the same mixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Streams, words
+from pipeline.tasks.base import Filler, Piece, PoolSpec, Unit
+from pipeline.tasks.mrcr.text import exchange, request
+from pipeline.worlds.writing.corpus import library_of, source_of
+from pipeline.worlds.writing.library import Entry, Label, Library
+
+CAPS = (64, 0, 16, 256)
+SPARES = 64
+HARD_SPARES = 8
+CHARS_PER_TOKEN = 4.2
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What decides a pool beside its tier: real turns or a transcript, short replies alone, a third key, a corpus."""
+
+    subtask: str
+    short: bool
+    toned: bool
+    corpus: str
+
+    @classmethod
+    def of(cls, stratum: Stratum) -> Shape:
+        """Read a stratum's knobs."""
+        short = stratum.knob("replies", "any") == "short"
+        return cls(stratum.subtask, short, bool(stratum.knob("tone", False)), str(stratum.knob("corpus", "")))
+
+    def pool(self, tier: str) -> PoolSpec:
+        """Return the pool of a tier."""
+        marks = [self.subtask, "short" * self.short, "tone" * self.toned, self.corpus[:12], tier]
+        source = f"{source_of(self.corpus)}:{self.corpus}:{self.short:d}{self.toned:d}"
+        return PoolSpec("-".join(["mrcr", *filter(None, marks)]), 1, tier, source, make_turns)
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """A library as filler sees it: `members` are the library's indices of the pool's units, in order."""
+
+    library: Library
+    members: Indices
+    keys: NDArray[np.int64]
+    """Numbers of format, topic and tone of each unit, one column each."""
+    numbers: dict[str, int]
+    chars: float
+
+    def key(self, label: Label) -> NDArray[np.int64]:
+        """Return a label in the numbers of `keys`."""
+        return np.array([self.numbers[part] for part in _parts(label)], dtype=np.int64)
+
+    def hard_and_easy(self, label: Label) -> tuple[Indices, Indices, Indices]:
+        """Return the units that share the topic, those that share the format alone, and those that share neither."""
+        same = self.keys == self.key(label)
+        is_key, form, topic = same.all(axis=1), same[:, 0], same[:, 1]
+        chosen = (topic & ~is_key, form & ~topic, ~form & ~topic)
+        return tuple(np.flatnonzero(which) for which in chosen)  # type: ignore[return-value]
+
+
+def _parts(label: Label) -> tuple[str, str, str]:
+    return f"format {label.format}", f"topic {label.topic}", f"tone {label.tone}"
+
+
+@lru_cache(maxsize=4)
+def crowd(library: Library, short: bool) -> Crowd:  # noqa: FBT001
+    """Return a library's units of a pool: all that are not kept for demonstrations."""
+    members = [
+        i for i, entry in enumerate(library.entries) if entry.use != "show" and (entry.size == "short" or not short)
+    ]
+    names = sorted({part for entry in library.entries for part in _parts(entry.label)})
+    numbers = {name: number for number, name in enumerate(names)}
+    keys = np.array([[numbers[part] for part in _parts(library.entries[i].label)] for i in members], dtype=np.int64)
+    sizes = [library.chars(library.entries[i]) for i in members]
+    return Crowd(library, np.array(members, dtype=np.int64), keys, numbers, sum(sizes) / max(1, len(sizes)))
+
+
+def make_turns(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+    """Write every exchange of a pool.
+
+    Raises:
+        ValueError: if two texts are equal.
+    """
+    _, corpus, flags = spec.source.rsplit(":", 2)
+    library = library_of(streams, spec.tier, corpus, toned=flags[1] == "1")
+    seen: set[str] = set()
+    for index in crowd(library, flags[0] == "1").members.tolist():
+        label, text = library.entries[index].label, library.text(index)
+        if text in seen:
+            raise ValueError(f"a text stands twice in the library: {text[:60]!r}")
+        seen.add(text)
+        facts = (label.format, label.topic, label.tone)
+        yield Unit(_pieces(spec.name.split("-")[1], label, text), facts)
+
+
+def _pieces(subtask: str, label: Label, text: str) -> tuple[Piece, ...]:
+    if subtask == "chat":
+        return Piece(request(label), "filler", "user"), Piece(text, "filler", "assistant")
+    return (Piece(exchange(label, text), "filler"),)
+
+
+def filler(row: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
+    """Return a row's filler."""
+    topical, formal, easy = (_shuffled(row, name, found) for name, found in zip(
+        ("topic", "format", "easy"), everybody.hard_and_easy(key), strict=True
+    ))  # fmt: skip
+    hard, cap = _alternating(topical, formal), int(stratum.knob("distractors", CAPS[0]))
+    turns = stratum.length * CHARS_PER_TOKEN / everybody.chars
+    kept = HARD_SPARES if turns < 2 * (cap + HARD_SPARES) and cap > HARD_SPARES else 0
+    spares = np.concatenate([_alternating(hard[:kept], easy[:kept]), easy[kept : SPARES - kept]])
+    rest = easy[SPARES - kept :]
+    order = _alternating(hard[kept:cap], rest)
+    ranks = words(row.of("places"), len(everybody.members)).astype(np.int64)
+    return Filler(Shape.of(stratum).pool(stratum.tier).name, Listed(order), spares, "ranked", ranks)
+
+
+def _shuffled(row: Streams, name: str, found: Indices) -> Indices:
+    return found[np.argsort(words(row.of("filler", name), len(found)), kind="stable")]
+
+
+def _alternating(first: Indices, second: Indices) -> Indices:
+    """Return both lists in turn, and behind them what the longer one has left."""
+    both = min(len(first), len(second))
+    paired = np.stack([first[:both], second[:both]], axis=1).reshape(-1)
+    return np.concatenate([paired, first[both:], second[both:]])
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """An order that is known to its end."""
+
+    indices: Indices
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices, or all there are."""
+        return self.indices[:count]
+
+
+def cells(library: Library, use: str, *, short: bool) -> dict[Label, list[int]]:
+    """Return the indices of the texts of each label that may be used so."""
+    found: dict[Label, list[int]] = {}
+    for index, entry in enumerate(library.entries):
+        if entry.use == use and (entry.size == "short" or not short):
+            found.setdefault(entry.label, []).append(index)
+    return found
+
+
+def entries(library: Library, indices: Sequence[int]) -> tuple[Entry, ...]:
+    """Return what texts are, by index."""
+    return tuple(library.entries[index] for index in indices)

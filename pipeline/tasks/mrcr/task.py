@@ -1,0 +1,214 @@
+"""mrcr: give back the n-th of several replies to the same request (Michelangelo, sections 2.2 and 3.1.2, appendix A.2).
+
+The latent structure is a table of lists: for every format and topic (and tone, with the knob `tone`) the replies in
+their order. `transcript` sends the conversation as one string with two demonstrations, `chat` as real turns. On purpose
+unlike the paper: 2, 4 or 8 replies match and not 1 or 2; hard distractors have a cap that does not grow with length;
+texts come from phrase grammars, a user's corpus or any model, and no text stands twice in a prompt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from pipeline.errors import PoolError
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit
+from pipeline.tasks.mrcr import proof, text
+from pipeline.tasks.mrcr.chance import DRAWN, guesses
+from pipeline.tasks.mrcr.crowd import CAPS, CHARS_PER_TOKEN, Crowd, Shape, cells, crowd, filler
+from pipeline.tasks.mrcr.reader import read_conversation
+from pipeline.worlds.writing.corpus import library_of
+from pipeline.worlds.writing.library import Label
+
+LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"
+CODE = 12
+"""Characters of the code: what the published metrics take it to have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mrcr:
+    """One way of sending the conversation. `complexity` is the number of replies that match what is asked."""
+
+    subtask: str
+    shots: int
+    family: str = "mrcr"
+    version: int = 1
+    scorer: str = "mrcr"
+    max_new_tokens: int = 640
+    complexities: tuple[int, ...] = (2, 4, 8)
+    keyed_by_packing: bool = False
+
+    @property
+    def most_shots(self) -> int:
+        """Real turns hold no demonstrations."""
+        return 2 if self.subtask == "transcript" else 0
+
+    @property
+    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
+        """Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
+        return {
+            "replies": ("any", "short"),
+            "distractors": CAPS,
+            "tone": (False, True),
+            "corpus": Digest("a corpus's SHA-256"),
+        }
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of exchanges."""
+        return (Shape.of(stratum).pool(stratum.tier),)
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw what is asked: formats in equal shares, topics at random; the place asked follows the row's depth.
+
+        Raises:
+            PoolError: if no format and topic of the library has enough texts.
+        """
+        everybody = _crowd(row, stratum)
+        label, matches = _asked(everybody, stratum, index, row, cell)
+        place = int(_depth(stratum, index, cell) * stratum.complexity)
+        code = _code(row.of("code"))
+        replies = [everybody.library.text(match) for match in matches]
+        latent = {
+            "key": [label.format, label.topic, label.tone],
+            "matches": matches,
+            "place": place + 1,
+            "shown": [list(shown) for shown in _shown(everybody, stratum, self._shots(stratum), row)],
+            **_guesses(everybody, stratum, label, replies, place, row),
+        }
+        target = code + replies[place]
+        key = Key(target, (target,), None, code)
+        return Sample("", stratum, index, latent, tuple(replies), text.question(label, place + 1, code), key)
+
+    def _shots(self, stratum: Stratum) -> int:
+        return self.shots if stratum.shots is None else stratum.shots
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Put one matching reply into each n-th of the conversation, the asked one at a stratified depth."""
+        stratum, latent = sample.stratum, sample.latent
+        everybody, label = _crowd(row, stratum), Label(*latent["key"])
+        count, asked = stratum.complexity, latent["place"] - 1
+        depths = [(place + row.of("depth", place).random()) / count for place in range(count)]
+        depths[asked] = _depth(stratum, sample.index, cell)
+        placed = [
+            Placed(self._exchange(label, reply, "relevant" if place == asked else "match"), depth, place)
+            for place, (reply, depth) in enumerate(zip(sample.relevant, depths, strict=True))
+        ]
+        head, tail = self._frame(sample, everybody, row)
+        return Layout(head, tuple(placed), filler(row, stratum, everybody, label), tail)
+
+    def _exchange(self, label: Label, reply: str, role: Any) -> Unit:
+        if self.subtask == "chat":
+            return Unit((Piece(text.request(label), "filler", "user"), Piece(reply, role, "assistant")))
+        return Unit((Piece(f"User: {text.request(label)}\n", "filler"), Piece(f"Model: {reply}\n", role)))
+
+    def _frame(self, sample: Sample, everybody: Crowd, row: Streams) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+        if self.subtask == "chat":
+            return (), (Piece(sample.question, "question", "user"),)
+        library, codes = everybody.library, row.of("shown codes")
+        shown = [[(library.entries[i].label, library.text(i)) for i in told] for told in sample.latent["shown"]]
+        demos = [
+            Piece(text.example(number, tuple(told), len(told) - 1, _code(codes)), "demo")
+            for number, told in enumerate(shown, start=1)
+        ]
+        lead = text.INSTRUCTION if demos else text.UNSHOWN
+        head = (Piece(lead, "instruction"), *demos, Piece(text.CONVERSATION, "instruction"))
+        return head, (Piece(f"User: {sample.question}\nModel:", "question"),)
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key: it does not depend on what was packed."""
+        return sample.key
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return openai/mrcr's columns: how many replies match, and the place of the asked one among the messages."""
+        asked = places[sample.latent["place"] - 1]
+        return {"n_needles": sample.stratum.complexity, "desired_msg_index": 2 * asked + 1}
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read the conversation and find the n-th reply to what is asked.
+
+        Raises:
+            ValueError: if the text cannot be read, or holds fewer such replies.
+        """
+        conversation = read_conversation(tuple(turns))
+        found, asked = conversation.matching(), conversation.asked
+        if len(found) < asked.place:
+            raise ValueError(f"reply {asked.place} to {asked.key!r} is asked for, there are {len(found)}")
+        return (asked.code + found[asked.place - 1].text,)
+
+    def check(self, row: Published) -> list[str]:
+        """Prove the number of matching replies, their marks, that none is another's double, and the distractors."""
+        return list(proof.faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the score of any reply, and of any that shares format or topic, as the paper's appendix B.1.1 has."""
+        return {name: sample.latent[name] for name in ("any_reply", "related_reply")}
+
+
+def _crowd(row: Streams, stratum: Stratum) -> Crowd:
+    shape = Shape.of(stratum)
+    return crowd(library_of(row, stratum.tier, shape.corpus, toned=shape.toned), shape.short)
+
+
+def _depth(stratum: Stratum, index: int, cell: Streams) -> float:
+    return spread(cell.of("depth"), stratum.rows, index)
+
+
+def _asked(everybody: Crowd, stratum: Stratum, index: int, row: Streams, cell: Streams) -> tuple[Label, list[int]]:
+    """Return what is asked, and the indices of its matching texts in the order in which they will stand."""
+    found = cells(everybody.library, "ask", short=Shape.of(stratum).short)
+    enough = {label: texts for label, texts in found.items() if len(texts) >= stratum.complexity}
+    if not enough:
+        most = max(map(len, found.values()), default=0)
+        raise PoolError(
+            f"{stratum}: {stratum.complexity} texts of one format and topic are needed, the texts given have {most} "
+            "at the most: enlarge the corpus or lower the complexity"
+        )
+    forms = sorted({label.format for label in enough})
+    form = forms[deal(cell.of("format"), stratum.rows, index, len(forms))]
+    rng = row.of("key")
+    among = [label for label in enough if label.format == form]
+    label = among[rng.randrange(len(among))]
+    return label, rng.sample(enough[label], stratum.complexity)
+
+
+def _code(rng: Random) -> str:
+    """Return nine letters and three digits in any order, so that it looks like no word."""
+    pools = [DIGITS if place % 4 == 3 else LETTERS for place in range(CODE)]
+    rng.shuffle(pools)
+    return "".join(pool[rng.randrange(len(pool))] for pool in pools)
+
+
+def _shown(everybody: Crowd, stratum: Stratum, shots: int, row: Streams) -> list[tuple[int, int]]:
+    """Return for each demonstration the indices of its two texts: of two labels first, then of one."""
+    rng, library = row.of("shown"), everybody.library
+    kept = list(cells(library, "show", short=False).values())
+    if shots and len(kept) < 2:
+        raise PoolError(f"{stratum}: demonstrations need texts of topics that are not asked: give more topics")
+    singles = rng.sample(kept, 2) if kept else []
+    pairs = [texts for texts in kept if len(texts) > 1 and texts not in singles] or [[texts[0] for texts in singles]]
+    chosen = [[texts[rng.randrange(len(texts))] for texts in singles], rng.sample(pairs[rng.randrange(len(pairs))], 2)]
+    return [(told[0], told[1]) for told in chosen[:shots]]
+
+
+def _guesses(
+    everybody: Crowd, stratum: Stratum, label: Label, replies: Sequence[str], place: int, row: Streams
+) -> dict[str, float]:
+    topical, formal, easy = everybody.hard_and_easy(label)
+    rng, library = row.of("guesses"), everybody.library
+
+    def some(found: Any, count: int) -> list[str]:
+        drawn = rng.sample(found.tolist(), min(count, len(found)))
+        return [library.text(int(everybody.members[one])) for one in drawn]
+
+    hard = some(topical, DRAWN // 2) + some(formal, DRAWN // 2)
+    turns = int(stratum.length * CHARS_PER_TOKEN / everybody.chars)
+    cap = int(stratum.knob("distractors", CAPS[0]))
+    others = [reply for other, reply in enumerate(replies) if other != place]
+    return guesses(replies[place], others, hard, some(easy, DRAWN), turns, cap)
+
+
+TASKS = (Mrcr("transcript", shots=2), Mrcr("chat", shots=0))

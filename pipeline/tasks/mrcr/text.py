@@ -1,0 +1,56 @@
+"""The words of MRCR: requests, the last question, and the frame of the transcript (Michelangelo, appendix A.2)."""
+
+from __future__ import annotations
+
+from pipeline.worlds.writing.library import Label
+from pipeline.worlds.writing.surface import starts_with_vowel
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+
+INSTRUCTION = """\
+Below are conversations between a user and a model. In each of them the user asks for pieces of writing, and at the \
+end asks for one of the model's replies again, with a code in front of it. Two short conversations show what a right \
+last reply looks like. In the third one, give the last reply yourself.
+"""
+
+UNSHOWN = """\
+Below is a conversation between a user and a model. The user asks for pieces of writing, and at the end asks for one \
+of the model's replies again, with a code in front of it. Give the last reply.
+"""
+
+EXAMPLE = "======== EXAMPLE {number} ========\n"
+CONVERSATION = "======== CONVERSATION ========\n"
+
+
+def described(label: Label) -> str:
+    """Return what a text is: ``poem about penguins``, ``poem about penguins in a merry tone``."""
+    tone = f" in a{'n' * starts_with_vowel(label.tone)} {label.tone} tone" if label.tone else ""
+    return f"{label.format} about {label.topic}{tone}"
+
+
+def request(label: Label) -> str:
+    """Return the request for a text."""
+    return f"Write a{'n' * starts_with_vowel(label.format)} {described(label)}."
+
+
+def question(label: Label, ordinal: int, code: str) -> str:
+    """Return the last request: the `ordinal`-th reply (from 1) to a request, after a code."""
+    wanted = f"the {ORDINALS[ordinal - 1]} {described(label)}"
+    return (
+        f"Repeat {wanted} in this conversation word for word. Start your reply with {code}, put the text directly "
+        "behind it, and add nothing else."
+    )
+
+
+def exchange(label: Label, text: str) -> str:
+    """Return a request and its reply as a transcript has them."""
+    return f"User: {request(label)}\nModel: {text}\n"
+
+
+def example(number: int, told: tuple[tuple[Label, str], ...], asked: int, code: str) -> str:
+    """Return a demonstration: a conversation of a few exchanges that asks for the `asked`-th of them (from 0)."""
+    label, text = told[asked]
+    before = [earlier for earlier, _ in told[: asked + 1]]
+    said = question(label, before.count(label), code)
+    body = "".join(exchange(*each) for each in told)
+    return f"{EXAMPLE.format(number=number)}{body}User: {said}\nModel: {code}{text}\n"

@@ -1,0 +1,155 @@
+r"""Phrase grammars: readable text files, one for each format.
+
+A file is a list of rules. A rule is a name and a colon, and its alternatives are the indented lines below it::
+
+    name: postcard
+    long:
+      {greeting} / {arrival} {seen} {wish} // {close}
+    arrival:
+      We (reached|got to) {town} [late] on {day}, and {trouble} was waiting.
+
+``{rule}`` is one of the rule's alternatives, ``(this|that)`` one of the two, ``[maybe]`` is left out half of the time,
+`` / `` starts a line and `` // `` a paragraph. ``{x=rule}`` remembers what it gave as ``{x}``; ``{rule:title}`` and
+``{rule:upper}`` change its letters; ``{n:3-40}`` is a number and ``{v:need}`` a verb that agrees with the topic. A
+backslash makes the next character an ordinary one, and at the end of a line goes on with the next. ``#`` starts a
+comment line. Articles, capitals and spaces are put right later.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+TOKEN = re.compile(
+    r"\\(?P<escaped>.)|(?P<ref>\{[^{}]*\})|(?P<mark>[()\[\]|])|(?P<break> ?//? ?)|(?P<text>[^\\{}()\[\]|/]+)"
+)
+REFERENCE = re.compile(r"\{(?:(?P<bind>[a-z]\w*)=)?(?P<name>[a-z]\w*)(?::(?P<form>[a-z]+|\d+-\d+))?\}")
+HEAD = re.compile(r"([a-z]\w*):(.*)")
+CLOSING = {"(": ")", "[": "]"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A rule or variable by name; `form` changes what it gives, `bind` remembers it."""
+
+    name: str
+    form: str = ""
+    bind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several phrases."""
+
+    options: tuple[Phrase, ...]
+
+
+Phrase = tuple[str | Reference | Choice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """A parsed file: what texts of the format are called, and the alternatives of each rule."""
+
+    name: str
+    rules: Mapping[str, tuple[Phrase, ...]]
+
+    def references(self) -> Iterator[tuple[str, Reference]]:
+        """Yield every reference with the rule that it stands in."""
+        for rule, phrases in self.rules.items():
+            for phrase in phrases:
+                for reference in _references(phrase):
+                    yield rule, reference
+
+
+def _references(phrase: Phrase) -> Iterator[Reference]:
+    for part in phrase:
+        if isinstance(part, Reference):
+            yield part
+        elif isinstance(part, Choice):
+            for option in part.options:
+                yield from _references(option)
+
+
+def parse_grammar(text: str, where: str) -> Grammar:
+    """Parse a grammar file.
+
+    Raises:
+        ValueError: naming the file, the line and what is wrong with it.
+    """
+    name, rules, rule = "", dict[str, list[Phrase]](), ""
+    for number, line in _lines(text):
+        try:
+            if line.startswith(" "):
+                rules[rule].append(parse_phrase(line.strip()))
+                continue
+            found = HEAD.fullmatch(line)
+            if not found or found[1] in rules:
+                raise ValueError("neither a new rule, nor an indented alternative of one")
+            if found[1] == "name":
+                name = found[2].strip()
+            else:
+                rule = found[1]
+                rules[rule] = []
+        except (KeyError, ValueError) as fault:
+            raise ValueError(f"{where}, line {number}: {line[:60]!r}: {fault}") from None
+    empty = [rule for rule, phrases in rules.items() if not phrases]
+    if empty or not name:
+        raise ValueError(f"{where}: no alternatives in {empty}" if empty else f"{where} has no name")
+    return Grammar(name, {rule: tuple(phrases) for rule, phrases in rules.items()})
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines that mean something, those that go on joined, with the number of their last line."""
+    started = ""
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = started + (raw.strip() if started else raw.rstrip())
+        started = line[:-1].rstrip() + " " if line.endswith("\\") else ""
+        if not started and line.strip() and not line.startswith("#"):
+            yield number, line
+
+
+def parse_phrase(text: str) -> Phrase:
+    """Parse one alternative.
+
+    Raises:
+        ValueError: for a bracket without its partner, or a reference that cannot be read.
+    """
+    tokens = list(TOKEN.finditer(text))
+    if "".join(token[0] for token in tokens) != text:
+        raise ValueError("a brace or backslash without its partner")
+    options, at = _options(tokens, 0, "")
+    if at != len(tokens) or len(options) > 1:
+        raise ValueError(f"{tokens[min(at, len(tokens) - 1)][0]!r} without its partner")
+    return options[0]
+
+
+def _options(tokens: list[re.Match[str]], at: int, closing: str) -> tuple[list[Phrase], int]:
+    options: list[list[str | Reference | Choice]] = [[]]
+    while at < len(tokens) and tokens[at][0] != closing:
+        token, at = tokens[at], at + 1
+        if token["mark"] == "|" and closing == ")":
+            options.append([])
+        elif token["mark"] in ("(", "["):
+            inner, at = _options(tokens, at, CLOSING[token["mark"]])
+            options[-1].append(Choice((*inner, ()) if token["mark"] == "[" else tuple(inner)))
+            if at == len(tokens):
+                raise ValueError(f"{token[0]!r} without its partner")
+            at += 1
+        else:
+            options[-1].append(_leaf(token))
+    return [tuple(option) for option in options], at
+
+
+def _leaf(token: re.Match[str]) -> str | Reference:
+    if token["mark"]:
+        raise ValueError(f"{token[0]!r} without its partner")
+    if token["break"]:
+        return "\n" * token[0].count("/")
+    if not token["ref"]:
+        return token["escaped"] or token["text"]
+    found = REFERENCE.fullmatch(token["ref"])
+    if not found:
+        raise ValueError(f"{token[0]} is no reference")
+    return Reference(found["name"], found["form"] or "", found["bind"] or "")

@@ -1,0 +1,166 @@
+"""From a grammar, a topic and a tone to a text: alternatives are dealt, not drawn, so that texts do not repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import TypeVar
+
+from pipeline.worlds.words import pool
+from pipeline.worlds.writing.grammar import Choice, Grammar, Phrase, Reference
+from pipeline.worlds.writing.surface import number, third_person, tidy, title
+from pipeline.worlds.writing.topics import ATTRIBUTES, MASS, Topic
+
+AGREEMENT = {
+    "is": ("is", "are"),
+    "was": ("was", "were"),
+    "has": ("has", "have"),
+    "does": ("does", "do"),
+    "it": ("it", "they"),
+    "them": ("it", "them"),
+    "its": ("its", "their"),
+    "this": ("this", "these"),
+    "that": ("that", "those"),
+}
+"""Words that agree with the topic: mass nouns, plurals."""
+PRONOUNS = {"he": ("she", "he"), "him": ("her", "him"), "his": ("her", "his"), "himself": ("herself", "himself")}
+PERSON = ("name", "first", "last", *PRONOUNS)
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+POOLS = {"people": "writing/people", "last": "last", "town": "writing/towns", "street": "writing/streets"}
+BUILT_IN = frozenset({"topic", "n", "d", "v", *ATTRIBUTES, *AGREEMENT})
+NAMED = frozenset({*PERSON, "town", "street", "day", "month", "year", "clock"})
+"""What keeps its value through a text, and may be numbered to tell several apart."""
+TONED = ("mood", "moodly", "aside")
+"""The rules of a tone."""
+DEPTH = 40
+Rules = Mapping[str, tuple[Phrase, ...]]
+Value = TypeVar("Value")
+
+
+def base_name(name: str) -> str:
+    """Return a variable's name without its number: ``first2`` is the first name of the second person."""
+    return name.rstrip("0123456789")
+
+
+class Decks:
+    """Decks of alternatives: each is dealt to its end before any alternative comes again."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self._left: dict[object, list[int]] = {}
+
+    def deal(self, name: object, values: Sequence[Value]) -> Value:
+        """Return the next value of a deck."""
+        left = self._left.get(name)
+        if not left:
+            left = list(range(len(values)))
+            self.rng.shuffle(left)
+            self._left[name] = left
+        return values[left.pop()]
+
+
+class Realiser:
+    """Writes texts of one format about one topic; what one text used, the next does without."""
+
+    def __init__(self, grammar: Grammar, shared: Rules, topic: Topic, rng: Random) -> None:
+        self._topic, self._rng, self._decks = topic, rng, Decks(rng)
+        self._rules = {**shared, **grammar.rules}
+        self._bound: dict[str, str] = {}
+        self._used: dict[str, set[str]] = {}
+        self._tone = ""
+
+    def write(self, rule: str, tone: Grammar) -> str:
+        """Return one text in a tone, from the alternatives of a rule.
+
+        Raises:
+            ValueError: for a rule that never ends.
+        """
+        self._rules.update(tone.rules)
+        self._bound, self._used = {}, {}
+        self._tone = tone.name
+        return tidy(self._phrase(self._dealt(rule), DEPTH))
+
+    def _dealt(self, rule: str) -> Phrase:
+        deck = (rule, self._tone) if rule in TONED else rule
+        return self._decks.deal(deck, self._rules[rule])
+
+    def _phrase(self, phrase: Phrase, depth: int) -> str:
+        return "".join(part if isinstance(part, str) else self._part(part, depth) for part in phrase)
+
+    def _part(self, part: Reference | Choice, depth: int) -> str:
+        if isinstance(part, Choice):
+            return self._phrase(part.options[self._rng.randrange(len(part.options))], depth)
+        return self._reference(part, depth)
+
+    def _reference(self, reference: Reference, depth: int) -> str:
+        value = self._value(reference.name, reference.form, depth)
+        if reference.bind:
+            self._bound[reference.bind] = value
+        if reference.form == "title":
+            return title(value)
+        return value.upper() if reference.form == "upper" else value
+
+    def _value(self, name: str, form: str, depth: int) -> str:
+        if name in self._bound:
+            return self._bound[name]
+        if name in self._rules:
+            if not depth:
+                raise ValueError(f"rule {name!r} calls itself without an end")
+            return self._phrase(self._dealt(name), depth - 1)
+        if name in AGREEMENT:
+            return AGREEMENT[name][self._topic.number != MASS]
+        if name == "topic":
+            return self._topic.name
+        if name in ATTRIBUTES:
+            return self._attribute(name)
+        if name == "v":
+            return third_person(form) if self._topic.number == MASS else form
+        if name in ("n", "d"):
+            return self._number(name, form)
+        return self._named(name)
+
+    def _attribute(self, name: str) -> str:
+        values = getattr(self._topic, name)
+        return values if isinstance(values, str) else str(self._decks.deal(name, values))
+
+    def _number(self, name: str, form: str) -> str:
+        low, high = map(int, form.split("-"))
+        value = self._rng.randint(low, high)
+        return number(value) if name == "n" else f"{value:,}"
+
+    def _named(self, name: str) -> str:
+        """Return a name, day or time, the same in the whole text; a number tells several apart."""
+        base, which = base_name(name), name[len(base_name(name)) :]
+        if base in PERSON:
+            self._meet(which)
+        else:
+            self._bound[name] = self._fresh(base)
+        return self._bound[name]
+
+    def _meet(self, which: str) -> None:
+        first = self._fresh("people")
+        sex, first = int(first[0] == "m"), first[2:]
+        last = self._fresh("last")
+        self._bound.update({f"name{which}": f"{first} {last}", f"first{which}": first, f"last{which}": last})
+        self._bound.update({f"{word}{which}": forms[sex] for word, forms in PRONOUNS.items()})
+
+    def _fresh(self, base: str) -> str:
+        """Draw a value that this text has not had yet."""
+        taken = self._used.setdefault(base, set())
+        while (value := self._drawn(base)) in taken:
+            pass
+        taken.add(value)
+        return value
+
+    def _drawn(self, base: str) -> str:
+        rng = self._rng
+        if base == "year":
+            return str(rng.randrange(1952, 2020))
+        if base == "clock":
+            return f"{rng.randrange(1, 13)}:{rng.randrange(60):02}"
+        known = {"day": DAYS, "month": MONTHS}.get(base) or pool(POOLS[base])
+        return known[rng.randrange(len(known))]

@@ -1,0 +1,65 @@
+"""Surface forms: articles, capitals, spaces, numbers and verb endings of realised phrases."""
+
+from __future__ import annotations
+
+import re
+
+SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+ARTICLE = re.compile(r"\b([Aa])(?: )(?=[\"'(]?([A-Za-z0-9][\w-]*))")
+SENTENCE = re.compile(r"(^|\n[\"'(]?|[.!?][\"')]* [\"'(]?|^[\"'(])([a-z])")
+SPACES = re.compile(r" {2,}")
+LOOSE = re.compile(r" +([,.;:!?\n])|(\n) +")
+CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u-|ubiq)", re.IGNORECASE)
+VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
+IRREGULAR = {"be": "is", "have": "has", "do": "does", "go": "goes"}
+SMALL_WORDS = frozenset(re.findall("[a-z]+", "a an and as at but by for from in nor of off on or over the to up with"))
+
+
+def tidy(text: str) -> str:
+    """Return a realised text with one space between words, right articles, and a capital at each sentence's start.
+
+    >>> tidy("a  hour ago , a unicorn came. it was an one-off")
+    'An hour ago, a unicorn came. It was a one-off'
+    """
+    text = LOOSE.sub(lambda found: found[1] or found[2], SPACES.sub(" ", text)).strip()
+    text = ARTICLE.sub(_article, re.sub(r"\b([Aa])n ", r"\1 ", text))
+    return SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
+
+
+def _article(found: re.Match[str]) -> str:
+    return f"{found[1]}n " if starts_with_vowel(found[2]) else f"{found[1]} "
+
+
+def starts_with_vowel(word: str) -> bool:
+    """Tell whether a word begins with a vowel sound, so that its article is ``an``."""
+    return bool(VOWEL.match(word)) and not CONSONANT.match(word)
+
+
+def number(value: int) -> str:
+    """Return a count as prose has it: words up to twelve."""
+    return SMALL[value] if value < len(SMALL) else f"{value:,}"
+
+
+def third_person(verb: str) -> str:
+    """Return the form of a verb that goes with ``it``.
+
+    >>> [third_person(verb) for verb in ("need", "carry", "catch", "stay", "have")]
+    ['needs', 'carries', 'catches', 'stays', 'has']
+    """
+    if verb in IRREGULAR:
+        return IRREGULAR[verb]
+    if verb.endswith("y") and verb[-2] not in "aeiou":
+        return verb[:-1] + "ies"
+    return verb + ("es" if verb.endswith(("s", "sh", "ch", "x", "z", "o")) else "s")
+
+
+def title(text: str) -> str:
+    """Return a phrase as a headline has it.
+
+    >>> title("the slap of wet feet")
+    'The Slap of Wet Feet'
+    """
+    words = text.split(" ")
+    return " ".join(
+        word if place and word in SMALL_WORDS else word[:1].upper() + word[1:] for place, word in enumerate(words)
+    )
