@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from pipeline.build import PackJob, cut_row, read_samples
-from pipeline.cli import profile_names
+from pipeline.cli.base import profile_names
 from pipeline.engine import Inline
 from pipeline.plan import Plan, make_plan
 from pipeline.profiles import Counter, Profile

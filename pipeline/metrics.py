@@ -43,30 +43,6 @@ FUNCTION_WORDS = frozenset(
 """Words that name nothing, so that an answer in a sentence is as good as the bare one."""
 
 DENIALS = frozenset({"or", "not", "never", "isn't", "wasn't", "doesn't", "didn't"})
-LETTERS = "ABCD"
-LETTER = re.compile(
-    r"\(([A-D])\)"
-    r"|(?:^|\b(?:(?:answer|option|choice)(?: (?:is|would be|must be|should be))?|choose|pick|select) ?:? ?\(?)"
-    r"([A-D])(?=\s?[).:]|\s*$|,|;| -)"
-    r"|(?<![\w'-])([BCD])(?![\w'-])"
-    r"|\b(?:Answer|answer|Option|option|Choice|choice) (?:is )?([A-D])\b(?! \w)"
-)
-SMALL_LETTER = re.compile(r"^\(?([a-d])\)?[.:]?$")
-DENIED = re.compile(r"\b(?:not|never|isn't|nor|or) (?:option |choice )?\(?$", re.IGNORECASE)
-LINES, LONG_LINE = 40, 1000
-"""How much of a reply is read for a choice: its last lines, and the start of each."""
-TOLD = "said|told|stated|mentioned|given|specified|provided|described|indicated|revealed|disclosed|known|included|clear"
-TELL = "say|tell|state|mention|give|specify|provide|describe|indicate|reveal|disclose|include|contain|know|answer|find"
-SURE = "determine|infer|deduce|establish|conclude|identify"
-REFUSAL = re.compile(
-    rf"\b(?:not|never|isn't|aren't|wasn't|weren't|nowhere) (?:\w+ ){{0,2}}(?:{TOLD})\b"
-    rf"|\b(?:not|never|cannot|nowhere|n't|(?:do|does|did|ca|could)n't) (?:\w+ ){{0,2}}(?:{TELL}s?|{SURE}|be (?:\w+ )?\w+ed|be (?:known|told|said))\b"
-    rf"|\b(?:unable|impossible|not possible|no way) to (?:{TELL}|{SURE})\b"
-    r"|\b(?:no|not enough|insufficient|lacks?|without) (?:\w+ ){0,2}(?:information|mention|details?|indication|answer)\b"
-    r"|\b(?:unknown|unspecified|unstated|unanswerable|undetermined)\b",
-    re.IGNORECASE,
-)
-"""Ways to say that a text does not tell, or that one cannot answer."""
 SLACK = 3
 """Further words that an exact answer may bring along."""
 
@@ -168,54 +144,72 @@ def _names_rival(final: str, answer: str, asked: frozenset[str]) -> bool:
     return len(parts) > 1 and any(part and not asked.intersection(part) for part in parts)
 
 
+LETTERS = "ABCD"
+LETTER = re.compile(
+    r"\(([A-Da-d])\)"
+    r"|^([A-Da-d])(?=[).:]|\s*$|\s-)"
+    r"|\b(?i:answer|option|choice|choose|pick|select)(?: is| would be| must be)?:? (A)(?! (?!because)[a-z]|[\w'])"
+    r"|(?<![\w'-])(A)(?=(?:,| and| or|/| &) ?\(?[BCD]\b)"
+    r"|(?<![\w'-])([BCD])(?![\w'-])"
+)
+"""A letter that is meant as one; a bare A only where it cannot be the article."""
+DENIED = re.compile(r"\b(?:not|never|isn't|nor|or) (?:option |choice )?\(?$", re.IGNORECASE)
+TOLD = "said|told|stated|mentioned|given|specified|provided|described|indicated|revealed|disclosed|known|included|clear"
+TELL = "say|tell|state|mention|give|specify|provide|describe|indicate|reveal|disclose|include|contain|know|answer|find"
+SURE = "determine|infer|deduce|establish|conclude|identify"
+REFUSAL = re.compile(
+    rf"\b(?:not|never|nowhere|(?:is|are|was|were)n't) (?:\w+ ){{0,2}}(?:{TOLD})\b"
+    rf"|\b(?:not|never|nowhere|cannot|(?:do|does|did|ca|could)n't) (?:\w+ ){{0,2}}(?:{TELL}|{SURE})(?:e?s|e?d)?\b"
+    rf"|\b(?:unable|impossible|not possible|no way) to (?:{TELL}|{SURE})\b"
+    r"|\b(?:no|not enough|insufficient|lacks?) (?:\w+ ){0,2}(?:information|mention|details?|indication|answer)\b"
+    r"|\b(?:unknown|unspecified|unstated|unanswerable|undetermined)\b",
+    re.IGNORECASE,
+)
+"""Ways to say that the text does not tell, or that one cannot answer."""
+LINES, LONG_LINE = 40, 2000
+"""How much of a reply is read for a choice: its last lines, and the end of each."""
+
+
 def choice_or_refusal(row: Row, prediction: str) -> float:
     """Score a choice among (A) to (D), (D) being that the text does not tell (Michelangelo, section 2.3).
 
-    A marked final answer is read, or else the last line that chooses or refuses. Letters go before words: a letter
-    counts in brackets, before ``)``, ``.`` or ``:`` at the start of the line, as all of the line, after words like
-    ``answer is``, and if it is B, C or D as any capital that stands alone. One letter is the answer, whatever is said
-    about it, unless another choice's words follow at once; several, or one after ``not`` or ``or``, are none. Without a
-    letter, the words of one choice are the answer, unless ``not`` or ``or`` stands beside them. Saying that the text
-    does not tell, or that one cannot answer, is (D) if no other choice is named.
+    Own rule: the last line that chooses or refuses. Letters go before words. A letter counts in brackets, at the start
+    of the line before ``)``, ``.``, ``:`` or nothing more, after words like ``answer is``, and, but for A, as any
+    capital that stands alone. One letter is the answer, whatever is said about it, unless another choice's words follow
+    at once; several letters, or one after ``not`` or ``or``, score 0. Without a letter the words of one choice are the
+    answer, but not beside ``not`` or ``or``. A refusal in words, like ``the text does not say`` or ``I cannot answer``,
+    is (D), unless another choice is named with it.
     """
     choices = [_bare(str(choice)) for choice in row["choices"]]
-    text = spoken(prediction)
+    text = spoken(prediction).replace("\u2019", "'")
     found = marked(text)
-    lines = [line for line in text.splitlines() if line.strip()] if found is None else [found]
-    for line in reversed(lines[-LINES:]):
-        chosen = _chosen(line[:LONG_LINE], choices)
-        if chosen:
-            return float(chosen == {row["target"]})
-    return 0.0
+    lines = text.splitlines()[-LINES:] if found is None else [found]
+    chosen = (_chosen(re.sub(r"[*_`$\\]+", "", line[-LONG_LINE:]).strip(WRAPPING), choices) for line in reversed(lines))
+    return float(next(filter(None, chosen), set()) == {row["target"]})
 
 
 def _chosen(line: str, choices: list[str]) -> set[str]:
-    """Return the letters that a line chooses: one, several if it cannot be told which, or none."""
-    line = re.sub(r"[*_`$\\]+", "", line).replace("\u2019", "'").strip(WRAPPING)
-    letters = [(next(filter(None, found.groups())).upper(), found.end()) for found in LETTER.finditer(line)]
+    """Return the letters that a line chooses: one, or more (``?`` among them) if it does not commit, or none."""
+    letters = list(LETTER.finditer(line))
     if letters:
-        denied = any(DENIED.search(line[: found.start()]) for found in LETTER.finditer(line))
-        named = {letter for letter, _ in letters}
-        return named | _said_at_once(line[letters[-1][1] :], choices) | ({"?"} if denied else set())
-    named = {letter for letter, choice in zip(LETTERS, choices, strict=False) if _says(line, choice)}
-    refused = REFUSAL.search(line) is not None
-    if named - {LETTERS[-1]} and not refused and DENIALS.intersection(WORD.findall(line.lower())):
-        return {"?"}
-    return named | {LETTERS[-1]} if refused else named
+        named = {str(found[found.lastindex or 0]).upper() for found in letters}
+        denied = any(DENIED.search(line[: found.start()]) for found in letters)
+        opening = _bare(line[letters[-1].end() :].lstrip(" ).:,-"))
+        return named | _said(re.match, opening, choices) | ({"?"} if denied else set())
+    named = _said(re.search, line.lower(), choices)
+    if REFUSAL.search(line):
+        return named | {LETTERS[-1]}
+    denied = named and DENIALS.intersection(WORD.findall(line.lower()))
+    return named | {"?"} if denied and named != {LETTERS[-1]} else named
 
 
-def _said_at_once(rest: str, choices: list[str]) -> set[str]:
-    """Return the letter of the choice whose words a text starts with."""
-    opening = _bare(re.sub(r"^[\s).:,-]+", "", rest))
-    return {letter for letter, choice in zip(LETTERS, choices, strict=False) if re.match(_whole(choice), opening)}
-
-
-def _says(line: str, choice: str) -> bool:
-    return re.search(_whole(choice), line.lower()) is not None
-
-
-def _whole(choice: str) -> str:
-    return rf"(?<![\w:]){re.escape(choice)}(?![\w:])"
+def _said(find: Callable[[str, str], object], text: str, choices: list[str]) -> set[str]:
+    """Return the letters of the choices whose words are found in a text, as whole words."""
+    return {
+        letter
+        for letter, choice in zip(LETTERS, choices, strict=False)
+        if find(rf"(?<![\w:]){re.escape(choice)}(?![\w:])", text)
+    }
 
 
 def _bare(choice: str) -> str:
@@ -243,4 +237,9 @@ def similarity(wanted: str, given: str, *, autojunk: bool = True) -> float:
     return SequenceMatcher(None, wanted, given, autojunk=autojunk).ratio()
 
 
-SCORERS: dict[str, Scorer] = {"latent_list": latent_list, "exact": exact, "mrcr": mrcr, "choice_or_refusal": choice_or_refusal}
+SCORERS: dict[str, Scorer] = {
+    "latent_list": latent_list,
+    "exact": exact,
+    "mrcr": mrcr,
+    "choice_or_refusal": choice_or_refusal,
+}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.errors import RecipeError, unknown
@@ -160,6 +160,23 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
     if twice:
         raise RecipeError(f"two profiles are called {twice[0]!r}: rename one, their folders would be the same")
     return Plan(recipe, loaded, out, families or recipe.families)
+
+
+def with_corpus(recipe: Recipe, digest: str) -> Recipe:
+    """Return a recipe whose texts come from a frozen corpus, wherever a task can be written from one.
+
+    Raises:
+        RecipeError: if no task of the recipe can.
+    """
+    strata = tuple(
+        replace(cell, knobs=tuple(sorted({**dict(cell.knobs), "corpus": digest}.items())))
+        if "corpus" in task_of(cell).knobs
+        else cell
+        for cell in recipe.strata
+    )
+    if strata == recipe.strata:
+        raise RecipeError(f"no family of {recipe.release} is written from a corpus: leave it out, or add family mrcr")
+    return replace(recipe, strata=strata)
 
 
 def _numbered(recipe: Recipe, cells: tuple[Stratum, ...]) -> Iterator[RowPlan]:

@@ -71,7 +71,7 @@ class Cutter:
         """Return the row of a sample, exact to the token.
 
         Raises:
-            FitError: if too little room is left for filler.
+            FitError: if too little room is left for filler, or for the answer.
             PoolError: if the pool is too small for the window.
             ExactError: if the finished prompt does not count what its parts count.
         """
@@ -85,6 +85,7 @@ class Cutter:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
         key = task.key(sample, [stock.units[i] for i in packing.units] if task.keyed_by_packing else ())
+        self._assert_answerable(sample, key, max_new)
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
@@ -93,6 +94,15 @@ class Cutter:
         }
         self._assert_exact(row)
         return row
+
+    def _assert_answerable(self, sample: Sample, key: Key, max_new: int) -> None:
+        """A reply must be able to hold its answer, whatever corpus that comes from."""
+        longest = max(map(self._counter.count, key.answers))
+        if longest > max_new:
+            raise FitError(
+                f"{sample.stratum} in profile {self.profile.name}: row {sample.id} has an answer of {longest} tokens, "
+                f"{max_new} are kept for the reply: shorten the corpus's texts or raise reserve"
+            )
 
     def _joined(self, layout: Layout) -> Joined:
         opening = self.profile.gaps(("user",), self.frame)[0]

@@ -23,6 +23,8 @@ from pipeline.profiles.spec import Engine, Pairs, Template, Vocabulary
 
 OPEN = 3
 """Vocabularies that a process keeps open of each kind: jobs come profile by profile, and each takes some 100 MB."""
+REGULAR = 9
+"""Turns of the conversation on which a template is measured for longer ones."""
 # Enough of every kind of text for an engine that reads a vocabulary in another way to show it.
 _SAMPLE = (
     ">> a.append(-1729)\n>> a.insert(0, 3)\nMarta Okafor was born on 1987-03-09; she'd lived in Oslo.\n\n"
@@ -154,4 +156,14 @@ def _agree(first: Counter, second: Counter) -> bool:
 def _gaps(profile: Profile, roles: tuple[str, ...], frame: str) -> tuple[int, ...]:
     if not roles:
         raise ProfileError("no messages: nothing to send")
+    if len(roles) > REGULAR and roles == ("user", "assistant") * (len(roles) // 2) + ("user",):
+        return _long_gaps(profile, len(roles), frame)
     return templates.gaps(profile.template, roles, frame, profile.counter())
+
+
+def _long_gaps(profile: Profile, count: int, frame: str) -> tuple[int, ...]:
+    """Return the gaps of a long conversation from those of a short one, in which every turn costs the same."""
+    opening, *between, closing = _gaps(profile, ("user", "assistant") * (REGULAR // 2) + ("user",), frame)
+    if between != between[:2] * (len(between) // 2):
+        raise ProfileError(f"the chat template costs {between} tokens between turns: no sum is exact for long talks")
+    return (opening, *between[:2] * (count // 2), closing)

@@ -1,0 +1,143 @@
+"""What all commands share: the group, the common options, and how they become a plan and its stages."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline import __version__
+from pipeline.engine import dask, processes
+from pipeline.errors import CarraraError, RecipeError
+from pipeline.plan import Plan, make_plan, with_corpus
+from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
+from pipeline.recipe import load_recipe
+from pipeline.stages import Stages
+from pipeline.worlds.writing.corpus import freeze, read_corpus
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+
+
+class OneLine(click.Group):
+    """A group whose errors are one line on stderr and exit code 1; Ctrl-C is 130."""
+
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        """Run the command line."""
+        debug = "--debug" in (sys.argv[1:] if args is None else args)
+        try:
+            return super().main(args, **{**extra, "standalone_mode": False})
+        except (CarraraError, click.ClickException) as fault:
+            if debug:
+                raise
+            message = fault.format_message() if isinstance(fault, click.ClickException) else str(fault)
+            click.echo(f"carrara: {' '.join(message.split())}", err=True)
+            sys.exit(1)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("carrara: interrupted: run the same command again, it goes on where it stopped", err=True)
+            sys.exit(130)
+
+
+@click.group(cls=OneLine, context_settings=CONTEXT, invoke_without_command=True)
+@click.version_option(__version__, prog_name="carrara")
+@click.option("--debug", is_flag=True, help="Show the whole traceback of an error.")
+@click.pass_context
+def cli(context: click.Context, *, debug: bool) -> None:
+    """Cut long-context evaluation sets to exact size, and prove them."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+def planned(command: Callable[..., None]) -> Callable[..., None]:
+    """Add what every stage takes (a recipe, a folder, profiles, families, a corpus), and hand it a plan of them."""
+
+    @wraps(command)
+    def with_plan(
+        recipe: str,
+        out: Path | None,
+        tokenizers: Sequence[str],
+        families: Sequence[str],
+        corpus: Path | None,
+        **rest: Any,
+    ) -> None:
+        command(open_plan(recipe, out, tokenizers, families, corpus), **rest)
+
+    return recipe_options(with_plan)
+
+
+def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say what is planned."""
+    for option in reversed(
+        [
+            click.argument("recipe"),
+            click.option(
+                "--out", type=click.Path(path_type=Path), help="Folder of the release.  [default: outputs/v<version>]"
+            ),
+            click.option(
+                "--tokenizer", "tokenizers", multiple=True,
+                help=f"Profile name or TOML file, or 'all'; may be repeated.  [default: {', '.join(DEFAULT_PROFILES)}]",
+            ),
+            click.option("--family", "families", multiple=True, help="Only this family; may be repeated."),
+            click.option(
+                "--corpus", type=click.Path(path_type=Path),
+                help="Texts for mrcr in place of the grammars': .parquet or .jsonl with format, topic, text[, tone].",
+            ),
+        ]
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add how a stage runs."""
+    for option in reversed(
+        [
+            click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores"),
+            click.option(
+                "--part", default="1/1", show_default=True, metavar="I/N", help="Only this part of the shards."
+            ),
+            click.option("--dask", "address", metavar="ADDRESS", help="Run on a Dask cluster that shares the folder."),
+            click.option("--quiet", is_flag=True, help="Show no progress."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def open_plan(
+    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], corpus: Path | None
+) -> Plan:
+    """Return the plan that the common options ask for; a corpus is checked and kept in the folder first."""
+    loaded = load_recipe(recipe)
+    folder = out or Path("outputs") / loaded.folder
+    if corpus:
+        loaded = with_corpus(loaded, freeze(read_corpus(corpus), folder / "corpora"))
+    return make_plan(loaded, profile_names(tokenizers), folder, tuple(dict.fromkeys(families)))
+
+
+def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
+    """Return the profiles that ``--tokenizer`` asks for."""
+    split = ([given] if given.endswith(".toml") else given.replace(",", " ").split() for given in tokenizers)
+    names = (each for words in split for name in words for each in (shipped_profiles() if name == "all" else (name,)))
+    return tuple(dict.fromkeys(names)) or DEFAULT_PROFILES
+
+
+def open_stages(plan: Plan, workers: int, part: str, address: str | None, *, quiet: bool) -> Stages:
+    """Return the stages of a plan on the engine that the options ask for."""
+    return Stages(plan, dask(address) if address else processes(workers), parse_part(part), quiet)
+
+
+def parse_part(part: str) -> tuple[int, int]:
+    """Read ``2/8``.
+
+    Raises:
+        RecipeError: if it is no part of a whole.
+    """
+    number, _, of = part.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise RecipeError(f"--part {part}: give I/N with 1 <= I <= N, as in 2/8")
+    return int(number), int(of)
