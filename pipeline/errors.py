@@ -9,7 +9,8 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- PoolError        a pool too small, or not what the recipe says
     |-- BuildError       a stage that could not write what it owes
     |   `-- ExactError   a prompt whose tokens are not what was planned
-    `-- CorruptError     a file whose bytes are not what was written
+    |-- CorruptError     a file whose bytes are not what was written
+    `-- EndpointError    a server that refuses, or stays silent
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ class ExactError(BuildError):
 
 class CorruptError(CarraraError):
     """A file's bytes or rows are not what was written."""
+
+
+class EndpointError(CarraraError):
+    """A server refuses a request, or gives no reply that can be read."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ of asked topics hold many texts, those of other topics one, and some topics are 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from random import Random
@@ -132,14 +132,25 @@ class GrammarLibrary:
             yield Entry(label, CELL[self._world.of("size", label.format, label.topic).randrange(len(CELL))], use)
 
     def _write(self, label: Label) -> Iterator[str]:
-        rng = self._world.of("text", label.format, label.topic, label.tone)
-        realiser = Realiser(formats()[label.format], common().rules, _topic(label.topic), rng)
-        at, taken = self._starts[label], set[tuple[str, ...]]()
-        while at < len(self.entries) and self.entries[at].label == label:
-            text = _fresh(realiser, self.entries[at], rng, taken)
-            taken |= runs(text)
-            yield text
-            at += 1
+        start = stop = self._starts[label]
+        while stop < len(self.entries) and self.entries[stop].label == label:
+            stop += 1
+        return written(self._world, label, [entry.size for entry in self.entries[start:stop]])
+
+
+def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]:
+    """Write texts of one label, no two of which share a run of RUN words.
+
+    Raises:
+        ValueError: if the grammar has no more to say about this topic.
+    """
+    rng = world.of("text", label.format, label.topic, label.tone)
+    realiser = Realiser(formats()[label.format], common().rules, _topic(label.topic), rng)
+    taken = set[tuple[str, ...]]()
+    for size in sizes:
+        text = _fresh(realiser, label, size, rng, taken)
+        taken |= runs(text)
+        yield text
 
 
 @cache
@@ -147,15 +158,15 @@ def _topic(name: str) -> Topic:
     return next(topic for topic in topics() if topic.name == name)
 
 
-def _fresh(realiser: Realiser, entry: Entry, rng: Random, taken: set[tuple[str, ...]]) -> str:
+def _fresh(realiser: Realiser, label: Label, size: str, rng: Random, taken: set[tuple[str, ...]]) -> str:
     names = sorted(tones())
-    low, high = SIZES[entry.size]
+    low, high = SIZES[size]
     for _ in range(TRIES):
-        tone = entry.label.tone or names[rng.randrange(len(names))]
-        text = realiser.write(entry.size, tones()[tone])
+        tone = label.tone or names[rng.randrange(len(names))]
+        text = realiser.write(size, tones()[tone])
         if low <= len(text) <= high and taken.isdisjoint(runs(text)):
             return text
-    raise ValueError(f"no {entry.size} {entry.label.format} about {entry.label.topic} in {TRIES} tries")
+    raise ValueError(f"no {size} {label.format} about {label.topic} in {TRIES} tries")
 
 
 def runs(text: str) -> set[tuple[str, ...]]:
