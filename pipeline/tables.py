@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import ceil, sqrt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil, fsum, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -91,23 +91,46 @@ def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
     ]
 
 
-def chance_records(found: Iterable[Chance]) -> list[dict[str, Any]]:
-    """Return the chance table."""
-    found = list(found)
-    names = sorted({name for chance in found for name in chance.baselines})
-    return [
-        {
-            "family": chance.family,
-            "subtask": chance.subtask,
-            "complexity": chance.complexity,
-            "asked": chance.asked or "-",
-            "rows": chance.rows,
-            "best constant": chance.best_constant,
-            "(reply)": chance.constant[:24],
-            **{name: chance.baselines.get(name, "-") for name in names},
-        }
-        for chance in found
-    ]
+def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
+    """Return the chance tables of each family: by kind of stratum, and over all complexities of a subtask."""
+    families: dict[str, list[Chance]] = {}
+    for chance in found:
+        families.setdefault(chance.family, []).append(chance)
+    parts = {}
+    for family, chances in families.items():
+        names = sorted({name for chance in chances for name in chance.baselines})
+        parts[f"chance: {family}"] = [_chance_record(chance, names) for chance in chances]
+        parts[f"chance: {family}, all complexities (and their plain mean)"] = list(_overall(chances, names))
+    return parts
+
+
+def _chance_record(chance: Chance, names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "subtask": chance.subtask,
+        "complexity": chance.complexity,
+        "asked": chance.asked or "-",
+        "rows": chance.rows,
+        "best constant": chance.best_constant,
+        "(reply)": chance.constant[:24],
+        **{name: chance.baselines.get(name, "-") for name in names},
+    }
+
+
+def _overall(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Average over rows, and over complexities: where these are the classes of an answer, balanced accuracy."""
+    for subtask in dict.fromkeys(chance.subtask for chance in chances):
+        own = [chance for chance in chances if chance.subtask == subtask]
+        by_class = [[each for each in own if each.complexity == c] for c in sorted({each.complexity for each in own})]
+        shown = {}
+        for name in names:
+            plain = fsum(_mean(kind, name) for kind in by_class) / len(by_class)
+            shown[name] = f"{_mean(own, name):.3f} ({plain:.3f})"
+        yield {"subtask": subtask, "rows": sum(chance.rows for chance in own), **shown}
+
+
+def _mean(chances: Sequence[Chance], name: str) -> float:
+    rows = sum(chance.rows for chance in chances)
+    return fsum(chance.rows * chance.baselines.get(name, 0.0) for chance in chances) / rows
 
 
 def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:

@@ -18,7 +18,7 @@ from pipeline.plan import Plan, make_plan
 from pipeline.profiles import shipped_profiles
 from pipeline.stages import proof_state
 from pipeline.stats import chances, drawn_keys
-from pipeline.tables import built_lines, chance_records, interval_records, plan_records, state_records, table
+from pipeline.tables import built_lines, chance_parts, interval_records, plan_records, state_records, table
 
 
 @cli.command("plan")
@@ -38,7 +38,7 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
         f"in {plan.out}": state_records(proof_state(plan)),
     }
     if stats:
-        parts["chance"] = chance_records(chances(drawn_keys(plan, draws)))
+        parts |= chance_parts(chances(drawn_keys(plan, draws)))
     if as_json:
         click.echo(json.dumps(parts, indent=1))
         return
