@@ -121,9 +121,9 @@ def filler(row: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Fill
     hard, cap = _alternating(topical, formal), int(stratum.knob("distractors", CAPS[0]))
     turns = stratum.length * CHARS_PER_TOKEN / everybody.chars
     kept = HARD_SPARES if turns < 2 * (cap + HARD_SPARES) and cap > HARD_SPARES else 0
-    spares = np.concatenate([_alternating(hard[:kept], easy[:kept]), easy[kept : SPARES - kept]])
-    rest = easy[SPARES - kept :]
-    order = _alternating(hard[kept:cap], rest)
+    spare = min(SPARES - kept, len(easy) // 3)
+    spares = _alternating(hard[:kept], easy[:spare])
+    order = _alternating(hard[kept:cap], easy[spare:])
     ranks = words(row.of("places"), len(everybody.members)).astype(np.int64)
     return Filler(Shape.of(stratum).pool(stratum.tier).name, Listed(order), spares, "ranked", ranks)
 

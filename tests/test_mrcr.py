@@ -1,0 +1,385 @@
+"""MRCR: what is asked is balanced and found by reading, distractors keep to their cap, and planted faults are seen."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from difflib import SequenceMatcher
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.build import draw_sample
+from pipeline.engine import Inline
+from pipeline.errors import PoolError
+from pipeline.metrics import mrcr, score, similarity
+from pipeline.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.recipe import Recipe, Stratum
+from pipeline.shards import read_rows
+from pipeline.stages import Stages
+from pipeline.tasks import task_of
+from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
+from pipeline.verify import answer_faults, turns_of
+from pipeline.worlds.writing.corpus import freeze
+from pipeline.worlds.writing.library import Label, grammar_library, written
+from pipeline.worlds.writing.sources import formats
+from pipeline.worlds.writing.topics import topics
+
+Row = dict[str, Any]
+KNOBS = (("tone", True),)
+
+
+def cell(subtask: str, complexity: int, length: int, rows: int = 8, **more: Any) -> Stratum:
+    return Stratum("mrcr", subtask, "32k", length, complexity, rows, **more)
+
+
+def built(folder: Path, *cells: Stratum, profiles: tuple[str, ...] = ("o200k",), tier: str = "32k") -> list[Row]:
+    plan = make_plan(Recipe("mrcr", "0", 11, tier, cells), profiles, folder)
+    assert all(Stages(plan, Inline, quiet=True).build())
+    return [row for shard in plan.all_shards() for row in read_rows(shard.path(plan.out, "data"))]
+
+
+CELLS = tuple(
+    cell(subtask, complexity, length)
+    for subtask in ("transcript", "chat")
+    for complexity in (2, 8)
+    for length in (8192, 32768)
+)
+
+
+@pytest.fixture(scope="session")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+    return built(tmp_path_factory.mktemp("mrcr"), *CELLS)
+
+
+def stratum_of(row: Row) -> Stratum:
+    return next(
+        each
+        for each in CELLS
+        if (each.subtask, each.complexity, each.length) == (row["subtask"], row["complexity"], row["length"])
+    )
+
+
+def test_ordinals_are_balanced_and_matches_spread(rows: list[Row]) -> None:
+    for each in CELLS:
+        own = [row for row in rows if stratum_of(row) == each]
+        places = Counter(json.loads(row["metadata"])["latent"]["place"] for row in own)
+        assert set(places.values()) == {8 // each.complexity}
+        for row in own:
+            matching = [needle for needle in row["needles"] if needle["role"] in ("relevant", "match")]
+            sections = [needle["depth"] * each.complexity for needle in matching]
+            # A match keeps to its n-th of the body, but for the exchange that it has to stand beside.
+            assert all(place - 0.4 <= depth <= place + 1.4 for place, depth in enumerate(sections))
+
+
+def test_the_code_is_twelve_characters_and_stands_once(rows: list[Row]) -> None:
+    codes = [row["random_string_to_prepend"] for row in rows]
+    assert len(set(codes)) == len(codes)
+    for row, code in zip(rows, codes, strict=True):
+        assert re.fullmatch("[A-Za-z0-9]{12}", code)
+        assert row["prompt"].count(code) == 1
+        assert row["target"].startswith(code)
+
+
+def test_needles_and_message_numbers_are_the_matching_replies(rows: list[Row]) -> None:
+    for row in rows:
+        metadata = json.loads(row["metadata"])
+        matching = [needle for needle in row["needles"] if needle["role"] != "demo"]
+        assert len(matching) == metadata["n_needles"] == row["complexity"]
+        asked = next(needle for needle in matching if needle["role"] == "relevant")
+        said = row["prompt"][asked["char_start"] : asked["char_end"]]
+        text = row["target"].removeprefix(row["random_string_to_prepend"])
+        assert said.removeprefix("Model: ").rstrip("\n") == text
+        if row["messages"]:
+            assert row["messages"][metadata["desired_msg_index"]] == {"role": "assistant", "content": text}
+        else:
+            body = row["prompt"].rpartition("======== CONVERSATION ========\n")[2]
+            turns = re.split(r"^(?:User|Model): ", body, flags=re.MULTILINE)[1:]
+            assert turns[metadata["desired_msg_index"]].rstrip("\n") == text
+
+
+def test_hard_distractors_keep_to_a_cap_that_length_does_not_move(rows: list[Row]) -> None:
+    shares = []
+    for row in rows:
+        conversation = read_conversation(turns_of(row))
+        form, topic, _ = parts(conversation.asked.key)
+        others = [parts(reply.key) for reply in conversation.replies if reply.key != conversation.asked.key]
+        hard = [other for other in others if other[0] == form or other[1] == topic]
+        assert all((other[0] == form) != (other[1] == topic) for other in hard)
+        if row["length"] == 32768:
+            assert len(hard) == 64
+        else:
+            assert len(hard) <= 64
+            shares.append(len(hard) / len(others))
+    assert 0.4 <= sum(shares) / len(shares) <= 0.6
+
+
+def test_distractors_and_matches_stand_anywhere(rows: list[Row]) -> None:
+    """Hard distractors are no cluster: the mean place of theirs is the middle."""
+    places = []
+    for row in rows:
+        conversation = read_conversation(turns_of(row))
+        form, topic, _ = parts(conversation.asked.key)
+        found = [parts(reply.key) for reply in conversation.replies]
+        hard = [at for at, other in enumerate(found) if (other[0] == form) != (other[1] == topic)]
+        places += [at / len(found) for at in hard]
+    assert 0.46 <= sum(places) / len(places) <= 0.54
+
+
+def test_formats_are_asked_in_equal_shares(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, cell("transcript", 2, 4096, rows=2 * len(formats())))
+    asked = [sample_of(plan, index).latent["key"][0] for index in range(2 * len(formats()))]
+    assert set(Counter(asked).values()) == {2}
+
+
+def plan_of(folder: Path, each: Stratum) -> Plan:
+    return make_plan(Recipe("mrcr", "0", 11, each.tier, (each,)), ("o200k",), folder)
+
+
+def sample_of(plan: Plan, index: int) -> Any:
+    return draw_sample(plan, RowPlan(plan.recipe.strata[0], index, ""))
+
+
+def test_tone_is_a_third_key(tmp_path: Path) -> None:
+    found = built(tmp_path, cell("chat", 4, 8192, rows=4, knobs=KNOBS))
+    twins = 0
+    for row in found:
+        conversation = read_conversation(turns_of(row))
+        assert " tone in this conversation" in row["question"]
+        assert all(parts(reply.key)[2] for reply in conversation.replies)
+        form, topic, tone = parts(conversation.asked.key)
+        twins += sum(
+            parts(reply.key)[:2] == (form, topic) and parts(reply.key)[2] != tone for reply in conversation.replies
+        )
+    assert twins
+
+
+@pytest.mark.parametrize("cap", [0, 16])
+def test_the_cap_is_a_knob(tmp_path: Path, cap: int) -> None:
+    (row,) = built(tmp_path, cell("transcript", 2, 16384, rows=1, knobs=(("distractors", cap),)))
+    conversation = read_conversation(turns_of(row))
+    form, topic, _ = parts(conversation.asked.key)
+    shared = [(parts(reply.key)[0] == form) + (parts(reply.key)[1] == topic) for reply in conversation.replies]
+    assert shared.count(1) == cap
+
+
+def test_short_replies_are_short(tmp_path: Path) -> None:
+    (row,) = built(tmp_path, cell("chat", 2, 4096, rows=1, knobs=(("replies", "short"),)))
+    assert max(len(reply.text) for reply in read_conversation(turns_of(row)).replies) <= 560
+
+
+def test_demonstrations_give_right_replies_about_other_topics(rows: list[Row]) -> None:
+    for row in rows:
+        if row["subtask"] == "transcript":
+            examples = row["prompt"].split("======== EXAMPLE ")[1:]
+            assert len(examples) == 2
+            for example in examples:
+                turns = re.split(r"^(?:User|Model): ", example.split("======== CONVERSATION")[0], flags=re.MULTILINE)[
+                    1:
+                ]
+                code = re.search(r"Start your reply with (\w{12}),", turns[-2])
+                assert code
+                assert turns[-1] == code[1] + turns[3]
+            assert "Repeat the second " in examples[1]
+
+
+def faulty(row: Row, **change: Any) -> list[str]:
+    """Return what is found wrong with a changed row; what a forger can keep consistent is."""
+    import hashlib
+
+    changed = {**row, **change}
+    metadata = {**json.loads(row["metadata"]), "prompt_sha256": hashlib.sha256(changed["prompt"].encode()).hexdigest()}
+    return answer_faults({**changed, "metadata": json.dumps(metadata)}, stratum_of(row))
+
+
+@pytest.fixture(scope="session")
+def transcript(rows: list[Row]) -> Row:
+    return next(
+        row for row in rows if row["subtask"] == "transcript" and row["complexity"] == 8 and row["length"] == 8192
+    )
+
+
+def test_rows_hold_as_they_are(rows: list[Row]) -> None:
+    assert all(faulty(row) == [] for row in rows)
+
+
+def test_a_corrupted_ordinal_is_found(transcript: Row) -> None:
+    word = re.search(r"Repeat the (\w+) ", transcript["question"])
+    assert word
+    other = "third" if word[1] != "third" else "fifth"
+    question = transcript["question"].replace(f"the {word[1]} ", f"the {other} ", 1)
+    prompt = transcript["prompt"].replace(transcript["question"], question)
+    faults = "; ".join(faulty(transcript, prompt=prompt, question=question))
+    assert "the text says" in faults
+
+
+def test_a_duplicated_key_is_found(transcript: Row) -> None:
+    """A filler turn that asks for the same makes one matching reply too many."""
+    conversation = read_conversation(turns_of(transcript))
+    key = conversation.asked.key
+    other = next(reply for reply in conversation.replies if reply.key != key)
+    planted = transcript["prompt"].replace(f"User: {other.request}\n", f"User: Write a {key}.\n", 1)
+    assert "9 replies match" in "; ".join(faulty(transcript, prompt=planted))
+
+
+def test_a_missing_match_is_found(transcript: Row) -> None:
+    conversation = read_conversation(turns_of(transcript))
+    first = conversation.matching()[0]
+    planted = transcript["prompt"].replace(f"User: {first.request}\n", "User: Write a poem about nothing.\n", 1)
+    assert "7 replies match" in "; ".join(faulty(transcript, prompt=planted))
+
+
+def test_a_near_duplicate_reply_is_found(transcript: Row) -> None:
+    first, second, *_ = read_conversation(turns_of(transcript)).matching()
+    double = re.sub(r"\b(\w+)$", "so", first.text.rstrip(".!?")) + "."
+    planted = transcript["prompt"].replace(f"Model: {second.text}\n", f"Model: {double}\n")
+    assert "matching replies 1 and 2 are nearly the same" in "; ".join(faulty(transcript, prompt=planted))
+
+
+def test_a_repeated_filler_reply_is_found(transcript: Row) -> None:
+    conversation = read_conversation(turns_of(transcript))
+    one, other, *_ = [reply for reply in conversation.replies if reply.key != conversation.asked.key]
+    planted = transcript["prompt"].replace(f"Model: {other.text}\n", f"Model: {one.text}\n")
+    assert "a reply stands 2 times" in "; ".join(faulty(transcript, prompt=planted))
+
+
+def test_other_planted_faults_are_found(transcript: Row, rows: list[Row]) -> None:
+    code = transcript["random_string_to_prepend"]
+    in_text = transcript["prompt"].replace("\nModel: ", f"\nModel: {code} ", 1)
+    assert "stands 2 times" in "; ".join(faulty(transcript, prompt=in_text))
+    wrong_demo = re.sub(r"(?m)^Model: (\w{12})(?=[A-Z])", r"Model: \1No. ", transcript["prompt"], count=1)
+    assert "a demonstration gives a wrong reply" in "; ".join(faulty(transcript, prompt=wrong_demo))
+    talk = next(row for row in rows if row["messages"])
+    metadata = json.dumps({**json.loads(talk["metadata"]), "desired_msg_index": 1})
+    assert any(
+        "desired_msg_index" in fault for fault in answer_faults({**talk, "metadata": metadata}, stratum_of(talk))
+    )
+    other = [{**turn, "content": turn["content"] + " "} for turn in talk["messages"]]
+    assert any("not the conversation of its messages" in fault for fault in faulty(talk, messages=other))
+
+
+def test_needles_of_real_turns_count_what_is_sent(tmp_path: Path) -> None:
+    """The tokens before a reply are those of the template and of all turns before it."""
+    profiles = ("o200k", "llama3.1", "gemma3", "deepseek-v3", "mistral-tekken")
+    plan = make_plan(Recipe("mrcr", "0", 3, "32k", (cell("chat", 4, 4096, rows=2),)), profiles, tmp_path)
+    assert all(Stages(plan, Inline, quiet=True).build())
+    for shard in plan.all_shards():
+        profile = next(each for each in plan.profiles if each.name == shard.profile)
+        counter = profile.counter()
+        for row in read_rows(shard.path(plan.out, "data")):
+            roles = tuple(turn["role"] for turn in row["messages"])
+            gaps = profile.gaps(roles, "chat")
+            starts, tokens = [], 0
+            for gap, turn in zip(gaps, row["messages"], strict=False):
+                tokens += gap
+                starts.append((tokens, tokens + counter.count(turn["content"])))
+                tokens = starts[-1][1]
+            asked = json.loads(row["metadata"])["desired_msg_index"]
+            needle = next(needle for needle in row["needles"] if needle["role"] == "relevant")
+            assert (needle["token_start"], needle["token_end"]) == starts[asked]
+            assert tokens + gaps[-1] + row["max_new_tokens"] == row["context_tokens"]
+
+
+def test_baselines_are_what_replies_of_the_conversation_score(rows: list[Row]) -> None:
+    """Over rows, the estimate agrees with the mean over every reply of the conversation."""
+    real: dict[str, list[float]] = {"any_reply": [], "related_reply": []}
+    said: dict[str, list[float]] = {"any_reply": [], "related_reply": []}
+    for row in [row for row in rows if row["length"] == 8192]:
+        conversation = read_conversation(turns_of(row))
+        text = row["target"].removeprefix(row["random_string_to_prepend"])
+        form, topic, _ = parts(conversation.asked.key)
+        scores = [(similarity(text, reply.text), parts(reply.key)) for reply in conversation.replies]
+        real["any_reply"].append(sum(value for value, _ in scores) / len(scores))
+        related = [value for value, key in scores if key[0] == form or key[1] == topic]
+        real["related_reply"].append(sum(related) / len(related))
+        for name, values in said.items():
+            values.append(json.loads(row["metadata"])["baselines"][name])
+    for name, values in said.items():
+        assert sum(values) / len(values) == pytest.approx(sum(real[name]) / len(values), abs=0.02)
+
+
+def test_the_scorer_follows_both_published_metrics() -> None:
+    text = ("A poem about yaks. " * 20).strip()
+    row = {"scorer": "mrcr", "target": f"abcDEF123456{text}", "random_string_to_prepend": "abcDEF123456"}
+    assert score(row, f"abcDEF123456{text}") == 1.0
+    assert score(row, f"<think>abcDEF123456 no</think>\nHere: abcDEF123456{text}") == 1.0
+    assert mrcr(row, f"Here: abcDEF123456{text}", anywhere=False) == 0.0
+    assert mrcr(row, f"  abcDEF123456{text}", anywhere=False) == 1.0
+    assert score(row, text) == score(row, "") == score(row, None) == 0.0
+    half = f"abcDEF123456{text[:200]}"
+    assert score(row, half) == SequenceMatcher(None, text, text[:200].strip()).ratio()
+    assert mrcr(row, half, autojunk=False) == SequenceMatcher(None, text, text[:200].strip(), autojunk=False).ratio()
+    assert score(row, f"abcDEF123456 wrong start abcDEF123456{text}") == 1.0
+
+
+def test_near_doubles_are_told_from_kin() -> None:
+    poem, other = list(written(grammar_library_streams(), Label("letter", topics()[0].name), ["long", "long"]))
+    assert list(near_doubles([poem, other], 5, 0.5)) == []
+    assert list(near_doubles([poem, other, poem.replace(" the ", " a ", 1)], 5, 0.5)) == [(0, 2)]
+
+
+def grammar_library_streams() -> Any:
+    return row_streams(plan_of(Path("unused"), cell("chat", 2, 4096)), cell("chat", 2, 4096), 0)[0]
+
+
+CORPUS_TOPICS = tuple(topic.name for topic in topics()[:20])
+
+
+def corpus_of(folder: Path, texts: int) -> str:
+    streams = grammar_library_streams()
+    labels = [Label(form, topic) for form in ("letter", "poem", "news story", "email") for topic in CORPUS_TOPICS]
+    from pipeline.worlds.writing.corpus import Writing
+
+    writings = [
+        Writing(label.format, label.topic, "", text.replace("a", "\u00e1", 1))
+        for label in labels
+        for text in written(streams, label, ["short"] * texts)
+    ]
+    return freeze(writings, folder / "corpora")
+
+
+def test_a_corpus_takes_the_place_of_the_grammars(tmp_path: Path) -> None:
+    digest = corpus_of(tmp_path, 4)
+    found = built(tmp_path, cell("transcript", 4, 8192, rows=2, knobs=(("corpus", digest),)))
+    for row in found:
+        assert json.loads(row["metadata"])["knobs"] == {"corpus": digest}
+        assert not row["prompt"].isascii()
+    manifest = json.loads((tmp_path / "o200k" / "manifest.json").read_text(encoding="ascii"))
+    assert digest in json.dumps(manifest)
+
+
+def test_a_corpus_without_enough_texts_is_refused(tmp_path: Path) -> None:
+    digest = corpus_of(tmp_path, 3)
+    plan = plan_of(tmp_path, cell("transcript", 4, 8192, knobs=(("corpus", digest),)))
+    with pytest.raises(PoolError, match="4 texts of one format and topic are needed, the texts given have 3"):
+        sample_of(plan, 0)
+
+
+def test_a_corpus_that_was_changed_is_refused(tmp_path: Path) -> None:
+    digest = corpus_of(tmp_path, 4)
+    path = tmp_path / "corpora" / f"{digest}.parquet"
+    path.rename(path.with_name("0" * 64 + ".parquet"))
+    plan = plan_of(tmp_path, cell("chat", 2, 8192, knobs=(("corpus", "0" * 64),)))
+    with pytest.raises(PoolError, match="does not say what its name"):
+        sample_of(plan, 0)
+
+
+def test_a_row_does_not_depend_on_its_neighbours(tmp_path: Path) -> None:
+    each = cell("transcript", 2, 4096, rows=8)
+    plan = plan_of(tmp_path, each)
+    alone = sample_of(plan, 5)
+    assert [sample_of(plan, index) for index in range(6)][5] == alone
+    own, shared = row_streams(plan, each, 5)
+    first, again = (task_of(each).layout(alone, own, shared) for _ in range(2))
+    assert first.placed == again.placed
+    assert (first.filler.order.take(50) == again.filler.order.take(50)).all()
+
+
+def test_libraries_of_other_seeds_ask_other_things(tmp_path: Path) -> None:
+    first = plan_of(tmp_path, cell("chat", 2, 8192))
+    other = make_plan(replace(first.recipe, seed=12), ("o200k",), tmp_path)
+    assert sample_of(first, 0).key != sample_of(other, 0).key
+    assert grammar_library(row_streams(other, cell("chat", 2, 8192), 0)[0], "32k", toned=False).entries
