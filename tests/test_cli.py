@@ -27,7 +27,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = carrara("build", "smoke", "--out", out, "--tokenizer", "o200k", "--workers", 1)
     assert done.exit_code == 0, done.output
     assert str(out / "o200k" / "data") in done.stdout
-    assert "54 rows" in done.stdout
+    assert "108 rows" in done.stdout
     assert "all re-counted by tiktoken" in done.stdout
     assert done.stderr == "", "progress is for terminals"
     return out
@@ -77,13 +77,13 @@ def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> Non
 def test_plan_says_what_is_there(built: Path) -> None:
     parts = json.loads(carrara("plan", "smoke", "--json", "--out", built, "--tokenizer", "o200k").stdout)
     assert parts[f"in {built}"] == [
-        {"profile": "o200k", "family": family, "shards": 1, "proven": 1} for family in ("latent_list", "bio")
+        {"profile": "o200k", "family": family, "shards": 1, "proven": 1} for family in ("latent_list", "mrcr", "idk", "bio")
     ]
 
 
 def test_plan_stats_shows_what_guessers_score(tmp_path: Path) -> None:
     words = ["plan", "smoke", "--family", "bio", "--stats", "--json", "--tokenizer", "o200k", "--out", tmp_path]
-    chance = json.loads(carrara(*words).stdout)["chance"]
+    chance = json.loads(carrara(*words).stdout)["chance: bio"]
     assert len(chance) == 6
     assert sum(record["rows"] for record in chance) == 5000
     assert all(record["best constant"] < 0.03 for record in chance)
@@ -91,8 +91,8 @@ def test_plan_stats_shows_what_guessers_score(tmp_path: Path) -> None:
 
 def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, built: Path) -> None:
     how = ["--out", tmp_path, "--tokenizer", "o200k", "--workers", 1]
-    assert "2 of 2 files written" in carrara("sample", "smoke", *how).stdout
-    assert "2 of 2 files written" in carrara("render", "smoke", *how).stdout
+    assert "4 of 4 files written" in carrara("sample", "smoke", *how).stdout
+    assert "8 of 8 files written" in carrara("render", "smoke", *how).stdout
     assert "2 shards written" in carrara("pack", "smoke", *how).stdout
     assert not (tmp_path / "o200k" / "manifest.json").exists()
     assert carrara("verify", tmp_path, "--workers", 1).exit_code == 0
@@ -104,7 +104,7 @@ def test_build_json_is_the_manifest(built: Path) -> None:
     done = carrara("build", "smoke", "--out", built, "--tokenizer", "o200k", "--json")
     manifest = json.loads((built / "o200k" / "manifest.json").read_text(encoding="ascii"))
     assert json.loads(done.stdout) == {"o200k": manifest}
-    assert manifest["tiers"]["32k"]["proven"]["rows"] == manifest["totals"]["rows"] == 54
+    assert manifest["tiers"]["32k"]["proven"]["rows"] == manifest["totals"]["rows"] == 108
 
 
 def test_build_of_one_family_does_not_seal(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from pipeline.schema import schemas
 from pipeline.tasks import TASKS
 
 ORDER = (
-    *("errors", "streams", "metrics", "recipe", "worlds", "profiles", "tasks", "packing", "rows", "shards"),
-    *("joining", "prompts", "plan", "build", "fit", "verify", "stats", "manifest", "folders", "progress"),
+    *("errors", "endpoint", "streams", "metrics", "recipe", "worlds", "profiles", "tasks", "packing", "rows", "shards"),
+    *("asking", "joining", "prompts", "plan", "build", "fit", "verify", "stats", "manifest", "folders", "progress"),
     *("engine", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {

@@ -68,7 +68,7 @@ def test_rows_are_exact_by_the_second_encoder(smoke: Plan, rows: dict[str, list[
 def test_question_text_and_keys_are_the_same_in_every_profile(rows: dict[str, list[Row]]) -> None:
     def same(row: Row) -> tuple[Any, ...]:
         marked = [row["prompt"][n["char_start"] : n["char_end"]] for n in row["needles"]]
-        own = ("prompt_sha256",)
+        own = ("prompt_sha256", "desired_msg_index")
         metadata = {name: value for name, value in json.loads(row["metadata"]).items() if name not in own}
         return row["id"], row["question"], row["target"], tuple(row["answers"]), tuple(marked), json.dumps(metadata)
 
@@ -79,11 +79,25 @@ def test_question_text_and_keys_are_the_same_in_every_profile(rows: dict[str, li
 def test_needles_count_the_tokens_before_them(smoke: Plan, rows: dict[str, list[Row]]) -> None:
     for profile in smoke.profiles:
         counter, opening = profile.counter(), profile.gaps(("user",), "chat")[0]
-        for row in rows[profile.name][::5]:
+        for row in [row for row in rows[profile.name] if not row["messages"]][::5]:
             for needle in row["needles"]:
                 before = counter.count(row["prompt"][: needle["char_start"]])
                 inside = counter.count(row["prompt"][: needle["char_end"]])
                 assert (needle["token_start"], needle["token_end"]) == (opening + before, opening + inside)
+
+
+def test_needles_of_real_turns_count_the_template_too(smoke: Plan, rows: dict[str, list[Row]]) -> None:
+    for profile in smoke.profiles:
+        for row in [row for row in rows[profile.name] if row["messages"]]:
+            gaps = profile.gaps([turn["role"] for turn in row["messages"]], "chat")
+            counts = list(map(profile.counter().count, (turn["content"] for turn in row["messages"])))
+            starts = {
+                turn["content"]: sum(gaps[: at + 1]) + sum(counts[:at]) for at, turn in enumerate(row["messages"])
+            }
+            for needle in row["needles"]:
+                said = row["prompt"][needle["char_start"] : needle["char_end"]]
+                assert needle["token_start"] == starts[said]
+                assert needle["token_end"] == starts[said] + profile.counter().count(said)
 
 
 def test_keys_fit_the_reply_with_margin(smoke: Plan, rows: dict[str, list[Row]]) -> None:
@@ -121,7 +135,9 @@ def test_the_right_answer_scores_one_and_others_do_not(rows: dict[str, list[Row]
     for row in rows["o200k"]:
         assert score(row, row["target"]) == 1.0
         assert all(score(row, answer) == 1.0 for answer in row["answers"])
-        assert score(row, "") == score(row, "I cannot answer this question.") == 0.0
+        assert score(row, "") == 0.0
+        refused = row["scorer"] == "choice_or_refusal" and row["target"] == "D"
+        assert score(row, "I cannot answer this question.") == float(refused)
 
 
 def test_a_planted_fault_is_found_in_every_task(smoke: Plan, rows: dict[str, list[Row]]) -> None:
@@ -151,10 +167,8 @@ def planted(row: Row) -> dict[str, Any]:
 
 def test_a_prompt_with_other_filler_is_found(smoke: Plan, rows: dict[str, list[Row]]) -> None:
     for row in rows["o200k"]:
-        lines = row["prompt"].split("\n")
         relevant = next(n for n in row["needles"] if n["role"] == "relevant")
-        needle = row["prompt"][relevant["char_start"] : relevant["char_end"]].strip("\n")
-        without = "\n".join(line for line in lines if line != needle)
+        without = row["prompt"][: relevant["char_start"]] + row["prompt"][relevant["char_end"] :]
         assert answer_faults({**row, "prompt": without}, cell_of(smoke, row)), row["id"]
 
 
@@ -175,16 +189,17 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
     """Each depth is what it says, and as near to the one wanted as the units beside it allow."""
     for profile in smoke.profiles[:2]:
         count, opening = profile.counter().count, profile.gaps(("user",), "chat")[0]
-        for row in rows[profile.name]:
+        for row in [row for row in rows[profile.name] if not row["messages"]]:
             cell, index = cell_of(smoke, row), int(row["id"].split("-")[4]) % cell_of(smoke, row).rows
             own, shared = row_streams(smoke, cell, index)
             layout = task_of(cell).layout(draw_sample(smoke, RowPlan(cell, index, row["id"])), own, shared)
             head = opening + count("".join(piece.text for piece in layout.head))
             placed = [n for n in row["needles"] if n["depth"] is not None]
-            sizes = [n["token_end"] - n["token_start"] for n in placed]
+            sizes = [count("".join(p.text for p in item.unit.pieces)) for item in in_order(layout.placed)]
             filler = opening + count(row["prompt"][: row["question_start"]]) - head - sum(sizes)
             for at, (needle, item) in enumerate(zip(placed, in_order(layout.placed), strict=True)):
-                assert needle["depth"] * filler == pytest.approx(needle["token_start"] - head - sum(sizes[:at]))
+                before = needle["token_end"] - sizes[at] - head - sum(sizes[:at])
+                assert needle["depth"] * filler == pytest.approx(before)
                 slack = 200 if item.unit.edges[0] else 160
                 assert abs(needle["depth"] - item.depth) * filler <= slack
 
@@ -224,7 +239,7 @@ def test_every_stratum_fits_every_profile(name: str, tmp_path: Path) -> None:
 
 def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) -> None:
     for cell in {(cell.family, cell.subtask): cell for cell in smoke.recipe.strata}.values():
-        for shots in (0, 2):
+        for shots in (0, min(2, task_of(cell).most_shots)):
             shot = replace(cell, length=4096, rows=3, shots=shots)
             plan = make_plan(
                 type(smoke.recipe)("shots", "0", 3, "32k", (shot,)), ("o200k",), tmp_path / f"{cell.subtask}{shots}"

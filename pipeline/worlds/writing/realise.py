@@ -144,7 +144,8 @@ class Realiser:
     def _meet(self, which: str) -> None:
         first = self._fresh("people")
         sex, first = int(first[0] == "m"), first[2:]
-        last = self._fresh("last")
+        while (last := self._fresh("last")) == first:
+            pass
         self._bound.update({f"name{which}": f"{first} {last}", f"first{which}": first, f"last{which}": last})
         self._bound.update({f"{word}{which}": forms[sex] for word, forms in PRONOUNS.items()})
 
