@@ -199,8 +199,8 @@ def _chosen(line: str, choices: list[str]) -> set[str]:
     named = _said(re.search, line.lower(), choices)
     if REFUSAL.search(line):
         return named | {LETTERS[-1]}
-    denied = named and DENIALS.intersection(WORD.findall(line.lower()))
-    return named | {"?"} if denied and named != {LETTERS[-1]} else named
+    denied = not DENIALS.isdisjoint(WORD.findall(line.lower()))
+    return named | {"?"} if named and denied else named
 
 
 def _said(find: Callable[[str, str], object], text: str, choices: list[str]) -> set[str]:

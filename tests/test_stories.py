@@ -149,7 +149,9 @@ def test_neighbours_share_a_sentence() -> None:
         sentences = [f" {sentence} " for sentence in story.text.split(". ")]
         for noun, others in story.beside.items():
             for other in others:
-                both = [one for one in sentences if in_any(one, noun.removeprefix("the ")) and story.stated[other] in one]
+                both = [
+                    one for one in sentences if in_any(one, noun.removeprefix("the ")) and story.stated[other] in one
+                ]
                 assert both, (noun, other, story.text)
 
 

@@ -1,0 +1,54 @@
+"""What a row gives to guessers, and to solvers that look at words and do not read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pipeline.tasks.base import Key, Sample
+
+WORD = re.compile(r"\d+:\d+|\w+")
+
+
+def baselines(sample: Sample, key: Key) -> dict[str, float]:
+    """Return the expected score of each naive solver on one row."""
+    story, choices = sample.relevant[0], (key.choices or ())[:-1]
+    right = "ABC".find(key.target)
+    places = [positions(story, choice) for choice in choices]
+    stated = [choice for choice, found in enumerate(places) if found]
+    return {
+        "uniform": 0.25,
+        "always_d": float(right < 0),
+        "only_stated": share(right, stated if len(stated) == 1 else range(3)),
+        "lexical": share(right, nearest(places, noun_positions(story, sample.latent["noun"]))),
+    }
+
+
+def share(right: int, chosen: Sequence[int]) -> float:
+    """Return the expected score of one who takes one of the chosen choices at random; (D) if there are none."""
+    if not chosen:
+        return float(right < 0)
+    return (right in chosen) / len(chosen)
+
+
+def nearest(places: Sequence[Sequence[int]], asked: Sequence[int]) -> list[int]:
+    """Return the choices that stand nearest, in words, to a mention of the asked thing."""
+    gaps = {
+        choice: min(abs(place - noun) for place in found for noun in asked)
+        for choice, found in enumerate(places)
+        if found
+    }
+    return [choice for choice, gap in gaps.items() if gap == min(gaps.values())]
+
+
+def positions(story: str, phrase: str) -> list[int]:
+    """Return at which words of a story a phrase begins, without its article."""
+    words = WORD.findall(story.lower())
+    wanted = WORD.findall(phrase.lower().removeprefix("a ").removeprefix("an "))
+    return [place for place in range(len(words)) if words[place : place + len(wanted)] == wanted]
+
+
+def noun_positions(story: str, noun: str) -> list[int]:
+    """Return at which words of a story a noun stands; of a noun of several words, its last."""
+    words = noun.removeprefix("the ").split()
+    return [place + len(words) - 1 for place in positions(story, " ".join(words))]

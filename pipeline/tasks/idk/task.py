@@ -1,0 +1,125 @@
+"""The two tasks of the family: a story among random letters, as in the paper, or among other people's stories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Shuffled, Streams, spread
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.idk import chance, pool, proof, reader, text
+from pipeline.tasks.idk.sampler import Asked, any_wish, draw, wish
+from pipeline.worlds.stories import names
+
+
+@dataclass(frozen=True, slots=True)
+class Idk:
+    """A question about one story. `complexity` is the number of clauses that answer it: one, or none.
+
+    What tells an answerable row from another is only whether the story states the asked detail. How many details it
+    states, how many of the three choices are among them, and its length are drawn alike in both. On purpose unlike the
+    paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
+    """
+
+    subtask: str
+    family: str = "idk"
+    version: int = 1
+    scorer: str = "choice_or_refusal"
+    shots: int = 0
+    most_shots: int = 2
+    max_new_tokens: int = 64
+    complexities: tuple[int, ...] = (0, 1)
+    keyed_by_packing: bool = False
+    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {"depth": ("uniform", "first")})
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of letters or of stories of a tier."""
+        return pool.specs(self.subtask, stratum.tier)
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw a story about a person who is in no other row of the stratum, and a question that it answers or not."""
+        everybody = names(row, stratum.tier)
+        shots = self.shots if stratum.shots is None else stratum.shots
+        person = int(Shuffled(cell.of("person"), len(everybody)).take(index + 1)[index % len(everybody)])
+        wished = wish(cell, stratum.rows, index, answerable=stratum.complexity == 1)
+        asked = draw(row.of("story"), everybody[person], wished)
+        shown = Shuffled(row.of("shown"), len(everybody), frozenset({person})).take(shots).tolist()
+        latent = {
+            "class": "answerable" if wished.answerable else "unanswerable",
+            "asked": wished.plot.kind,
+            "plot": wished.plot.title,
+            "noun": asked.noun,
+            "details": dict(asked.story.stated),
+            "stated": wished.stated,
+            "person": person,
+            "shown": shown,
+        }
+        said = asked.story.text
+        return Sample("", stratum, index, latent, (said,), asked.question, _key(asked))
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Put the story at a stratified depth of the filler, or before it."""
+        stratum, latent = sample.stratum, sample.latent
+        first = stratum.knob("depth", "uniform") == "first"
+        depth = 0.0 if first else spread(cell.of("depth"), stratum.rows, sample.index)
+        demos = [Piece(said, "demo") for said in self._examples(sample, row)]
+        opening = text.INTRODUCTIONS[self.subtask] + (text.EXAMPLES if demos else "")
+        return Layout(
+            head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),
+            placed=(Placed(unit(sample.relevant[0], "relevant"), depth),),
+            filler=pool.filler(self.subtask, stratum.tier, row, frozenset({latent["person"], *latent["shown"]})),
+            tail=(Piece(_tail(sample), "question"),),
+        )
+
+    def _examples(self, sample: Sample, row: Streams) -> list[str]:
+        """Return the demonstrations, answerable ones and others by turns, about people who are not in the text."""
+        everybody = names(row, sample.stratum.tier)
+        rng = row.of("examples")
+        start = rng.randrange(2)
+        found = []
+        for number, person in enumerate(sample.latent["shown"]):
+            asked = draw(rng, everybody[person], any_wish(rng, answerable=(start + number) % 2 == 0))
+            found.append(text.example(number + 1, asked.story.text, asked.question, asked.choices, asked.letter))
+        return found
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key: it does not depend on what was packed."""
+        return sample.key
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return nothing: the sample tells all."""
+        return {}
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read the story of the asked person, and choose what it states, or (D).
+
+        Raises:
+            ValueError: if the text cannot be read, or that person has not just one story.
+        """
+        return reader.solve(turns[-1][1])
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that the marked story is the asked one, that it states what it should, and that no filler does.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(proof.faults(row, self.subtask))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return what guessers score, and solvers that look at words and do not read."""
+        return chance.baselines(sample, key)
+
+
+def _key(asked: Asked) -> Key:
+    forms = text.accepted(asked.letter, asked.choices[text.LETTERS.index(asked.letter)])
+    return Key(forms[0], forms, asked.choices)
+
+
+def _tail(sample: Sample) -> str:
+    return f"{text.INSTRUCTION}\n{text.asking(sample.question, sample.key.choices or ())}"
+
+
+TASKS = (Idk("letters"), Idk("stories"))

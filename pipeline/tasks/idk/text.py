@@ -1,0 +1,57 @@
+"""What prompts of the family say around their stories. All wording is Carrara's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.worlds.plots import Plot
+
+LETTERS = "ABCD"
+UNKNOWN = "I don't know"
+
+INTRODUCTIONS = {
+    "letters": """\
+Below is a long text. Somewhere in it stands one short story; every other line is made of random capital letters and \
+means nothing. Read the text with care. At the end you will be asked about one detail of the story, which the story \
+may or may not tell.
+""",
+    "stories": """\
+Below is a collection of short stories, one on each line, every one of them about another person. Read them with \
+care. At the end you will be asked about one detail of one story, which that story may or may not tell.
+""",
+}
+EXAMPLES = "Here is how such questions are answered. The stories of these examples are not part of the text.\n"
+START = "The text begins here.\n"
+END = "The text ends here."
+
+INSTRUCTION = f"""\
+{END} Answer the question below from the text alone and do not guess. If the text does not tell what is asked, the \
+right choice is (D). Reply with the letter of your choice and nothing else.
+"""
+
+
+def question(plot: Plot, noun: str, name: str) -> str:
+    """Return the question for the detail of a noun."""
+    return plot.ask.format(it=noun, name=name)
+
+
+def asking(question: str, choices: Sequence[str]) -> str:
+    """Return a question with its choices, up to where the answer follows."""
+    listed = "".join(f"({letter}) {choice}\n" for letter, choice in zip(LETTERS, choices, strict=True))
+    return f"Question: {question}\nChoices:\n{listed}Answer:"
+
+
+def example(number: int, story: str, question: str, choices: Sequence[str], letter: str) -> str:
+    """Return one finished question, with a short text of its own."""
+    return f"Example {number}: {story}{asking(question, choices)} {letter}\n"
+
+
+def accepted(letter: str, choice: str) -> tuple[str, ...]:
+    """Return every accepted form of a choice, the letter first.
+
+    >>> accepted("B", "a heron")
+    ('B', '(B)', '(B) a heron', 'a heron', 'heron')
+    """
+    bare = choice.removeprefix("a ").removeprefix("an ")
+    forms = (letter, f"({letter})", f"({letter}) {choice}", choice)
+    return forms if bare == choice else (*forms, bare)

@@ -1,0 +1,427 @@
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.metrics import score
+from pipeline.recipe import TIERS, Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import Needle, Placed, Published, Sample
+from pipeline.tasks.idk import grammar, pool, reader
+from pipeline.tasks.idk.chance import nearest, noun_positions, positions, share
+from pipeline.tasks.idk.pool import lines_of, make_letters, make_stories, specs
+from pipeline.tasks.idk.task import TASKS, Idk
+from pipeline.tasks.idk.text import END, LETTERS, UNKNOWN
+from pipeline.worlds.plots import KINDS, plot_named, plots
+from pipeline.worlds.stories import names
+
+BY_NAME = {task.subtask: task for task in TASKS}
+STORIES = BY_NAME["stories"]
+ROWS = {0: 70, 1: 30}
+
+
+def cell_of(subtask: str, complexity: int, **changes: object) -> Stratum:
+    cell = Stratum("idk", subtask, "32k", 4096, complexity, ROWS[complexity])
+    return replace(cell, **changes)  # type: ignore[arg-type]
+
+
+def drawn(cell: Stratum, index: int) -> tuple[Sample, Streams, Streams]:
+    path = (5, f"idk.{cell.subtask}@1", cell.tier, cell.length, cell.complexity)
+    row, shared = Streams((*path, index)), Streams(path)
+    return BY_NAME[cell.subtask].sample(cell, index, row, shared), row, shared
+
+
+@lru_cache(maxsize=2)
+def filler(subtask: str) -> tuple[str, ...]:
+    (spec,) = specs(subtask, "32k")
+    return tuple(unit.pieces[0].text for unit in spec.make(Streams((5, "pool")), spec))
+
+
+def published(cell: Stratum, index: int, change: Callable[[list[str], str], list[str]] | None = None) -> Published:
+    """Assemble a row from its layout with some filler; `change` may tamper with the body before it is joined."""
+    sample, row, shared = drawn(cell, index)
+    layout = BY_NAME[cell.subtask].layout(sample, row, shared)
+    pool_texts = filler(cell.subtask)
+    body = [pool_texts[unit] for unit in layout.filler.order.take(20).tolist()]
+    body.insert(7, sample.relevant[0])
+    body = change(body, sample.relevant[0]) if change else body
+    parts = [*(piece.text for piece in layout.head), *body, *(piece.text for piece in layout.tail)]
+    roles = [*(piece.role for piece in layout.head), *("filler" for _ in body), *(piece.role for piece in layout.tail)]
+    needles, at = [], 0
+    for text, role in zip(parts, roles, strict=True):
+        if role == "demo" or text == sample.relevant[0]:
+            needles.append(Needle("demo" if role == "demo" else "relevant", at, at + len(text), 0.5))
+        at += len(text)
+    prompt = "".join(parts)
+    return Published(
+        stratum=cell,
+        turns=(("user", prompt),),
+        prompt=prompt,
+        question=sample.question,
+        needles=tuple(needles),
+        key=sample.key,
+        metadata={"latent": dict(sample.latent)},
+    )
+
+
+def cases(count: int = 12) -> list[tuple[Stratum, int]]:
+    return [(cell_of(task.subtask, kind), index) for task in TASKS for kind in (0, 1) for index in range(count)]
+
+
+@pytest.mark.parametrize("shots", [0, 2])
+def test_rows_are_solved_and_checked(shots: int) -> None:
+    for cell, index in cases():
+        row = published(replace(cell, shots=shots), index)
+        task = BY_NAME[cell.subtask]
+        assert task.solve(row.turns) == row.key.answers
+        assert task.check(row) == []
+        assert sum(needle.role == "demo" for needle in row.needles) == shots
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([0, 1]), st.sampled_from(["letters", "stories"]))
+def test_the_reader_agrees_with_the_truth_of_any_sample(seed: int, complexity: int, subtask: str) -> None:
+    cell = cell_of(subtask, complexity, rows=1)
+    streams = Streams((seed, "any"))
+    sample = BY_NAME[subtask].sample(cell, 0, streams, streams)
+    told = grammar.read_story(sample.relevant[0].rstrip("\n"))
+    assert told.stated == sample.latent["details"]
+    assert told.plot == sample.latent["plot"]
+    assert told.mentioned == {slot.noun for slot in plot_named(told.plot).slots}
+    assert (sample.key.target == "D") == (sample.latent["noun"] not in told.stated) == (complexity == 0)
+    if complexity:
+        assert sample.key.choices is not None
+        assert sample.key.choices[LETTERS.index(sample.key.target)] == told.stated[sample.latent["noun"]]
+
+
+def test_the_key_scores_one_in_every_form_and_other_choices_nothing() -> None:
+    for cell, index in cases(20):
+        sample, _, _ = drawn(cell, index)
+        row = {"scorer": "choice_or_refusal", "target": sample.key.target, "choices": list(sample.key.choices or ())}
+        assert all(score(row, answer) == 1.0 for answer in sample.key.answers)
+        for letter, choice in zip(LETTERS, sample.key.choices or (), strict=True):
+            if letter != sample.key.target:
+                assert score(row, letter) == score(row, choice) == score(row, f"({letter}) {choice}") == 0.0
+
+
+# ---- balance -----------------------------------------------------------------------------------------------------
+
+
+def stratum(complexity: int, rows: int, subtask: str = "stories") -> list[Sample]:
+    cell = cell_of(subtask, complexity, rows=rows)
+    return [drawn(cell, index)[0] for index in range(rows)]
+
+
+def shares(samples: Sequence[Sample], what: Callable[[Sample], object]) -> dict[object, float]:
+    counted = Counter(map(what, samples))
+    return {value: count / len(samples) for value, count in counted.items()}
+
+
+def test_both_classes_state_the_same_numbers_of_choices_and_details_exactly() -> None:
+    unknown, known = stratum(0, 70), stratum(1, 30)
+    for what in (lambda one: one.latent["stated"], lambda one: len(one.latent["details"])):
+        assert shares(unknown, what) == shares(known, what)
+    assert shares(known, lambda one: one.latent["stated"]) == {1: 0.4, 2: 0.4, 3: 0.2}
+    for sample in (*unknown, *known):
+        choices = (sample.key.choices or ())[:3]
+        held = [choice for choice in choices if positions(sample.relevant[0], choice)]
+        assert len(held) == sample.latent["stated"] == sum(c in sample.latent["details"].values() for c in choices)
+
+
+def test_letters_plots_and_kinds_are_dealt_evenly() -> None:
+    known = stratum(1, 105)
+    assert shares(known, lambda one: one.key.target) == {"A": 1 / 3, "B": 1 / 3, "C": 1 / 3}
+    assert {sample.key.target for sample in stratum(0, 105)} == {"D"}
+    for samples in (known, stratum(0, 105)):
+        assert shares(samples, lambda one: one.latent["plot"]) == {plot.title: 1 / len(plots()) for plot in plots()}
+        assert shares(samples, lambda one: one.latent["asked"]) == {kind: 1 / len(KINDS) for kind in KINDS}
+    few = Counter(sample.latent["asked"] for sample in stratum(0, 10))
+    assert set(few.values()) <= {1, 2}
+
+
+def test_lures_stand_anywhere() -> None:
+    places: Counter[int] = Counter()
+    for sample in many()[0]:
+        places.update(
+            place
+            for place, choice in enumerate((sample.key.choices or ())[:3])
+            if positions(sample.relevant[0], choice)
+        )
+    assert max(places.values()) < 1.2 * min(places.values())
+
+
+def test_nobody_is_asked_twice_in_a_stratum() -> None:
+    for task in TASKS:
+        assert len({sample.latent["person"] for sample in stratum(0, 70, task.subtask)}) == 70
+
+
+def test_stories_of_both_classes_and_of_filler_are_equally_long() -> None:
+    means = [sum(len(one.relevant[0]) for one in samples) / len(samples) for samples in many()]
+    stories = filler("stories")
+    means.append(sum(map(len, stories)) / len(stories))
+    assert max(means) < 1.01 * min(means)
+
+
+def test_choices_differ_and_the_last_is_no_answer() -> None:
+    for sample in (*stratum(0, 200), *stratum(1, 200)):
+        choices = sample.key.choices or ()
+        assert len(set(choices)) == 4
+        assert choices[3] == UNKNOWN
+
+
+# ---- solvers that do not read ------------------------------------------------------------------------------------
+
+
+def gaps(sample: Sample) -> list[tuple[int, int]]:
+    """Return for each stated choice its least distance to the asked noun in words, signed, and the choice."""
+    asked = noun_positions(sample.relevant[0], sample.latent["noun"])
+    found = []
+    for choice, text in enumerate((sample.key.choices or ())[:3]):
+        places = positions(sample.relevant[0], text)
+        if places:
+            found.append((min((p - n for p in places for n in asked), key=abs), choice))
+    return found
+
+
+def only_stated(sample: Sample) -> list[int]:
+    stated = [choice for _, choice in gaps(sample)]
+    return stated if len(stated) == 1 else [0, 1, 2]
+
+
+def placed(sample: Sample, pick: Callable[[Sequence[tuple[int, int]]], tuple[int, int]]) -> list[int]:
+    found = [(place, choice) for choice, text in enumerate((sample.key.choices or ())[:3])
+             for place in positions(sample.relevant[0], text)]  # fmt: skip
+    return [pick(found)[1]]
+
+
+SOLVERS: dict[str, Callable[[Sample], list[int]]] = {
+    "only stated": only_stated,
+    "earliest": lambda sample: placed(sample, min),
+    "latest": lambda sample: placed(sample, max),
+    "nearest": lambda sample: nearest(
+        [positions(sample.relevant[0], text) for text in (sample.key.choices or ())[:3]],
+        noun_positions(sample.relevant[0], sample.latent["noun"]),
+    ),
+}
+
+
+@lru_cache(maxsize=1)
+def many() -> tuple[list[Sample], list[Sample]]:
+    """Return 2,100 samples of each class, of strata small enough to be dealt fast."""
+
+    def of_class(complexity: int) -> list[Sample]:
+        cells = [cell_of("stories", complexity, rows=105, length=2048 + number) for number in range(20)]
+        return [drawn(cell, index)[0] for cell in cells for index in range(cell.rows)]
+
+    return of_class(0), of_class(1)
+
+
+def class_means(solver: Callable[[Sample], list[int]]) -> tuple[float, float]:
+    def right(sample: Sample) -> float:
+        return share("ABC".find(sample.key.target), solver(sample))
+
+    unknown, known = many()
+    return sum(map(right, unknown)) / len(unknown), sum(map(right, known)) / len(known)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solvers_that_do_not_read_are_no_better_than_the_constant(name: str) -> None:
+    unknown, known = class_means(SOLVERS[name])
+    assert 0.7 * unknown + 0.3 * known <= 0.7
+    assert (unknown + known) / 2 <= 0.5
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_no_rule_on_the_distance_of_the_nearest_choice_beats_the_constant(*, signed: bool) -> None:
+    """Choose (D) or the nearest choice for each distance as is best in hindsight: hardly better than always (D)."""
+    unknown, known = many()
+    totals: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for samples, place in ((unknown, 0), (known, 1)):
+        for sample in samples:
+            gap, choice = min(gaps(sample), key=lambda found: abs(found[0]))
+            right = place == 0 or LETTERS[choice] == sample.key.target
+            totals[gap if signed else abs(gap)][place] += right / len(samples)
+    assert sum(max(0.7 * missing, 0.3 * found) for missing, found in totals.values()) <= 0.72
+    assert sum(max(missing, found) / 2 for missing, found in totals.values()) <= 0.65
+
+
+def test_baselines_are_what_the_solvers_score() -> None:
+    for sample in (*stratum(0, 60), *stratum(1, 60)):
+        right = "ABC".find(sample.key.target)
+        shown = STORIES.baselines(sample, sample.key)
+        assert shown["uniform"] == 0.25
+        assert shown["always_d"] == float(right < 0)
+        assert shown["only_stated"] == pytest.approx(share(right, only_stated(sample)))
+        assert shown["lexical"] == pytest.approx(share(right, SOLVERS["nearest"](sample)))
+
+
+# ---- planted faults ----------------------------------------------------------------------------------------------
+
+
+def faults(row: Published) -> list[str]:
+    """Return what solver and check say of a row; what cannot be read is a fault."""
+    task = BY_NAME[row.stratum.subtask]
+    try:
+        solved = task.solve(row.turns)
+        said = [] if solved == row.key.answers else [f"the text says {solved[0]}"]
+        return said + task.check(row)
+    except ValueError as fault:
+        return [str(fault)]
+
+
+def test_a_statement_planted_in_an_unanswerable_story_is_found() -> None:
+    for index in range(20):
+        sample, _, _ = drawn(cell_of("stories", 0), index)
+        slot = plot_named(sample.latent["plot"]).slot(sample.latent["noun"])
+        value = (sample.key.choices or ())[index % 3]
+        if value in sample.latent["details"].values():
+            continue
+        first = grammar.read_story(sample.relevant[0].rstrip("\n")).name.split(" ")[0]
+        planted = slot.statements[0].format(v=value, first=first)
+        text = sample.relevant[0].replace(". ", f". {planted[0].upper()}{planted[1:]}. ", 1)
+        row = published(
+            cell_of("stories", 0), index, lambda body, own, text=text: [text if t == own else t for t in body]
+        )
+        assert any("the text says" in fault for fault in faults(row)), text
+
+
+@pytest.mark.parametrize("subtask", ["letters", "stories"])
+def test_other_planted_faults_are_found(subtask: str) -> None:
+    cell = cell_of(subtask, 1)
+    stranger, twin = filler("stories")[0], drawn(cell, 1)[0].relevant[0]
+    name = reader.read_question(published(cell, 0).text).name
+    other = grammar.read_story(twin.rstrip("\n")).name
+    faulty = {
+        "a second story of the same person": lambda body, own: [*body, twin.replace(other, name)],
+        "no story": lambda body, own: [text for text in body if text != own],
+        "the story twice": lambda body, own: [*body, own],
+        "a line of prose": lambda body, own: [*body, "Nobody ever said a word about it.\n"],
+        "the wrong kind of filler": lambda body, own: [*body, stranger if subtask == "letters" else "A B C\n"],
+        "two equal lines": lambda body, own: [*body, body[0]],
+        "an unknown clause": lambda body, own: [text.replace(". ", ". It was all red. ", 1) for text in body],
+    }
+    for said, change in faulty.items():
+        assert faults(published(cell, 0, change)), said
+
+
+def test_swapped_and_wrong_choices_are_found() -> None:
+    for complexity in (0, 1):
+        good = published(cell_of("letters", complexity), 3)
+        choices = list(good.key.choices or ())
+        at = LETTERS.index(good.key.target) % 3
+        swapped = good.text.replace(f"({LETTERS[at]}) {choices[at]}\n", "(X) nothing\n")
+        assert faults(replace(good, turns=(("user", swapped),)))
+        other = (at + 1) % 3
+        choices[at], choices[other] = choices[other], choices[at]
+        assert faults(replace(good, key=replace(good.key, choices=tuple(choices))))
+        double = good.text.replace(f"({LETTERS[other]}) ", f"({LETTERS[other]}) {choices[other]}\n(Z) ")
+        assert faults(replace(good, turns=(("user", double),)))
+
+
+def test_false_marks_and_metadata_are_found() -> None:
+    good = published(cell_of("stories", 1), 0)
+    latent = good.metadata["latent"]
+    assert faults(good) == []
+    moved = replace(good, needles=(replace(good.needles[0], char_start=1),))
+    fewer = replace(good, metadata={"latent": {**latent, "stated": latent["stated"] % 3 + 1}})
+    untold = replace(good, metadata={"latent": {**latent, "details": {}}})
+    as_unknown = replace(good, stratum=replace(good.stratum, complexity=0))
+    renamed = replace(good, question="What colour was it?")
+    for bad in (moved, fewer, untold, as_unknown, renamed):
+        assert faults(bad)
+
+
+def test_a_wrong_demonstration_is_found() -> None:
+    good = published(cell_of("stories", 1, shots=2), 0)
+    shown = re.findall(r"Answer: ([A-D])\n", good.text)
+    assert sorted(letter == "D" for letter in shown) == [False, True]
+    start = good.text.index(f"Answer: {shown[0]}\n") + len("Answer: ")
+    wrong = good.text[:start] + LETTERS[(LETTERS.index(shown[0]) + 1) % 4] + good.text[start + 1 :]
+    assert any("demonstration" in fault for fault in faults(replace(good, turns=(("user", wrong),))))
+
+
+# ---- filler and layout -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", ["32k", "128k"])
+def test_letters_are_random_lines_and_enough(tier: str) -> None:
+    (spec,) = specs("letters", tier)
+    lines = [unit.pieces[0].text for unit in make_letters(Streams((1, "pool")), spec)]
+    assert len(set(lines)) == len(lines) == lines_of(tier)
+    assert all(re.fullmatch(r"[A-Z]( [A-Z])+\n", line) for line in lines)
+    assert sum(len(line) // 2 for line in lines) > 1.4 * TIERS[tier]
+    letters = Counter("".join(lines).replace(" ", "").replace("\n", ""))
+    assert len(letters) == 26
+    assert max(letters.values()) < 1.25 * min(letters.values())
+    assert {len(line) // 2 for line in lines[:2000]} >= set(range(10, 60))
+
+
+def test_filler_stories_are_told_like_needles_about_everybody_else() -> None:
+    (spec,) = specs("stories", "32k")
+    units = list(make_stories(Streams((1, "pool")), spec))
+    told = [grammar.read_story(unit.pieces[0].text.rstrip("\n")) for unit in units]
+    assert [one.name for one in told] == list(names(Streams((1, "pool")), "32k"))
+    assert {len(one.stated) for one in told} == {3, 4}
+    assert {one.plot for one in told} == {plot.title for plot in plots()}
+    assert all(len(unit.facts) == len(one.stated) for unit, one in zip(units, told, strict=True))
+
+
+def test_filler_never_holds_the_asked_or_shown() -> None:
+    for index in range(10):
+        cell = cell_of("stories", 0, shots=2)
+        sample, row, shared = drawn(cell, index)
+        source = STORIES.layout(sample, row, shared).filler
+        taken = [*source.spares.tolist(), *source.order.take(800).tolist()]
+        assert len(set(taken)) == len(taken)
+        assert not {sample.latent["person"], *sample.latent["shown"]} & set(taken)
+
+
+def test_the_story_stands_first_if_asked_for() -> None:
+    def depths(cell: Stratum) -> list[float]:
+        found: list[Placed] = []
+        for index in range(cell.rows):
+            sample, row, shared = drawn(cell, index)
+            found += BY_NAME[cell.subtask].layout(sample, row, shared).placed
+        return sorted(item.depth for item in found)
+
+    for task in TASKS:
+        assert set(depths(cell_of(task.subtask, 1, knobs=(("depth", "first"),)))) == {0.0}
+        assert [int(depth * 30) for depth in depths(cell_of(task.subtask, 1))] == list(range(30))
+
+
+def test_prompts_end_in_the_question() -> None:
+    for task in TASKS:
+        row = published(cell_of(task.subtask, 1), 0)
+        tail = row.text[row.text.index(END) :]
+        assert f"\n\nQuestion: {row.question}\nChoices:\n(A) " in tail
+        assert tail.endswith(f"\n(D) {UNKNOWN}\nAnswer:")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Answer:", f"\nThe text begins here.\n{END}\nQuestion: What?\nChoices:\n(A) a\n(B) b\n(C) c\n(D) d\nAnswer:"],
+)
+def test_what_is_no_prompt_cannot_be_read(text: str) -> None:
+    with pytest.raises(ValueError, match=r"prompt|question"):
+        Idk("letters").solve((("user", text),))
+
+
+def test_every_question_is_of_one_plot() -> None:
+    for plot in plots():
+        for slot in plot.slots:
+            asked = plot.ask.format(it=slot.noun, name="Ann Bee")
+            read = [title for title, pattern in reader._questions() if pattern.fullmatch(asked)]
+            assert read == [plot.title]
+
+
+def test_pools_are_one_for_each_subtask_and_tier() -> None:
+    specs_seen = [spec for task in TASKS for tier in TIERS for spec in task.pools(cell_of(task.subtask, 0, tier=tier))]
+    assert len({spec.name for spec in specs_seen}) == 6
+    assert all(spec.make in (pool.make_letters, pool.make_stories) for spec in specs_seen)
