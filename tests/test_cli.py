@@ -14,6 +14,7 @@ from pipeline.errors import ProfileError
 from pipeline.profiles import Profile
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.shards import read_rows
+from pipeline.tasks import families
 
 
 def carrara(*words: str | Path) -> Result:
@@ -77,7 +78,7 @@ def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> Non
 def test_plan_says_what_is_there(built: Path) -> None:
     parts = json.loads(carrara("plan", "smoke", "--json", "--out", built, "--tokenizer", "o200k").stdout)
     assert parts[f"in {built}"] == [
-        {"profile": "o200k", "family": family, "shards": 1, "proven": 1} for family in ("latent_list", "mrcr", "idk", "bio")
+        {"profile": "o200k", "family": family, "shards": 1, "proven": 1} for family in families()
     ]
 
 

@@ -190,9 +190,9 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
     for profile in smoke.profiles[:2]:
         count, opening = profile.counter().count, profile.gaps(("user",), "chat")[0]
         for row in [row for row in rows[profile.name] if not row["messages"]]:
-            cell, index = cell_of(smoke, row), int(row["id"].split("-")[4]) % cell_of(smoke, row).rows
-            own, shared = row_streams(smoke, cell, index)
-            layout = task_of(cell).layout(draw_sample(smoke, RowPlan(cell, index, row["id"])), own, shared)
+            planned = next(each for each in smoke.rows(row["family"]) if each.id == row["id"])
+            own, shared = row_streams(smoke, planned.stratum, planned.index)
+            layout = task_of(planned.stratum).layout(draw_sample(smoke, planned), own, shared)
             head = opening + count("".join(piece.text for piece in layout.head))
             placed = [n for n in row["needles"] if n["depth"] is not None]
             sizes = [count("".join(p.text for p in item.unit.pieces)) for item in in_order(layout.placed)]
