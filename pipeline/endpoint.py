@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from email.message import Message
+from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+from pipeline import __version__
 from pipeline.errors import EndpointError
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """HTTP states that another try may mend."""
+HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
+"""Faults of a connection that none will: no certificate, or no TLS at all. Their other kinds are broken lines."""
 LONGEST_WAIT = 60.0
-LARGEST = 64 * 1024 * 1024
+LARGEST = 8 * 1024 * 1024
+"""Bytes of a reply that are read."""
+SECRET = 12
+"""Characters of a key that is a secret; a shorter one is a word for servers that want none, as ``EMPTY``."""
+CUT = ("length", "max_tokens", "content_filter", "safety")
+"""Reasons to finish that leave a text in the middle."""
 SAID = {
     401: "it refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
@@ -27,93 +39,188 @@ SAID = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where and whom to ask. `timeout` is in seconds for each try; `tries` how often one request is sent."""
+    """Where and whom to ask.
+
+    Attributes:
+        url: ``http(s)://host/v1``, without a user, a password or a query: it stands in errors and in every row.
+        model: the name that the endpoint gives it.
+        key: sent as a bearer token; hidden wherever a server repeats it.
+        timeout: seconds for each try, from the first byte to the last.
+        tries: how often one request is sent.
+        options: what is sent with each request beside model and messages.
+        pause: how to wait.
+    """
 
     url: str
     model: str
     key: str = field(default="", repr=False)
     timeout: float = 120.0
     tries: int = 6
+    options: Mapping[str, Any] = field(default_factory=dict)
     pause: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        """Refuse what no request can carry.
+
+        Raises:
+            EndpointError: naming the address; never the key.
+        """
+        if any(mark in self.url for mark in "@?#"):
+            raise EndpointError("--endpoint has a user or a query, which would be written down: give http(s)://host/v1")
+        if not _is_address(self.url):
+            raise EndpointError(f"--endpoint {self.url!r} is no address: give http(s)://host/v1")
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise EndpointError("the key holds characters that no request can carry: copy it again")
+        if self.tries < 1:
+            raise EndpointError(f"tries = {self.tries}: give one at least")
 
     @property
     def address(self) -> str:
         """The address of chat completions."""
         return self.url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
 
-    def ask(self, messages: Sequence[Mapping[str, str]], **options: Any) -> dict[str, Any]:
-        """Return the body of the reply to some messages; its first choice holds text.
+    def ask(
+        self, messages: Sequence[Mapping[str, str]], *, given_up: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any]:
+        """Return the body of the reply to some messages; its first choice is a message, be it without text.
+
+        There are no more tries once `given_up` says so.
 
         Raises:
             EndpointError: if it refuses, or no try brought a reply that can be read.
         """
-        body = json.dumps({"model": self.model, "messages": list(messages), **options}).encode()
-        for number in range(1, self.tries + 1):
+        body = json.dumps({"model": self.model, "messages": list(messages), **self.options}).encode()
+        number = 1
+        while True:
             try:
                 return self._sent(body)
-            except _AgainError as fault:
-                if number == self.tries:
-                    raise EndpointError(f"{self.address}: {fault} ({number} tries): run it again later") from None
-                self.pause(min(LONGEST_WAIT, fault.wait or 2.0 ** (number - 1)))
-        raise EndpointError(f"tries = {self.tries}: give one at least")
+            except _TryError as fault:
+                if not fault.again or number >= self.tries or given_up():
+                    later = f" ({number} tries): run it again later" if fault.again else ""
+                    raise EndpointError(self._hidden(f"{self.address}: {fault}{later}")) from None
+                self.pause(min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6)))
+            number += 1
 
     def _sent(self, body: bytes) -> dict[str, Any]:
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
+        headers = {"Content-Type": "application/json", "User-Agent": f"carrara/{__version__}"}
+        headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
             request = urllib.request.Request(self.address, body, headers)
-            with urllib.request.urlopen(request, timeout=self.timeout) as response:
-                return _understood(response.read(LARGEST))
+            with urllib.request.build_opener(_Staying).open(request, timeout=self.timeout) as response:
+                return _understood(self._hidden(_whole(response, self.timeout)))
         except urllib.error.HTTPError as fault:
-            raise self._refused(fault) from None
+            with fault:
+                raise _refused(fault, self._hidden) from None
         except (OSError, http.client.HTTPException) as fault:
-            raise _AgainError(f"no answer ({getattr(fault, 'reason', None) or fault})") from None
+            cause = fault.reason if isinstance(fault, urllib.error.URLError) else fault
+            raise _TryError(f"no answer ({cause})"[:300], again=type(cause) not in HOPELESS) from None
         except ValueError as fault:
-            raise EndpointError(f"--endpoint {self.url!r} is no address ({fault}): give http(s)://host/v1") from None
+            raise _TryError(f"it cannot be asked ({fault})", again=False) from None
 
-    def _refused(self, fault: urllib.error.HTTPError) -> Exception:
-        said = f"HTTP {fault.code}: {SAID.get(fault.code) or _detail(fault)}"
-        if fault.code in AGAIN:
-            return _AgainError(said, _seconds(fault.headers.get("Retry-After")))
-        return EndpointError(f"{self.address}: {said}")
+    def _hidden(self, text: str) -> str:
+        return text.replace(self.key, "***") if len(self.key) >= SECRET else text
 
 
-class _AgainError(Exception):
-    """A fault that another try may mend, after `wait` seconds if the server says how many."""
+class _TryError(Exception):
+    """Why a try failed; whether another may succeed, after `wait` seconds if the server says how many."""
 
-    def __init__(self, said: str, wait: float = 0.0) -> None:
+    def __init__(self, said: str, *, again: bool, wait: float = 0.0) -> None:
         super().__init__(said)
-        self.wait = wait
+        self.again, self.wait = again, wait
+
+
+class _Staying(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: the key would go along to wherever it leads."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """Leave it to the caller."""
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and _is_plain(url)
+    except ValueError:
+        return False
+
+
+def _is_plain(url: str) -> bool:
+    return url.isascii() and url.isprintable() and " " not in url
+
+
+def _whole(response: Any, seconds: float) -> str:
+    """Read a reply to its end, in `seconds` however slowly it drips; bytes that are no UTF-8 become lone surrogates."""
+    end, raw = time.monotonic() + seconds, bytearray()
+    while part := response.read1(1 << 16):
+        raw += part
+        if len(raw) > LARGEST:
+            raise _TryError(f"a reply of more than {LARGEST:,} bytes", again=False)
+        if time.monotonic() > end:
+            raise TimeoutError("timed out")
+    if response.length:
+        raise _TryError("the connection broke off", again=True)
+    return raw.decode(errors="surrogateescape")
+
+
+def _understood(raw: str) -> dict[str, Any]:
+    try:
+        body = json.loads(raw)
+        if isinstance(body["choices"][0]["message"], dict):
+            return dict(body)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        pass
+    raise _TryError(f"a reply that cannot be read: {_message(raw) or ascii(raw[:80])}", again=True)
+
+
+def _refused(fault: urllib.error.HTTPError, hidden: Callable[[str], str]) -> _TryError:
+    try:
+        detail = _message(hidden(fault.read(1 << 14).decode(errors="replace")))
+    except (OSError, http.client.HTTPException):
+        detail = ""
+    said = SAID.get(fault.code) or detail or str(fault.reason)
+    if fault.code in (403, 404) and detail:
+        said += f" ({detail})"
+    if 300 <= fault.code < 400:
+        said = f"it sends on to {fault.headers.get('Location')!r}: give that address"
+    return _TryError(f"HTTP {fault.code}: {said}", again=fault.code in AGAIN, wait=_seconds(fault.headers))
+
+
+def _message(raw: str) -> str:
+    """Return what a server's error says, in one line; nothing if it is of no known form."""
+    try:
+        error = json.loads(raw)["error"]
+        return " ".join(str(error["message"] if isinstance(error, dict) else error).split())[:200]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+
+
+def _seconds(headers: Message) -> float:
+    """Read Retry-After: seconds, or a date, which is held against the server's own."""
+    given = headers.get("Retry-After", "0")
+    try:
+        return max(0.0, float(given))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(given) - parsedate_to_datetime(headers["Date"])).total_seconds())
+    except (ValueError, LookupError, TypeError):
+        return 0.0
 
 
 def content_of(body: Mapping[str, Any]) -> str:
-    """Return the text of a reply's first choice."""
-    return str(body["choices"][0]["message"]["content"])
+    """Return the text of a reply's first choice: a string, or parts of one; nothing if it has none."""
+    content = body["choices"][0]["message"].get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
 
 
-def _understood(raw: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(raw)
-        if isinstance(body["choices"][0]["message"]["content"], str):
-            return dict(body)
-    except (ValueError, LookupError, TypeError):
-        pass
-    raise _AgainError(f"a reply without text: {raw[:80]!r}")
-
-
-def _detail(fault: urllib.error.HTTPError) -> str:
-    try:
-        raw = fault.read(4096)
-    except (OSError, http.client.HTTPException):
-        return str(fault.reason)
-    try:
-        return " ".join(str(json.loads(raw)["error"]["message"]).split())[:200]
-    except (ValueError, LookupError, TypeError):
-        return str(fault.reason)
-
-
-def _seconds(given: str | None) -> float:
-    """Read a Retry-After header; a date, or nothing, is 0."""
-    try:
-        return max(0.0, float(given or 0))
-    except ValueError:
-        return 0.0
+def unfinished(body: Mapping[str, Any]) -> str:
+    """Return why the text of a reply is none, or not whole, or nothing."""
+    choice = body["choices"][0]
+    reason = str(choice.get("finish_reason") or "stop").lower()
+    if reason in CUT:
+        return f"it was cut off ({reason})"
+    if choice["message"].get("refusal"):
+        return "it is a refusal"
+    return "" if content_of(body) else "it has no text"

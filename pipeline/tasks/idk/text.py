@@ -11,8 +11,8 @@ UNKNOWN = "I don't know"
 
 INTRODUCTIONS = {
     "letters": """\
-Below is a long text. Somewhere in it stands one short story; every other line is made of random capital letters and \
-means nothing. Read the text with care. At the end you will be asked about one detail of the story, which the story \
+Below is a long text. Somewhere in it stands one short story; all the other lines are random capital letters and \
+mean nothing. Read the text with care. At the end you will be asked about one detail of the story, which the story \
 may or may not tell.
 """,
     "stories": """\

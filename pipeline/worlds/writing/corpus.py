@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.errors import PoolError
+from pipeline.errors import BuildError, PoolError
 from pipeline.streams import Streams
 from pipeline.worlds.writing.library import SHOWN, SIZES, Entry, Label, Library, grammar_library
 from pipeline.worlds.writing.library import WORLD as WRITTEN
@@ -32,12 +34,23 @@ NEEDED = ("format", "topic", "text")
 LONGEST = 2000
 """Bytes of a text: about 512 tokens, which the longest reply has to hold."""
 LONGEST_NAME = 80
-MARKS = ("<|", "<start_of_turn>", "<end_of_turn>", "[INST]", "[/INST]", "</s>")
-"""What chat templates read as their own."""
-LABELLED = re.compile(r"^(User|Model|System):", re.MULTILINE)
-CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f]")
+MARK = re.compile(
+    r"<[|\uff5c]|</?s>|<(?:bos|eos|pad|unk|sop|eop)>|<(?:start|end)_of_turn>|</?think>"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|gMASK|sMASK|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\]"
+)
+"""What chat templates and tokenizers read as their own."""
+TURN = re.compile(r"^(?:(?:User|Model|System|Assistant|Human):|======== )", re.MULTILINE)
+"""How lines of a transcript start."""
+CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+RUN, MOST = 5, 0.5
+"""Two texts of one format and topic are doubles if one holds more than MOST of the other's runs of RUN words."""
+WORD = re.compile(r"[^\W_]+")
 SCHEMA = pa.schema([(name, pa.string()) for name in COLUMNS])
 NAMED_FAULTS = 8
+SHOWN_CHARS = 80
+"""Of a wrong value, in an error."""
+
+Rows = dict[int, "Writing | str"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,97 +67,133 @@ def read_corpus(path: Path) -> tuple[Writing, ...]:
     """Read and check a user's corpus.
 
     Raises:
-        PoolError: naming the file and, by row from 1, what is wrong with each of the first faulty rows.
+        PoolError: naming the file and, by row from 1 (in JSON Lines the line), what is wrong with the first faulty ones.
     """
-    rows = list(_records(path))
-    found = [_writing(row) for row in rows]
-    faults = [f"row {number}: {fault}" for number, fault in _faults(found)]
+    rows = {number: _writing(record) for number, record in _records(path)}
+    faults = [f"row {number}: {fault}" for number, fault in sorted(_faults(rows).items())]
     if not rows:
         faults = ["it has no rows"]
     if faults:
         more = f" (and {len(faults) - NAMED_FAULTS} more)" if len(faults) > NAMED_FAULTS else ""
         raise PoolError(f"corpus {str(path)!r}: {'; '.join(faults[:NAMED_FAULTS])}{more}")
-    return tuple(writing for writing in found if isinstance(writing, Writing))
+    return tuple(writing for writing in rows.values() if isinstance(writing, Writing))
 
 
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    readers = {".parquet": _table, ".jsonl": _lines}
+    if path.suffix.lower() not in readers:
+        raise PoolError(f"corpus {str(path)!r} has the unknown suffix {path.suffix!r}: give a .parquet or .jsonl file")
     if not path.is_file():
         raise PoolError(f"no corpus {str(path)!r}: give a .parquet or .jsonl file")
     try:
-        if path.suffix == ".parquet":
-            table = pq.read_table(path)
-            missing = [name for name in NEEDED if name not in table.column_names]
-            if missing:
-                raise PoolError(f"corpus {str(path)!r} lacks the column {missing[0]!r}: it has {table.column_names}")
-            yield from table.select([name for name in COLUMNS if name in table.column_names]).to_pylist()
-            return
-        yield from _lines(path)
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as fault:
-        raise PoolError(f"corpus {str(path)!r} cannot be read: {fault}") from None
+        yield from readers[path.suffix.lower()](path)
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise PoolError(f"corpus {str(path)!r} cannot be read: {str(fault)[:200]}") from None
 
 
-def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+def _table(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    with pq.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        for name in NEEDED:
+            if name not in names:
+                raise PoolError(f"corpus {str(path)!r} lacks the column {name!r}: it has {', '.join(names[:12])}")
+        columns = [name for name in COLUMNS if name in names]
+        yield from enumerate(file.read(columns=columns).to_pylist(), start=1)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield each line that holds something. No other mark ends a line: texts may hold them."""
+    for number, line in enumerate(path.read_bytes().decode("utf-8-sig").split("\n"), start=1):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
-        except json.JSONDecodeError as fault:
-            raise PoolError(f"corpus {str(path)!r}, line {number} is no JSON: {fault}") from None
+        except (ValueError, RecursionError) as fault:
+            raise PoolError(f"corpus {str(path)!r}, row {number} is no JSON: {fault}") from None
         if not isinstance(record, dict):
-            raise PoolError(f"corpus {str(path)!r}, line {number}: give an object with {', '.join(NEEDED)}")
-        yield record
+            raise PoolError(f"corpus {str(path)!r}, row {number}: give an object with {', '.join(NEEDED)}")
+        yield number, record
 
 
 def _writing(record: Mapping[str, Any]) -> Writing | str:
     """Return a record as a text, without white space around it, or what is wrong with its columns."""
     values = {name: record.get(name) for name in COLUMNS}
-    values["tone"] = values["tone"] or ""
+    if values["tone"] is None:
+        values["tone"] = ""
     for name, value in values.items():
         if not isinstance(value, str):
-            return f"{name} is {value!r}: give text" if name in record else f"it lacks {name!r}"
+            return f"{name} is {_short(value)}: give text" if name in record else f"it lacks {name!r}"
     return Writing(**{name: str(value).replace("\r\n", "\n").strip() for name, value in values.items()})
 
 
-def _faults(found: Sequence[Writing | str]) -> Iterator[tuple[int, str]]:
+def _short(value: object) -> str:
+    said = ascii(value)
+    return said if len(said) <= SHOWN_CHARS else said[:SHOWN_CHARS] + "..."
+
+
+def _faults(rows: Rows) -> dict[int, str]:
+    """Return what is wrong, by row."""
+    faults: dict[int, str] = {}
     first: dict[str, int] = {}
-    for number, writing in enumerate(found, start=1):
-        if isinstance(writing, str):
-            yield number, writing
-            continue
-        fault = text_fault(writing.text) or name_fault(writing)
-        if not fault and first.setdefault(writing.text, number) != number:
-            fault = f"its text stands in row {first[writing.text]} too"
-        if fault:
-            yield number, fault
+    cells: defaultdict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    for number, writing in rows.items():
+        fault = writing if isinstance(writing, str) else text_fault(writing.text) or name_fault(writing)
+        if fault or isinstance(writing, str):
+            faults[number] = fault
+        elif first.setdefault(writing.text, number) != number:
+            faults[number] = f"its text stands in row {first[writing.text]} too"
+        else:
+            cells[writing.format, writing.topic].append((number, writing.text))
+    for cell in cells.values():
+        for later, earlier in near_doubles([text for _, text in cell]):
+            faults[cell[later][0]] = f"more than half of its text stands in row {cell[earlier][0]} too"
+    return faults
+
+
+def near_doubles(texts: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield the places of texts that are nearly an earlier one, and the places of those."""
+    holders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    sizes: list[int] = []
+    for place, text in enumerate(texts):
+        words = WORD.findall(text.lower())
+        runs = set(zip(*(words[at:] for at in range(RUN)), strict=False))
+        shared = Counter(other for run in runs for other in holders[run])
+        sizes.append(len(runs))
+        yield from ((place, other) for other, held in shared.items() if held > MOST * min(len(runs), sizes[other]))
+        for run in runs:
+            holders[run].append(place)
 
 
 def text_fault(text: str) -> str:
     """Return what keeps a text out of a corpus, or nothing."""
-    size = len(text.encode())
+    size = len(text.encode(errors="surrogatepass"))
     if not text:
         return "its text is empty"
     if size > LONGEST:
         return f"its text has {size} bytes: give {LONGEST} at the most"
     if not unicodedata.is_normalized("NFC", text):
         return "its text is not in Unicode's form NFC"
-    held = next((mark for mark in MARKS if mark in text), None)
-    if held or CONTROL.search(text):
-        return f"its text holds {held or CONTROL.findall(text)[0]!r}, which chat templates or readers take for a mark"
-    return "a line of its text starts like a turn of a transcript" if LABELLED.search(text) else ""
+    if held := MARK.search(text) or CONTROL.search(text):
+        return f"its text holds {held[0]!a}, which chat templates or readers take for a mark"
+    return "a line of its text starts like a turn of a transcript" if TURN.search(text) else ""
 
 
 def name_fault(writing: Writing) -> str:
     """Return what keeps a format, topic or tone out of a request, or nothing."""
     for name, value in (("format", writing.format), ("topic", writing.topic), ("tone", writing.tone)):
-        odd = "\n" in value or CONTROL.search(value) or value.endswith(".") or "  " in value
-        if odd or len(value) > LONGEST_NAME or (not value and name != "tone"):
-            return f"its {name} is {value!r}: give a plain phrase of 1 to {LONGEST_NAME} characters"
+        if (not value and name != "tone") or not _is_phrase(value):
+            return (
+                f"its {name} is {_short(value)}: give a plain phrase of 1 to {LONGEST_NAME} characters in Unicode's "
+                "form NFC, without a full stop"
+            )
     if " about " in f" {writing.format} " or re.search(r" in an? [\w-]+ tone$", f"{writing.format} {writing.topic}"):
         return f"its format {writing.format!r} and topic {writing.topic!r} cannot be told apart in a request"
-    if " " in writing.tone or not unicodedata.is_normalized("NFC", writing.format + writing.topic + writing.tone):
-        return f"its tone is {writing.tone!r}: give one word, and all names in Unicode's form NFC"
-    return ""
+    return "" if re.fullmatch(r"[\w-]*", writing.tone) else f"its tone is {_short(writing.tone)}: give one word"
+
+
+def _is_phrase(name: str) -> bool:
+    odd = "\n" in name or "  " in name or name.endswith(".") or CONTROL.search(name) or MARK.search(name)
+    return not odd and len(name) <= LONGEST_NAME and unicodedata.is_normalized("NFC", name)
 
 
 def corpus_digest(writings: Iterable[Writing]) -> str:
@@ -156,16 +205,37 @@ def corpus_digest(writings: Iterable[Writing]) -> str:
 
 
 def freeze(writings: Sequence[Writing], folder: Path) -> str:
-    """Keep a corpus in a folder, under its digest, and return the digest; one that is kept already stays as it is."""
+    """Keep a corpus in a folder, under its digest, and return the digest; a copy that is whole stays as it is.
+
+    Raises:
+        BuildError: if the folder cannot be written.
+    """
     digest = corpus_digest(writings)
     path = folder / f"{digest}.parquet"
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        columns = zip(*map(astuple, writings), strict=True)
-        aside = path.with_suffix(".aside")
-        pq.write_table(pa.table(dict(zip(COLUMNS, map(list, columns), strict=True)), schema=SCHEMA), aside)
-        aside.replace(path)
+    with suppress(PoolError):
+        if corpus_digest(_frozen(path)) == digest:
+            return digest
+    columns = zip(*map(astuple, writings), strict=True)
+    _write(path, pa.table(dict(zip(COLUMNS, map(list, columns), strict=True)), schema=SCHEMA))
     return digest
+
+
+def _write(path: Path, table: pa.Table) -> None:
+    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, aside)
+        aside.replace(path)
+    except OSError as fault:
+        raise BuildError(f"no corpus can be kept in {str(path.parent)!r}: {fault.strerror or fault}") from None
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def _frozen(path: Path) -> tuple[Writing, ...]:
+    """Read a copy. It was checked when it was frozen: its digest says that it is still the same."""
+    return tuple(found for _, record in _records(path) if isinstance(found := _writing(record), Writing))
 
 
 def source_of(corpus: str) -> str:
@@ -187,9 +257,11 @@ def library_of(streams: Streams, tier: str, corpus: str, *, toned: bool) -> Libr
 @lru_cache(maxsize=4)
 def _corpus_library(folder: str, digest: str, toned: bool) -> CorpusLibrary:  # noqa: FBT001
     path = Path(folder) / f"{digest}.parquet"
-    writings = read_corpus(path)
+    if not path.is_file():
+        raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy of it there")
+    writings = _frozen(path)
     if corpus_digest(writings) != digest:
-        raise PoolError(f"corpus {str(path)!r} does not say what its name, a digest, promises: freeze it again")
+        raise PoolError(f"corpus {str(path)!r} does not say what its name, a digest, promises: build with --corpus again")
     return CorpusLibrary(writings, toned=toned)
 
 
