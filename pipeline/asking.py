@@ -133,9 +133,7 @@ def _lacking(owed: Sequence[Wish], kept: Kept) -> str:
     return "; ".join(named) + (f" (and {len(lacking) - NAMED} more)" if len(lacking) > NAMED else "")
 
 
-def _ask_all(
-    endpoint: Endpoint, owed: Sequence[Wish], kept: Kept, workers: int, told: Callable[[], None]
-) -> None:
+def _ask_all(endpoint: Endpoint, owed: Sequence[Wish], kept: Kept, workers: int, told: Callable[[], None]) -> None:
     """Keep `workers` requests under way; after a fatal one wait for those that are out, and keep what they bring."""
     waiting, running, fault = [(wish, 1) for wish in reversed(owed)], 0, None
     replies: SimpleQueue[Reply] = SimpleQueue()
@@ -160,9 +158,7 @@ def _ask_all(
         raise EndpointError(f"{fault} [{len(kept.used)} texts are kept, the same command goes on]")
 
 
-def _send(
-    endpoint: Endpoint, wish: Wish, turn: int, attempt: int, replies: SimpleQueue[Reply], stop: Event
-) -> None:
+def _send(endpoint: Endpoint, wish: Wish, turn: int, attempt: int, replies: SimpleQueue[Reply], stop: Event) -> None:
     """Ask in a thread that holds up nobody who wants to leave."""
 
     def run() -> None:

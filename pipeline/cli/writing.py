@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import cycle, islice
 from pathlib import Path
 
 import click
 
-from pipeline.asking import Wish, ask_corpus
+from pipeline.asking import Wish, ask_corpus, replies_path
 from pipeline.cli.base import cli
 from pipeline.endpoint import Endpoint
-from pipeline.errors import RecipeError, unknown
+from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.progress import meter
 from pipeline.shards import written_aside
 from pipeline.streams import Streams
 from pipeline.tasks.mrcr.text import request
+from pipeline.worlds.writing.corpus import Writing, name_fault
 from pipeline.worlds.writing.library import CELL, Label, written
 from pipeline.worlds.writing.sources import formats, tones
 from pipeline.worlds.writing.topics import topics
@@ -39,8 +40,9 @@ FORMATS, TOPICS = 8, 12
     "--key", envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"], default="", help="CARRARA_API_KEY, OPENAI_API_KEY."
 )
 @click.option("--workers", type=click.IntRange(1), default=4, show_default=True, help="Requests at a time.")
-@click.option("--timeout", type=click.FloatRange(1), default=120.0, show_default=True, help="Seconds for one try.")
+@click.option("--timeout", type=click.FloatRange(1, 86400), default=120.0, show_default=True, help="Seconds of a try.")
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries of one request.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Sent with each request.  [default: the server's own]")
 def write(
     *,
     corpus: Path,
@@ -55,6 +57,7 @@ def write(
     workers: int,
     timeout: float,
     tries: int,
+    max_tokens: int | None,
 ) -> None:
     """Write a CORPUS (.jsonl) of texts for mrcr; `-` prints the grammars' texts for reading.
 
@@ -62,6 +65,8 @@ def write(
     it with `carrara build RECIPE --corpus CORPUS`.
     """
     labels = _labels(forms, about, tone_names)
+    if str(corpus) != "-" and corpus.suffix.lower() != ".jsonl":
+        raise RecipeError(f"CORPUS is {str(corpus)!r}: give a name that ends in .jsonl, or - to print")
     if not endpoint:
         _by_grammars(corpus, labels, texts, seed)
         return
@@ -69,27 +74,37 @@ def write(
         raise RecipeError("--endpoint without a model: give --model or set CARRARA_MODEL")
     if str(corpus) == "-":
         raise RecipeError("CORPUS is '-' and an endpoint is given: name a file, replies are kept beside it")
-    asked = Endpoint(endpoint, model, key, timeout, tries)
-    wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
-    with meter("ask", len(wishes), quiet=False) as shown:
-        new = ask_corpus(asked, wishes, corpus, workers=workers, told=lambda passed: shown.advance(passed, 0))
-    click.echo(f"{corpus}: {len(wishes)} texts, {new} of them new; every reply is in {corpus}.replies")
+    options = {"max_tokens": max_tokens} if max_tokens else {}
+    _by_model(corpus, labels, texts, Endpoint(endpoint, model, key.strip(), timeout, tries, options), workers)
 
 
 def _labels(forms: Sequence[str], about: Sequence[str], tone_names: Sequence[str]) -> list[Label]:
     every = [topic.name for topic in topics()]
     about = about or every[:: max(1, len(every) // TOPICS)][:TOPICS]
     forms = forms or tuple(formats())[:FORMATS]
-    return [Label(form, topic, tone) for form in forms for topic in about for tone in tone_names or ("",)]
+    labels = (Label(form, topic, tone) for form in forms for topic in about for tone in tone_names or ("",))
+    return list(dict.fromkeys(labels))
+
+
+def _by_model(corpus: Path, labels: Sequence[Label], texts: int, endpoint: Endpoint, workers: int) -> None:
+    for label in labels:
+        if fault := name_fault(Writing(label.format, label.topic, label.tone, "")):
+            raise RecipeError(f"no corpus could hold this text: {fault}")
+    wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
+    with meter("ask", len(wishes)) as shown:
+        new = ask_corpus(endpoint, wishes, corpus, workers=workers, told=lambda: shown.advance(1, 0))
+    click.echo(f"{corpus}: {len(wishes)} texts, {new} of them new; every reply is in {replies_path(corpus)}")
 
 
 def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -> None:
     for label in labels:
         _check("format", label.format, formats())
         _check("topic", label.topic, [topic.name for topic in topics()])
-        _check("tone", label.tone, ("", *tones()))
+        if label.tone:
+            _check("tone", label.tone, tones())
     if str(corpus) == "-":
-        click.echo("\n\n".join(f"=== {request(label)}\n{text}" for label, text in _written(labels, texts, seed)))
+        for label, text in _written(labels, texts, seed):
+            click.echo(f"=== {request(label)}\n{text}\n")
         return
     with written_aside(corpus) as aside, aside.open("w", encoding="utf-8") as file:
         for label, text in _written(labels, texts, seed):
@@ -98,12 +113,15 @@ def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -
     click.echo(f"{corpus}: {len(labels) * texts} texts, written by the grammars")
 
 
-def _check(kind: str, name: str, known: Collection[str]) -> None:
+def _check(kind: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
-        raise RecipeError(unknown(kind, name, get_close_matches(name, known, n=12, cutoff=0.0)))
+        raise RecipeError(unknown(kind, name, get_close_matches(name, list(known), n=12, cutoff=0.0)))
 
 
 def _written(labels: Sequence[Label], texts: int, seed: int) -> Iterator[tuple[Label, str]]:
     for label in labels:
-        for text in written(Streams((seed, "write")), label, islice(cycle(CELL), texts)):
-            yield label, text
+        try:
+            for text in written(Streams((seed, "write")), label, islice(cycle(CELL), texts)):
+                yield label, text
+        except ValueError as fault:
+            raise PoolError(f"the grammars have no more to say ({fault}): ask for fewer than {texts} texts") from None

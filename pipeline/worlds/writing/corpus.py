@@ -67,7 +67,7 @@ def read_corpus(path: Path) -> tuple[Writing, ...]:
     """Read and check a user's corpus.
 
     Raises:
-        PoolError: naming the file and, by row from 1 (in JSON Lines the line), what is wrong with the first faulty ones.
+        PoolError: naming the file and, by row from 1 (the line, if it is JSON), what is wrong with the first faulty ones.
     """
     rows = {number: _writing(record) for number, record in _records(path)}
     faults = [f"row {number}: {fault}" for number, fault in sorted(_faults(rows).items())]
@@ -261,7 +261,7 @@ def _corpus_library(folder: str, digest: str, toned: bool) -> CorpusLibrary:  # 
         raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy of it there")
     writings = _frozen(path)
     if corpus_digest(writings) != digest:
-        raise PoolError(f"corpus {str(path)!r} does not say what its name, a digest, promises: build with --corpus again")
+        raise PoolError(f"corpus {str(path)!r} does not say what its name promises: build with --corpus FILE again")
     return CorpusLibrary(writings, toned=toned)
 
 
