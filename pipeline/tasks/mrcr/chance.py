@@ -11,7 +11,8 @@ from math import fsum
 
 from pipeline.metrics import similarity
 
-DRAWN = 8
+DRAWN = 4
+"""How many hard and how many easy replies stand for all of them: rows are many."""
 
 
 def guesses(

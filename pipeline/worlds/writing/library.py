@@ -71,10 +71,17 @@ class Library(Protocol):
         """Tell one library of a process from another."""
 
 
+def grammar_library(streams: Streams, tier: str, *, toned: bool) -> GrammarLibrary:
+    """Return the library of a tier that the phrase grammars write; `toned`: requests name a tone too.
+
+    `streams` are those of any row or pool below the same seed.
+    """
+    return _library(streams.world(WORLD, tier, "toned" if toned else "plain"), tier, toned)
+
+
 @lru_cache(maxsize=4)
-def grammar_library(world: Streams, tier: str, *, toned: bool) -> GrammarLibrary:
-    """Return the library of a tier that the phrase grammars write; `toned`: requests name a tone too."""
-    return GrammarLibrary(world.world(WORLD, tier, "toned" if toned else "plain"), tier, toned=toned)
+def _library(world: Streams, tier: str, toned: bool) -> GrammarLibrary:  # noqa: FBT001
+    return GrammarLibrary(world, tier, toned=toned)
 
 
 class GrammarLibrary:
