@@ -210,7 +210,7 @@ def _unit_record(unit: Unit) -> Row:
     }
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def read_pool(path: Path, key: str) -> tuple[Unit, ...]:
     """Return the units of a rendered pool; `key` names the content, for the memory of this process.
 

@@ -94,7 +94,7 @@ def _prefix(room: int, shelf: Shelf, filler: Filler) -> tuple[NDArray[np.int64],
         if len(order) < count:
             have = int(sums[-1]) if len(sums) else 0
             raise PoolError(f"pool {filler.pool!r} holds {have} tokens for this prompt, {goal} are needed: enlarge it")
-        count *= 2
+        count += count // 4
     fits = int(np.searchsorted(sums, goal, side="right"))
     return order[:fits], room - (int(sums[fits - 1]) if fits else 0)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from math import log
 from random import Random
 
 import numpy as np
@@ -74,7 +75,10 @@ class Shuffled:
         return self._found[:count]
 
     def _draw(self, missing: int) -> None:
-        drawn = words(self._rng, missing + missing // 4 + 16).astype(np.int64) % self._size
+        """Draw about as many words as bring `missing` new indices: the fewer are left, the more draws are old ones."""
+        left = self._limit - len(self._found)
+        wanted = self._size * log((left + 1) / (left - missing + 0.5))
+        drawn = words(self._rng, int(1.05 * wanted) + 16).astype(np.int64) % self._size
         if len(self._blocked):
             drawn = drawn[~np.isin(drawn, self._blocked)]
         joined = np.concatenate([self._found, drawn])

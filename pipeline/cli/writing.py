@@ -39,7 +39,7 @@ FORMATS, TOPICS = 8, 12
 @click.option(
     "--key", envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"], default="", help="CARRARA_API_KEY, OPENAI_API_KEY."
 )
-@click.option("--workers", type=click.IntRange(1), default=4, show_default=True, help="Requests at a time.")
+@click.option("--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests at a time.")
 @click.option("--timeout", type=click.FloatRange(1, 86400), default=120.0, show_default=True, help="Seconds of a try.")
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries of one request.")
 @click.option("--max-tokens", type=click.IntRange(1), help="Sent with each request.  [default: the server's own]")

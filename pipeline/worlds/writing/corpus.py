@@ -67,7 +67,7 @@ def read_corpus(path: Path) -> tuple[Writing, ...]:
     """Read and check a user's corpus.
 
     Raises:
-        PoolError: naming the file and, by row from 1 (the line, if it is JSON), what is wrong with the first faulty ones.
+        PoolError: naming the file and, by row from 1 (lines of JSON Lines), what is wrong with the first faulty ones.
     """
     rows = {number: _writing(record) for number, record in _records(path)}
     faults = [f"row {number}: {fault}" for number, fault in sorted(_faults(rows).items())]
@@ -94,9 +94,10 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 def _table(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     with pq.ParquetFile(path) as file:
         names = file.schema_arrow.names
-        for name in NEEDED:
-            if name not in names:
-                raise PoolError(f"corpus {str(path)!r} lacks the column {name!r}: it has {', '.join(names[:12])}")
+        for name in COLUMNS:
+            if names.count(name) > 1 or (name in NEEDED and name not in names):
+                fault = f"has two columns {name!r}" if name in names else f"lacks the column {name!r}"
+                raise PoolError(f"corpus {str(path)!r} {fault}: it has {', '.join(names[:12])}")
         columns = [name for name in COLUMNS if name in names]
         yield from enumerate(file.read(columns=columns).to_pylist(), start=1)
 
