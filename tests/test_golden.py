@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
 from pipeline.plan import Plan, RowPlan, make_plan
-from pipeline.recipe import Recipe, Stratum
+from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.rows import plain_json
 from pipeline.shards import read_rows
 from pipeline.stages import Stages
@@ -24,8 +25,10 @@ SEED = 20261121
 
 
 def plan_of(family: str, subtask: str, out: Path) -> Plan:
-    task = TASKS[family, subtask]
-    cells = tuple(Stratum(family, subtask, "32k", 2048, complexity, 1) for complexity in task.complexities)
+    """Plan a row of each complexity, in the shortest stratum of the smoke recipe."""
+    shipped = [cell for cell in load_recipe("smoke").of_family(family) if cell.subtask == subtask]
+    shortest = {cell.complexity: replace(cell, rows=1) for cell in reversed(shipped)}
+    cells = tuple(shortest[complexity] for complexity in TASKS[family, subtask].complexities)
     return make_plan(Recipe("golden", "1", SEED, "32k", cells), ("o200k",), out)
 
 

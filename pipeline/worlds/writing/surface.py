@@ -8,7 +8,7 @@ SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 ARTICLE = re.compile(r"\b([Aa])(?: )(?=[\"'(]?([A-Za-z0-9][\w-]*))")
 SENTENCE = re.compile(r"(^|\n[\"'(]?|[.!?][\"')]* [\"'(]?|^[\"'(])([a-z])")
 SPACES = re.compile(r" {2,}")
-LOOSE = re.compile(r" +([,.;:!?\n])|(\n) +")
+LOOSE = re.compile(r" *(\n) *| +([,.;:!?])")
 CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u-|ubiq)", re.IGNORECASE)
 VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
 IRREGULAR = {"be": "is", "have": "has", "do": "does", "go": "goes"}
