@@ -33,6 +33,8 @@ SHOWN = 8
 """Topics that are kept for demonstrations, with two short texts of each format."""
 RUN = 8
 TRIES = 2000
+DOUBLED = re.compile(r"\b([a-z]+) \1\b", re.IGNORECASE)
+"""Where two slots meet, a word may come twice; such a text is written anew."""
 WORD = re.compile(r"[a-z0-9']+")
 
 
@@ -171,7 +173,7 @@ def _fresh(realiser: Realiser, label: Label, size: str, rng: Random, taken: set[
     for _ in range(TRIES):
         tone = label.tone or names[rng.randrange(len(names))]
         text = realiser.write(size, tones()[tone])
-        if low <= len(text) <= high and taken.isdisjoint(runs(text)):
+        if low <= len(text) <= high and taken.isdisjoint(runs(text)) and not DOUBLED.search(text):
             return text
     raise ValueError(f"no {size} {label.format} about {label.topic} in {TRIES} tries")
 

@@ -36,6 +36,8 @@ NAMED = frozenset({*PERSON, "town", "street", "day", "month", "year", "clock"})
 """What keeps its value through a text, and may be numbered to tell several apart."""
 TONED = ("mood", "moodly", "aside")
 """The rules of a tone."""
+VERBS = ("do", "doing", "did")
+"""Forms of the same things to do: one deck for all, so that a text does not come back to one of them soon."""
 DEPTH = 40
 Rules = Mapping[str, tuple[Phrase, ...]]
 Value = TypeVar("Value")
@@ -125,7 +127,10 @@ class Realiser:
 
     def _attribute(self, name: str) -> str:
         values = getattr(self._topic, name)
-        return values if isinstance(values, str) else str(self._decks.deal(name, values))
+        if isinstance(values, str):
+            return values
+        deck = "do" if name in VERBS else name
+        return str(values[self._decks.deal(deck, range(len(values)))])
 
     def _number(self, name: str, form: str) -> str:
         low, high = map(int, form.split("-"))
