@@ -31,7 +31,7 @@ def published(sample: Sample, row: Streams, shared: Streams, others: Sequence[Pe
     before = head + "".join(body[:at])
     text = before + said + "".join(body[at:]) + layout.tail[0].text
     needle = Needle("relevant", len(before), len(before) + len(said), 0.5)
-    return Published(sample.stratum, (("user", text),), sample.question, (needle,), sample.key)
+    return Published(sample.stratum, (("user", text),), text, sample.question, (needle,), sample.key)
 
 
 def filler(sample: Sample, row: Streams, count: int = 30) -> list[Person]:

@@ -94,7 +94,7 @@ def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, built: Path) -
     how = ["--out", tmp_path, "--tokenizer", "o200k", "--workers", 1]
     assert "4 of 4 files written" in carrara("sample", "smoke", *how).stdout
     assert "8 of 8 files written" in carrara("render", "smoke", *how).stdout
-    assert "2 shards written" in carrara("pack", "smoke", *how).stdout
+    assert "4 shards written" in carrara("pack", "smoke", *how).stdout
     assert not (tmp_path / "o200k" / "manifest.json").exists()
     assert carrara("verify", tmp_path, "--workers", 1).exit_code == 0
     for path in sorted(built.rglob("*.*")):

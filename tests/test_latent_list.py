@@ -77,7 +77,7 @@ def touches(placed: Unit, taken: Sequence[Unit], here: int) -> bool:
 def publish(sample: Sample, count: int = 120) -> Published:
     layout = TASK[sample.stratum.subtask].layout(sample, *streams(sample.stratum, sample.index))
     text, needles = assemble(layout, count)
-    return Published(sample.stratum, (("user", text),), sample.question, needles, sample.key)
+    return Published(sample.stratum, (("user", text),), text, sample.question, needles, sample.key)
 
 
 def check(row: Published) -> list[str]:
