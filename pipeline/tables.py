@@ -100,7 +100,9 @@ def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
     for family, chances in families.items():
         names = sorted({name for chance in chances for name in chance.baselines})
         parts[f"chance: {family}"] = [_chance_record(chance, names) for chance in chances]
-        parts[f"chance: {family}, all complexities (and their plain mean)"] = list(_overall(chances, names))
+        parts[f"chance: {family}, all complexities (and their plain mean)"] = list(_by_subtask(chances, names))
+        if len({chance.subtask for chance in chances}) > 1:
+            parts[f"chance: {family}, all subtasks"] = list(_by_complexity(chances, names))
     return parts
 
 
@@ -116,7 +118,14 @@ def _chance_record(chance: Chance, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _overall(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _by_complexity(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for complexity in sorted({chance.complexity for chance in chances}):
+        own = [chance for chance in chances if chance.complexity == complexity]
+        rows = sum(chance.rows for chance in own)
+        yield {"complexity": complexity, "rows": rows, **{name: round(_mean(own, name), 3) for name in names}}
+
+
+def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Average over rows, and over complexities: where these are the classes of an answer, balanced accuracy."""
     for subtask in dict.fromkeys(chance.subtask for chance in chances):
         own = [chance for chance in chances if chance.subtask == subtask]

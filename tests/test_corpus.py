@@ -24,16 +24,8 @@ from pipeline.errors import BuildError, PoolError
 from pipeline.profiles import shipped_profiles
 from pipeline.shards import read_rows
 from pipeline.streams import stream
-from pipeline.worlds.writing.corpus import (
-    LONGEST,
-    Writing,
-    corpus_digest,
-    freeze,
-    name_fault,
-    near_doubles,
-    read_corpus,
-    text_fault,
-)
+from pipeline.worlds.writing.checks import LONGEST, Writing, name_fault, near_doubles, text_fault
+from pipeline.worlds.writing.corpus import corpus_digest, freeze, read_corpus
 from pipeline.worlds.writing.sources import formats, tones
 from pipeline.worlds.writing.topics import topics
 

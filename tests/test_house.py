@@ -19,7 +19,20 @@ from pipeline.tasks import TASKS
 
 ORDER = (
     *("errors", "endpoint", "streams", "metrics", "recipe", "worlds", "profiles", "tasks", "packing", "rows", "shards"),
-    *("asking", "joining", "prompts", "plan", "build", "fit", "verify", "stats", "manifest", "folders", "progress"),
+    *(
+        "replies",
+        "asking",
+        "joining",
+        "prompts",
+        "plan",
+        "build",
+        "fit",
+        "verify",
+        "stats",
+        "manifest",
+        "folders",
+        "progress",
+    ),
     *("engine", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {

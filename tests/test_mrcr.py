@@ -23,6 +23,7 @@ from pipeline.stages import Stages
 from pipeline.tasks import task_of
 from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
 from pipeline.verify import answer_faults, turns_of
+from pipeline.worlds.writing.checks import Writing
 from pipeline.worlds.writing.corpus import freeze
 from pipeline.worlds.writing.library import Label, grammar_library, written
 from pipeline.worlds.writing.sources import formats
@@ -331,8 +332,6 @@ CORPUS_TOPICS = tuple(topic.name for topic in topics()[:20])
 def corpus_of(folder: Path, texts: int) -> str:
     streams = grammar_library_streams()
     labels = [Label(form, topic) for form in ("letter", "poem", "news story", "email") for topic in CORPUS_TOPICS]
-    from pipeline.worlds.writing.corpus import Writing
-
     writings = [
         Writing(label.format, label.topic, "", text.replace("a", "\u00e1", 1))
         for label in labels

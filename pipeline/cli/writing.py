@@ -10,15 +10,16 @@ from pathlib import Path
 
 import click
 
-from pipeline.asking import Wish, ask_corpus, replies_path
+from pipeline.asking import ask_corpus, replies_path
 from pipeline.cli.base import cli
 from pipeline.endpoint import Endpoint
 from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.progress import meter
+from pipeline.replies import Wish
 from pipeline.shards import written_aside
 from pipeline.streams import Streams
 from pipeline.tasks.mrcr.text import request
-from pipeline.worlds.writing.corpus import Writing, name_fault
+from pipeline.worlds.writing.checks import Writing, name_fault
 from pipeline.worlds.writing.library import CELL, Label, written
 from pipeline.worlds.writing.sources import formats, tones
 from pipeline.worlds.writing.topics import topics

@@ -18,8 +18,8 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.base import Filler, Piece, PoolSpec, Unit
 from pipeline.tasks.mrcr.text import exchange, request
-from pipeline.worlds.writing.corpus import library_of, source_of
 from pipeline.worlds.writing.library import Entry, Label, Library
+from pipeline.worlds.writing.shelf import library_of, source_of
 
 CAPS = (64, 0, 16, 256)
 SPARES = 64

@@ -21,8 +21,8 @@ from pipeline.tasks.mrcr import proof, text
 from pipeline.tasks.mrcr.chance import DRAWN, guesses
 from pipeline.tasks.mrcr.crowd import CAPS, CHARS_PER_TOKEN, Crowd, Shape, cells, crowd, filler
 from pipeline.tasks.mrcr.reader import read_conversation
-from pipeline.worlds.writing.corpus import library_of
 from pipeline.worlds.writing.library import Label
+from pipeline.worlds.writing.shelf import library_of
 
 LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"
 CODE = 12
