@@ -107,7 +107,7 @@ class Joined:
             self.messages.append((piece.turn, piece.text))
 
     def _needle(self, piece: Piece, tokens: int, depth: float | None) -> dict[str, Any]:
-        start = self.chars + reading(piece).index(piece.text)
+        start = self.chars + reading(piece).rindex(piece.text)
         before = self.tokens - (self.closing if piece.turn == "assistant" else 0)
         return {
             "role": piece.role,

@@ -224,7 +224,8 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     code. With `anywhere` off the reply must start with the code, as openai/mrcr has it. `autojunk` is difflib's own
     default, as in both published metrics; without it chance is ten times as high.
     """
-    reply = prediction[-LONGEST:].rpartition("</think>")[2].strip()
+    _, end, reply = prediction[-LONGEST:].rpartition("</think>")
+    reply = (reply if end else reply.partition("<think>")[0]).strip()
     code = str(row["random_string_to_prepend"])
     if code not in reply or not (anywhere or reply.startswith(code)):
         return 0.0

@@ -18,7 +18,7 @@ from pipeline.errors import FitError, PoolError
 from pipeline.tasks.base import Filler
 
 Counts = NDArray[np.int64]
-TRIES = 24
+TRIES = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
@@ -169,6 +169,11 @@ def shots_of(task: Task, cell: Stratum) -> int:
     return task.shots if cell.shots is None else cell.shots
 
 
+def rounded(values: Mapping[str, float]) -> dict[str, float]:
+    """Return baselines as rows state them."""
+    return {name: round(value, 6) for name, value in values.items()}
+
+
 def _slots(placed: Sequence[Placed], stock: Stock) -> list[Slot]:
     kinds = stock.edge_kinds
     return [Slot(item.depth, (kinds.get(item.unit.edges[0], 0), kinds.get(item.unit.edges[1], 0))) for item in placed]
@@ -192,7 +197,7 @@ def _text_columns(joined: Joined, task: Task, sample: Sample, key: Key, packing:
         **task.packed_metadata(sample, places),
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),
-        "baselines": {name: round(value, 6) for name, value in task.baselines(sample, key).items()},
+        "baselines": rounded(task.baselines(sample, key)),
         "prompt_sha256": sha256_text(prompt),
         "canary": CANARY,
     }

@@ -15,6 +15,7 @@ from typing import Any
 from pipeline.build import PackJob, SampleJob, draw_sample, read_samples, sample_is_done
 from pipeline.errors import CarraraError, CorruptError
 from pipeline.joining import conversation
+from pipeline.marks import mark_faults
 from pipeline.plan import Plan
 from pipeline.profiles import Counter, Profile
 from pipeline.prompts import bucket, shots_of
@@ -25,7 +26,8 @@ from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, Needle, Published, Sample
 
 SLOW_SAMPLE = 16
-"""With a slow second counter `build` re-counts one row in so many; `verify` re-counts all."""
+"""One row in so many, of which `build` counts the needles, and all of it where the second counter is slow; `verify`
+counts all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,11 @@ class Witness:
             CorruptError: naming the row and what is wrong with it.
         """
         for row, key in zip(read_rows(data), read_rows(keys), strict=True):
-            faults = [*self.faults(row), *sample_faults(row, next(samples, None))]
+            sample = next(samples, None)
+            faults = [*self.faults(row), *sample_faults(row, sample)]
+            if sample and not faults:
+                count = self.full or not self.seen % SLOW_SAMPLE
+                faults += mark_faults(row, sample, self.plan, self.profile, count=count)
             if {name: row.get(name) for name in KEYS_SCHEMA.names} != key:
                 faults.append("its key differs in the keys file")
             if faults:

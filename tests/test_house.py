@@ -27,6 +27,7 @@ ORDER = (
         "plan",
         "build",
         "fit",
+        "marks",
         "verify",
         "stats",
         "manifest",

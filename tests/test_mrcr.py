@@ -15,6 +15,7 @@ import pytest
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
 from pipeline.errors import PoolError
+from pipeline.marks import mark_faults
 from pipeline.metrics import mrcr, score, similarity
 from pipeline.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.recipe import Recipe, Stratum
@@ -307,6 +308,7 @@ def test_the_scorer_follows_both_published_metrics() -> None:
     row = {"scorer": "mrcr", "target": f"abcDEF123456{text}", "random_string_to_prepend": "abcDEF123456"}
     assert score(row, f"abcDEF123456{text}") == 1.0
     assert score(row, f"<think>abcDEF123456 no</think>\nHere: abcDEF123456{text}") == 1.0
+    assert score(row, f"<think>it is abcDEF123456{text}") == 0.0
     assert mrcr(row, f"Here: abcDEF123456{text}", anywhere=False) == 0.0
     assert mrcr(row, f"  abcDEF123456{text}", anywhere=False) == 1.0
     assert score(row, text) == score(row, "") == score(row, None) == 0.0
@@ -382,3 +384,93 @@ def test_libraries_of_other_seeds_ask_other_things(tmp_path: Path) -> None:
     other = make_plan(replace(first.recipe, seed=12), ("o200k",), tmp_path)
     assert sample_of(first, 0).key != sample_of(other, 0).key
     assert grammar_library(row_streams(other, cell("chat", 2, 8192), 0)[0], "32k", toned=False).entries
+
+
+def test_strata_of_fewer_rows_than_formats_ask_different_ones(tmp_path: Path) -> None:
+    asked = set()
+    for length in (4096, 8192, 16384, 32768):
+        plan = plan_of(tmp_path, cell("chat", 2, length, rows=16))
+        asked |= {sample_of(plan, index).latent["key"][0] for index in range(16)}
+    assert len(asked) > 24
+
+
+def test_one_demonstration_is_announced_as_one(tmp_path: Path) -> None:
+    (row,) = built(tmp_path, cell("transcript", 2, 8192, rows=1, shots=1))
+    assert "Below are two conversations" in row["prompt"]
+    assert row["prompt"].count("======== EXAMPLE ") == 1
+
+
+def test_tones_are_told_apart_in_every_row(tmp_path: Path) -> None:
+    for row in built(tmp_path, cell("chat", 2, 8192, rows=4, knobs=KNOBS)):
+        conversation = read_conversation(turns_of(row))
+        form, topic, tone = parts(conversation.asked.key)
+        found = [parts(reply.key) for reply in conversation.replies]
+        assert sum(each[:2] == (form, topic) and each[2] != tone for each in found) >= 2
+
+
+def marks_of(folder: Path, subtask: str) -> tuple[Plan, Row]:
+    plan = plan_of(folder, cell(subtask, 4, 8192, rows=1))
+    assert all(Stages(plan, Inline, quiet=True).build())
+    return plan, next(iter(read_rows(plan.all_shards()[0].path(plan.out, "data"))))
+
+
+@pytest.mark.parametrize("subtask", ["transcript", "chat"])
+def test_marks_are_held_to_the_sample(tmp_path: Path, subtask: str) -> None:
+    plan, row = marks_of(tmp_path, subtask)
+    sample = draw_sample(plan, plan.rows("mrcr")[0])
+
+    def found(**change: Any) -> str:
+        return "; ".join(mark_faults({**row, **change}, sample, plan, plan.profiles[0], count=True))
+
+    def needles(**change: Any) -> list[Any]:
+        return [*row["needles"][:-1], {**row["needles"][-1], **change}]
+
+    metadata = json.loads(row["metadata"])
+    texts = [row["prompt"][n["char_start"] : n["char_end"]] for n in row["needles"] if n["role"] != "demo"]
+    swapped = row["prompt"].replace(texts[0], "#").replace(texts[1], texts[0]).replace("#", texts[1])
+    assert found() == ""
+    assert "a needle's tokens" in found(needles=needles(token_start=7))
+    assert "a needle's tokens" in found(needles=needles(token_end=7))
+    assert "depths" in found(needles=needles(depth=0.5))
+    assert "question does not start" in found(question_start=row["prompt"].index("\n") + 1)
+    assert "texts of its sample" in found(prompt=swapped)
+    assert "its key is" in found(target=row["target"][:-1])
+    assert "has baselines" in found(metadata=json.dumps({**metadata, "baselines": {}}))
+    assert "has knobs" in found(metadata=json.dumps({**metadata, "knobs": {"tone": True}}))
+
+
+def test_a_copy_of_the_asked_reply_is_found_under_any_label(transcript: Row) -> None:
+    conversation = read_conversation(turns_of(transcript))
+    asked = transcript["target"].removeprefix(transcript["random_string_to_prepend"])
+    other = next(reply for reply in conversation.replies if reply.key != conversation.asked.key)
+    planted = transcript["prompt"].replace(f"Model: {other.text}\n", f"Model: {asked} So.\n")
+    assert "1 other replies are nearly the asked one" in "; ".join(faulty(transcript, prompt=planted))
+
+
+def test_more_hard_distractors_than_half_are_found(transcript: Row) -> None:
+    _, topic, _ = parts(read_conversation(turns_of(transcript)).asked.key)
+    head, mark, body = transcript["prompt"].rpartition("======== CONVERSATION ========\n")
+    planted = head + mark + re.sub(r"(?m)^(User: Write .+ about ).+\.$", rf"\1{topic}.", body)
+    assert "were promised" in "; ".join(faulty(transcript, prompt=planted))
+
+
+def test_distractors_that_no_library_holds_are_refused(tmp_path: Path) -> None:
+    knobs = (("distractors", 256), ("replies", "short"))
+    each = Stratum("mrcr", "chat", "128k", 131072, 4, 1, knobs=knobs)
+    plan = plan_of(tmp_path, each)
+    with pytest.raises(PoolError, match="give more formats and topics, or lower distractors"):
+        task_of(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
+
+
+@pytest.mark.parametrize("topics_given", [3, 12])
+def test_a_corpus_of_one_format_is_refused(tmp_path: Path, topics_given: int) -> None:
+    streams = grammar_library_streams()
+    writings = [
+        Writing("letter", topic, "", text)
+        for topic in CORPUS_TOPICS[:topics_given]
+        for text in written(streams, Label("letter", topic), ["short"] * 4)
+    ]
+    each = cell("chat", 2, 8192, knobs=(("corpus", freeze(writings, tmp_path / "corpora")),))
+    plan = plan_of(tmp_path, each)
+    with pytest.raises(PoolError, match="0 share neither"):
+        task_of(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))

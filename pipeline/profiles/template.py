@@ -150,6 +150,7 @@ def _between(text: str, contents: Sequence[str]) -> list[str]:
 
 def documented_gaps(template: Template, roles: Sequence[str], counter: Counter) -> tuple[int, ...]:
     """Return the documented overhead, spread as start, role and separator before a content, and an end after it."""
-    before = [counter.count(role) + template.per_message - 1 for role in roles]
+    named = {role: counter.count(role) for role in set(roles)}
+    before = [named[role] + template.per_message - 1 for role in roles]
     after = 1
     return (before[0], *(after + tokens for tokens in before[1:]), after + template.per_reply)

@@ -1,8 +1,9 @@
 """The other turns of a conversation: hard distractors up to a cap, and turns that share nothing with what is asked.
 
-Half of the turns are hard, which share format or topic with the key and never both (with a tone as third key: which
-share some of it and never all), until the cap is reached. The cap does not grow with length, so that length can be
-moved alone. The order of turns is random, drawn for the whole pool, so that every budget sees the same mixture.
+Half of the turns are hard, which share format or topic with the key and never both, until the cap is reached. With a
+tone as third key every fourth of them has the asked format and topic, in another tone. The cap does not grow with
+length, so that length can be moved alone. The order of turns is random, drawn for the whole pool, so that every budget
+sees the same mixture.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.base import Filler, Piece, PoolSpec, Unit
@@ -24,7 +26,9 @@ from pipeline.worlds.writing.shelf import library_of, source_of
 CAPS = (64, 0, 16, 256)
 SPARES = 64
 HARD_SPARES = 8
-CHARS_PER_TOKEN = 4.2
+SURE = 0.8
+"""The share of the turns estimated for a length that it holds for certain."""
+BYTES_PER_TOKEN = 4.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +62,26 @@ class Crowd:
     keys: NDArray[np.int64]
     """Numbers of format, topic and tone of each unit, one column each."""
     numbers: dict[str, int]
-    chars: float
+    size: float
+    """Mean bytes of a text."""
 
     def key(self, label: Label) -> NDArray[np.int64]:
         """Return a label in the numbers of `keys`."""
         return np.array([self.numbers[part] for part in _parts(label)], dtype=np.int64)
 
-    def hard_and_easy(self, label: Label) -> tuple[Indices, Indices, Indices]:
-        """Return the units that share the topic, those that share the format alone, and those that share neither."""
+    def turns(self, stratum: Stratum) -> float:
+        """Return about how many replies a prompt of a stratum holds."""
+        return stratum.length * BYTES_PER_TOKEN / self.size
+
+    def hard_and_easy(self, label: Label) -> tuple[Indices, Indices, Indices, Indices]:
+        """Return the units in kinds.
+
+        The first share format and topic and have another tone; then those that share the topic alone, the format alone,
+        and neither.
+        """
         same = self.keys == self.key(label)
         is_key, form, topic = same.all(axis=1), same[:, 0], same[:, 1]
-        chosen = (topic & ~is_key, form & ~topic, ~form & ~topic)
+        chosen = (form & topic & ~is_key, topic & ~form, form & ~topic, ~form & ~topic)
         return tuple(np.flatnonzero(which) for which in chosen)  # type: ignore[return-value]
 
 
@@ -85,7 +98,7 @@ def crowd(library: Library, short: bool) -> Crowd:  # noqa: FBT001
     names = sorted({part for entry in library.entries for part in _parts(entry.label)})
     numbers = {name: number for number, name in enumerate(names)}
     keys = np.array([[numbers[part] for part in _parts(library.entries[i].label)] for i in members], dtype=np.int64)
-    sizes = [library.chars(library.entries[i]) for i in members]
+    sizes = [library.size(i) for i in members]
     return Crowd(library, np.array(members, dtype=np.int64), keys, numbers, sum(sizes) / max(1, len(sizes)))
 
 
@@ -114,15 +127,25 @@ def _pieces(subtask: str, label: Label, text: str) -> tuple[Piece, ...]:
 
 
 def filler(row: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
-    """Return a row's filler."""
-    topical, formal, easy = (_shuffled(row, name, found) for name, found in zip(
-        ("topic", "format", "easy"), everybody.hard_and_easy(key), strict=True
+    """Return a row's filler.
+
+    Raises:
+        PoolError: if there are too few distractors of a kind.
+    """
+    twins, topical, formal, easy = (_shuffled(row, name, found) for name, found in zip(
+        ("tone", "topic", "format", "easy"), everybody.hard_and_easy(key), strict=True
     ))  # fmt: skip
-    hard, cap = _alternating(topical, formal), int(stratum.knob("distractors", CAPS[0]))
-    turns = stratum.length * CHARS_PER_TOKEN / everybody.chars
+    hard, cap = _alternating(_alternating(twins, topical), formal), int(stratum.knob("distractors", CAPS[0]))
+    turns = everybody.turns(stratum)
     kept = HARD_SPARES if turns < 2 * (cap + HARD_SPARES) and cap > HARD_SPARES else 0
     spare = min(SPARES - kept, len(easy) // 3)
     spares = _alternating(hard[:kept], easy[:spare])
+    half = int(SURE * turns / 2)
+    if not len(spares) or len(hard) < min(cap, half) or len(easy) < half:
+        raise PoolError(
+            f"{stratum}: {len(hard)} texts share format or topic with {key.format!r} about {key.topic!r}, {len(easy)} "
+            f"share neither, {min(cap, half)} and {half} are needed: give more formats and topics, or lower distractors"
+        )
     order = _alternating(hard[kept:cap], easy[spare:])
     ranks = words(row.of("places"), len(everybody.members)).astype(np.int64)
     return Filler(Shape.of(stratum).pool(stratum.tier).name, Listed(order), spares, "ranked", ranks)

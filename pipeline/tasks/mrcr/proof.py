@@ -12,6 +12,8 @@ from pipeline.tasks.mrcr.reader import Conversation, near_doubles, parts, read_c
 
 RUN, MOST = 5, 0.5
 """Two matching replies are doubles if one holds more than MOST of the runs of RUN words of the other."""
+PROBES, WIDTH = 8, 20
+"""How many stretches of the asked reply are looked for elsewhere, and their characters."""
 EXAMPLE = re.compile(r"^======== EXAMPLE \d+ ========$", re.MULTILINE)
 LABEL_USER, LABEL_MODEL = "User: ", "Model: "
 
@@ -28,6 +30,7 @@ def faults(row: Published) -> Iterator[str]:
         yield "the last turn does not ask the question"
     yield from _mark_faults(row, conversation)
     yield from _double_faults(conversation)
+    yield from _copy_faults(row)
     yield from _crowd_faults(row, conversation)
     yield from _example_faults(row, conversation)
 
@@ -68,15 +71,40 @@ def _double_faults(conversation: Conversation) -> Iterator[str]:
         yield f"matching replies {earlier + 1} and {later + 1} are nearly the same"
 
 
+def _copy_faults(row: Published) -> Iterator[str]:
+    """Look for stretches of the asked reply in all others; texts of a corpus are its writer's."""
+    code = row.key.random_string_to_prepend or ""
+    text = row.key.target.removeprefix(code)
+    if row.stratum.knob("corpus", "") or len(text) < PROBES * WIDTH:
+        return
+    step = (len(text) - WIDTH) // (PROBES - 1)
+    held = Counter(
+        reply
+        for at in range(0, PROBES * step, step)
+        for reply in {row.prompt.rfind("\nModel: ", 0, found) for found in _places(row.prompt, text[at : at + WIDTH])}
+    )
+    copies = sum(count > MOST * PROBES for count in held.values()) - 1
+    if copies:
+        yield f"{copies} other replies are nearly the asked one"
+
+
+def _places(text: str, stretch: str) -> Iterator[int]:
+    at = text.find(stretch)
+    while at >= 0:
+        yield at
+        at = text.find(stretch, at + 1)
+
+
 def _crowd_faults(row: Published, conversation: Conversation) -> Iterator[str]:
     """Hold the hard distractors to their cap, and to half of the turns below it."""
     key, cap = conversation.asked.key, int(row.stratum.knob("distractors", CAPS[0]))
     others = [reply.key for reply in conversation.replies if reply.key != key]
     form, topic, _ = parts(key)
     hard = sum(form == other[0] or topic == other[1] for other in map(parts, others))
-    least = min(cap, len(others) // 2) - HARD_SPARES
-    if not least <= hard <= cap:
-        yield f"{hard} of {len(others)} other turns share format or topic: {max(0, least)} to {cap} were promised"
+    half = min(cap, len(others) // 2)
+    least, most = max(0, half - HARD_SPARES), min(cap, half + HARD_SPARES)
+    if not least <= hard <= most:
+        yield f"{hard} of {len(others)} other turns share format or topic: {least} to {most} were promised"
 
 
 def _example_faults(row: Published, conversation: Conversation) -> Iterator[str]:

@@ -19,7 +19,7 @@ from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit
 from pipeline.tasks.mrcr import proof, text
 from pipeline.tasks.mrcr.chance import DRAWN, guesses
-from pipeline.tasks.mrcr.crowd import CAPS, CHARS_PER_TOKEN, Crowd, Shape, cells, crowd, filler
+from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cells, crowd, filler
 from pipeline.tasks.mrcr.reader import read_conversation
 from pipeline.worlds.writing.library import Label
 from pipeline.worlds.writing.shelf import library_of
@@ -114,8 +114,7 @@ class Mrcr:
             Piece(text.example(number, tuple(told), len(told) - 1, _code(codes)), "demo")
             for number, told in enumerate(shown, start=1)
         ]
-        lead = text.INSTRUCTION if demos else text.UNSHOWN
-        head = (Piece(lead, "instruction"), *demos, Piece(text.CONVERSATION, "instruction"))
+        head = (Piece(text.LEADS[len(demos)], "instruction"), *demos, Piece(text.CONVERSATION, "instruction"))
         return head, (Piece(f"User: {sample.question}\nModel:", "question"),)
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
@@ -168,6 +167,7 @@ def _asked(everybody: Crowd, stratum: Stratum, index: int, row: Streams, cell: S
             "at the most: enlarge the corpus or lower the complexity"
         )
     forms = sorted({label.format for label in enough})
+    cell.of("formats").shuffle(forms)  # strata with fewer rows than formats ask others each
     form = forms[deal(cell.of("format"), stratum.rows, index, len(forms))]
     rng = row.of("key")
     among = [label for label in enough if label.format == form]
@@ -184,12 +184,17 @@ def _code(rng: Random) -> str:
 
 def _shown(everybody: Crowd, stratum: Stratum, shots: int, row: Streams) -> list[tuple[int, int]]:
     """Return for each demonstration the indices of its two texts: of two labels first, then of one."""
+    if not shots:
+        return []
     rng, library = row.of("shown"), everybody.library
     kept = list(cells(library, "show", short=False).values())
-    if shots and len(kept) < 2:
+    if len(kept) < 2:
         raise PoolError(f"{stratum}: demonstrations need texts of topics that are not asked: give more topics")
-    singles = rng.sample(kept, 2) if kept else []
-    pairs = [texts for texts in kept if len(texts) > 1 and texts not in singles] or [[texts[0] for texts in singles]]
+    singles = rng.sample(kept, 2)
+    others = [texts for texts in kept if texts not in singles]
+    pairs = [texts for texts in others if len(texts) > 1]
+    if not pairs:
+        pairs = [[texts[0] for texts in (others if len(others) > 1 else singles)[:2]]]
     chosen = [[texts[rng.randrange(len(texts))] for texts in singles], rng.sample(pairs[rng.randrange(len(pairs))], 2)]
     return [(told[0], told[1]) for told in chosen[:shots]]
 
@@ -197,15 +202,16 @@ def _shown(everybody: Crowd, stratum: Stratum, shots: int, row: Streams) -> list
 def _guesses(
     everybody: Crowd, stratum: Stratum, label: Label, replies: Sequence[str], place: int, row: Streams
 ) -> dict[str, float]:
-    topical, formal, easy = everybody.hard_and_easy(label)
+    twins, topical, formal, easy = everybody.hard_and_easy(label)
     rng, library = row.of("guesses"), everybody.library
 
     def some(found: Any, count: int) -> list[str]:
         drawn = rng.sample(found.tolist(), min(count, len(found)))
         return [library.text(int(everybody.members[one])) for one in drawn]
 
-    hard = some(topical, DRAWN // 2) + some(formal, DRAWN // 2)
-    turns = int(stratum.length * CHARS_PER_TOKEN / everybody.chars)
+    near = some(topical, DRAWN // 2) if not len(twins) else some(twins, 1) + some(topical, DRAWN // 2 - 1)
+    hard = near + some(formal, DRAWN // 2)
+    turns = int(everybody.turns(stratum))
     cap = int(stratum.knob("distractors", CAPS[0]))
     others = [reply for other, reply in enumerate(replies) if other != place]
     return guesses(replies[place], others, hard, some(easy, DRAWN), turns, cap)

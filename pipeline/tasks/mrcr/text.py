@@ -13,10 +13,19 @@ end asks for one of the model's replies again, with a code in front of it. Two s
 last reply looks like. In the third one, give the last reply yourself.
 """
 
+ONCE = """\
+Below are two conversations between a user and a model. In each of them the user asks for pieces of writing, and at \
+the end asks for one of the model's replies again, with a code in front of it. The first, short one shows what a \
+right last reply looks like. In the second one, give the last reply yourself.
+"""
+
 UNSHOWN = """\
 Below is a conversation between a user and a model. The user asks for pieces of writing, and at the end asks for one \
 of the model's replies again, with a code in front of it. Give the last reply.
 """
+
+LEADS = (UNSHOWN, ONCE, INSTRUCTION)
+"""What the transcript starts with, by the number of demonstrations."""
 
 EXAMPLE = "======== EXAMPLE {number} ========\n"
 CONVERSATION = "======== CONVERSATION ========\n"

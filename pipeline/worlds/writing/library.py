@@ -66,8 +66,8 @@ class Library(Protocol):
     def text(self, index: int) -> str:
         """Return a text."""
 
-    def chars(self, entry: Entry) -> float:
-        """Return about how many characters a text has, without writing it."""
+    def size(self, index: int) -> float:
+        """Return about how many bytes a text has, without writing it."""
 
     def __hash__(self) -> int:
         """Tell one library of a process from another."""
@@ -112,9 +112,9 @@ class GrammarLibrary:
             self._written[label] = list(self._write(label))
         return self._written[label][index - self._starts[label]]
 
-    def chars(self, entry: Entry) -> float:
+    def size(self, index: int) -> float:
         """Return the middle of the size that a text has."""
-        return sum(SIZES[entry.size]) / 2
+        return sum(SIZES[self.entries[index].size]) / 2
 
     def _cells(self) -> Iterator[tuple[Label, str]]:
         names = [topic.name for topic in topics()]

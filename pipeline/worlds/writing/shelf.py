@@ -54,15 +54,14 @@ class CorpusLibrary:
             Entry(label, "short" if len(text) <= SIZES["short"][1] else "long", _use(label, shown, times))
             for label, text in zip(labels, self._texts, strict=True)
         )
-        self._chars = sum(map(len, self._texts)) / len(self._texts)
 
     def text(self, index: int) -> str:
         """Return a text."""
         return self._texts[index]
 
-    def chars(self, entry: Entry) -> float:
-        """Return the mean length of the corpus's texts."""
-        return self._chars
+    def size(self, index: int) -> float:
+        """Return the bytes of a text."""
+        return len(self._texts[index].encode())
 
 
 def _shown(labels: Sequence[Label]) -> frozenset[str]:
