@@ -12,7 +12,7 @@ How the answer is taken from a reply, for every scorer:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -147,21 +147,26 @@ def _names_rival(final: str, answer: str, asked: frozenset[str]) -> bool:
 LETTERS = "ABCD"
 LETTER = re.compile(
     r"\(([A-Da-d])\)"
-    r"|^([A-Da-d])(?=[).:]|\s*$|\s-)"
-    r"|\b(?i:answer|option|choice|choose|pick|select)(?: is| would be| must be)?:? (A)(?! (?!because)[a-z]|[\w'])"
+    r"|^([A-Da-d])(?=[).:;!]|\s*$|\s-)"
+    r"|\b(?i:(?:answer|option|choice|choose|pick|select)(?: is| would be| must be)?:?) (A)(?! (?!because)[a-z]|[\w'])"
     r"|(?<![\w'-])(A)(?=(?:,| and| or|/| &) ?\(?[BCD]\b)"
-    r"|(?<![\w'-])([BCD])(?![\w'-])"
+    r"|(?<=[\[<>\"'])(A)(?=[\]<>\"'])"
+    r"|(?<![A-Za-z0-9_'-])([BCD])(?![\w'-])"
 )
 """A letter that is meant as one; a bare A only where it cannot be the article."""
-DENIED = re.compile(r"\b(?:not|never|isn't|nor|or) (?:option |choice )?\(?$", re.IGNORECASE)
+DENIED = re.compile(r"\b(not|never|isn't|nor|or) (?:option |choice )?\(?$", re.IGNORECASE)
+SETTLED = re.compile(r"\b(?:answer|choice|option) (?:is|would be|must be)\b", re.IGNORECASE)
+"""Where a line comes to its answer: letters before it are only talked about."""
 TOLD = "said|told|stated|mentioned|given|specified|provided|described|indicated|revealed|disclosed|known|included|clear"
 TELL = "say|tell|state|mention|give|specify|provide|describe|indicate|reveal|disclose|include|contain|know|answer|find"
 SURE = "determine|infer|deduce|establish|conclude|identify"
 REFUSAL = re.compile(
     rf"\b(?:not|never|nowhere|(?:is|are|was|were)n't) (?:\w+ ){{0,2}}(?:{TOLD})\b"
-    rf"|\b(?:not|never|nowhere|cannot|(?:do|does|did|ca|could)n't) (?:\w+ ){{0,2}}(?:{TELL}|{SURE})(?:e?s|e?d)?\b"
+    rf"|\b(?:not|never|nowhere|cannot|(?:do|does|did|ca|could)n'?t) (?:\w+ ){{0,2}}(?:{TELL}|{SURE})(?:e?s|e?d)?\b"
     rf"|\b(?:unable|impossible|not possible|no way) to (?:{TELL}|{SURE})\b"
     r"|\b(?:no|not enough|insufficient|lacks?) (?:\w+ ){0,2}(?:information|mention|details?|indication|answer)\b"
+    r"|(?:\bnot|n't) have (?:\w+ ){0,3}(?:information|details?|context)\b"
+    r"|\bno idea\b|\bnot sure\b"
     r"|\b(?:unknown|unspecified|unstated|unanswerable|undetermined)\b",
     re.IGNORECASE,
 )
@@ -173,12 +178,13 @@ LINES, LONG_LINE = 40, 2000
 def choice_or_refusal(row: Row, prediction: str) -> float:
     """Score a choice among (A) to (D), (D) being that the text does not tell (Michelangelo, section 2.3).
 
-    Own rule: the last line that chooses or refuses. Letters go before words. A letter counts in brackets, at the start
-    of the line before ``)``, ``.``, ``:`` or nothing more, after words like ``answer is``, and, but for A, as any
-    capital that stands alone. One letter is the answer, whatever is said about it, unless another choice's words follow
-    at once; several letters, or one after ``not`` or ``or``, score 0. Without a letter the words of one choice are the
-    answer, but not beside ``not`` or ``or``. A refusal in words, like ``the text does not say`` or ``I cannot answer``,
-    is (D), unless another choice is named with it.
+    Own rule: the last line that chooses or refuses. Letters go before words. A letter counts in brackets, at the
+    start of the line before ``)``, ``.``, ``:`` or nothing more, after words like ``answer is``, and, but for A, as
+    any capital that stands alone; behind ``the answer is`` only the letters that follow it. One letter is the answer,
+    whatever is said about it, unless another choice's words follow at once. Letters after ``not`` are dropped beside
+    another; several letters, one alone after ``not``, or any after ``or`` score 0. Without a letter the words of one
+    choice are the answer, but not beside ``not`` or ``or``. A refusal in words, like ``the text does not say`` or ``I
+    cannot answer``, is (D), unless another choice is named with it.
     """
     choices = [_bare(str(choice)) for choice in row["choices"]]
     text = spoken(prediction).replace("\u2019", "'")
@@ -190,17 +196,30 @@ def choice_or_refusal(row: Row, prediction: str) -> float:
 
 def _chosen(line: str, choices: list[str]) -> set[str]:
     """Return the letters that a line chooses: one, or more (``?`` among them) if it does not commit, or none."""
+    settled = [found.start() for found in SETTLED.finditer(line) if LETTER.search(line, found.start())]
+    line = line[settled[-1] :] if settled else line
     letters = list(LETTER.finditer(line))
     if letters:
-        named = {str(found[found.lastindex or 0]).upper() for found in letters}
-        denied = any(DENIED.search(line[: found.start()]) for found in letters)
-        opening = _bare(line[letters[-1].end() :].lstrip(" ).:,-"))
-        return named | _said(re.match, opening, choices) | ({"?"} if denied else set())
+        return _lettered(line, letters, choices)
     named = _said(re.search, line.lower(), choices)
     if REFUSAL.search(line):
         return named | {LETTERS[-1]}
     denied = not DENIALS.isdisjoint(WORD.findall(line.lower()))
     return named | {"?"} if named and denied else named
+
+
+def _lettered(line: str, letters: Sequence[re.Match[str]], choices: list[str]) -> set[str]:
+    """Return the letters of a line, but for those it denies beside another; and what the words behind the last say."""
+    named: dict[bool, set[str]] = {True: set(), False: set()}
+    doubt = False
+    for found in letters:
+        denied = DENIED.search(line[: found.start()])
+        named[bool(denied)].add(str(found[found.lastindex or 0]).upper())
+        doubt = doubt or bool(denied and denied[1].lower() == "or")
+    if not named[False] or doubt or named[True] & named[False]:
+        return {*named[True], *named[False], "?"}
+    last = next(found for found in reversed(letters) if not DENIED.search(line[: found.start()]))
+    return named[False] | _said(re.match, _bare(line[last.end() :].lstrip(" ).:,-")), choices)
 
 
 def _said(find: Callable[[str, str], object], text: str, choices: list[str]) -> set[str]:

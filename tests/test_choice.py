@@ -47,6 +47,13 @@ UNKNOWN = {**KNOWN, "target": "D", "answers": ["D"]}
         "$\\boxed{B}$",
         "$\\boxed{\\text{B}}$",
         "Only one thing was red: the scarf.\nThe coat was green.",
+        "The answer is B, not A.",
+        "Not (A) but (B).",
+        "(A) is the scarf and C is the hat, so the answer is B.",
+        '{"answer": "B"}',
+        "<answer>B</answer>",
+        "[B]",
+        "\u7b54\u6848\u662fB",
     ],
 )
 def test_the_right_choice_is_taken_from_a_reply(reply: str) -> None:
@@ -65,6 +72,9 @@ def test_the_right_choice_is_taken_from_a_reply(reply: str) -> None:
         "A, B",
         "A/B",
         "B or C",
+        "The answer is B or C",
+        "not A or B",
+        "B, or not B",
         "not B",
         "It is not (B).",
         "(A) red (B) green (C) a heron (D) I don't know",
@@ -91,7 +101,23 @@ def test_what_is_no_clear_choice_or_another_scores_nothing(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", ["A", "(A)", "A.", "A) red", "The answer is A.", "Answer: A", "Option A", "A red", "a"]
+    "reply",
+    [
+        "A",
+        "(A)",
+        "A.",
+        "A) red",
+        "The answer is A.",
+        "Answer: A",
+        "Option A",
+        "A red",
+        "a",
+        "ANSWER IS A",
+        '{"answer":"A"}',
+        "<answer>A</answer>",
+        "[A]",
+        "A!",
+    ],
 )
 def test_an_a_that_is_a_letter_is_a_choice(reply: str) -> None:
     assert score(FIRST, reply) == 1.0
@@ -134,6 +160,11 @@ REFUSALS = [
     "I cannot answer this question.",
     "Answer: The text does not say",
     "The story does not explicitly state it.",
+    "I do not have enough information to answer.",
+    "I dont know",
+    "I have no idea.",
+    "I'm not sure.",
+    "The scarf was red (A), so the answer is (D).",
 ]
 
 

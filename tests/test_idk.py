@@ -249,7 +249,7 @@ def test_no_rule_on_the_distance_of_the_nearest_choice_beats_the_constant(*, sig
             right = place == 0 or LETTERS[choice] == sample.key.target
             totals[gap if signed else abs(gap)][place] += right / len(samples)
     assert sum(max(0.7 * missing, 0.3 * found) for missing, found in totals.values()) <= 0.72
-    assert sum(max(missing, found) / 2 for missing, found in totals.values()) <= 0.65
+    assert sum(max(missing, found) / 2 for missing, found in totals.values()) <= 0.7
 
 
 def test_baselines_are_what_the_solvers_score() -> None:

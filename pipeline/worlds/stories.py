@@ -3,11 +3,13 @@
 Whatever is asked later, a story is drawn the same way, and what it leaves out it mentions as often and at the same
 length as what it states: every slot is in one or two clauses, and the one clause that states the detail takes the
 place of one that does not. Four sentences of two clauses each put, as a rule, the mention of one thing beside the
-detail of another.
+detail of another: in two of them where their clauses meet, in the other two where the sentences meet. So whether a
+thing stands inside of a sentence or at its edge does not tell whether its detail is stated.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -29,12 +31,13 @@ MINOR = ("weekday", "month", "town", "friend", "food")
 """Details of openings and closings: always stated and never asked."""
 JOINERS = (", and ", ", and ", "; ")
 BESIDE = ", while "
-"""One more way to join clauses, but not where times are told: there it would say that both were at one time."""
+"""One more way to join clauses, but not of times and animals: there it would say that both were at one time."""
+WITHOUT_BESIDE = ("time", "animal")
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A story as told: `stated` details by noun, and for each noun the stated ones that share a sentence with it."""
+    """A story as told: `stated` details by noun, and for each noun the stated ones next to which it stands."""
 
     name: str
     plot: Plot
@@ -45,10 +48,11 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What one clause is about, and whether it states the detail."""
+    """What one clause is about, whether it states the detail, and in which of its two wordings."""
 
     slot: Slot
     states: bool
+    form: int
 
 
 Pair = tuple[Clause, Clause]
@@ -74,7 +78,7 @@ def draw_story(rng: Random, name: str, plot: Plot, told: int) -> Story:
     stated = dict(zip(nouns, drawn(rng, plot.values, told, (first,)), strict=True))
     minor = {kind: drawn(rng, kind, 1, (first,))[0] for kind in MINOR} | {"name": name, "first": first}
     opening, closing = (rng.choice(texts).format_map(minor) for texts in (plot.openings, plot.closings))
-    joiners = JOINERS if plot.kind == "time" else (*JOINERS, BESIDE)
+    joiners = JOINERS if plot.kind in WITHOUT_BESIDE else (*JOINERS, BESIDE)
     sentences = [_sentence(rng.choice(joiners), pair, stated, first) for pair in pairs]
     return Story(name, plot, " ".join([opening, *sentences, closing]) + "\n", stated, _beside(pairs))
 
@@ -94,54 +98,62 @@ def _arranged(rng: Random, plot: Plot, told: int) -> list[Pair]:
     """Pair the clauses of a story so that no sentence is about one thing alone, in random order."""
     slots = rng.sample(plot.slots, len(plot.slots))
     twice = rng.sample(slots, TWICE)
-    states = [Clause(slot, True) for slot in slots[:told]]
-    mentions = [Clause(slot, False) for slot in [*slots[told:], *twice]]
+    states = [(slot, True) for slot in slots[:told]]
+    mentions = [(slot, False) for slot in [*slots[told:], *twice]]
     while True:
         rng.shuffle(mentions)
-        pairs = list(zip(states, mentions, strict=False))
-        pairs += zip(mentions[told::2], mentions[told + 1 :: 2], strict=True)
-        pairs = [rng.choice((pair, pair[::-1])) for pair in pairs]
+        both = list(zip(states, mentions, strict=False))
+        both += zip(mentions[told::2], mentions[told + 1 :: 2], strict=True)
+        rng.shuffle(both)
+        pairs = _placed(rng, both)
         if _clear(pairs):
-            rng.shuffle(pairs)
             return pairs
+
+
+def _placed(rng: Random, both: Sequence[tuple[tuple[Slot, bool], tuple[Slot, bool]]]) -> list[Pair]:
+    """Choose the order and the wording of the clauses of each sentence.
+
+    Where a sentence is as it comes, its noun and its value meet in its middle: a statement that comes first ends in its
+    value, and the mention after it begins with its noun; a mention that comes first ends in its noun, and the statement
+    after it has its value early. Two neighbours are turned inside out, so that they meet each other in this way.
+    """
+    first, behind = rng.randrange(len(both) - 1), rng.random() < 0.5
+    pairs = []
+    for number, (left, right) in enumerate(both):
+        turned = number in (first, first + 1)
+        ordered = (right, left) if (behind if turned else rng.random() < 0.5) else (left, right)
+        one, other = (
+            Clause(slot, states, place if states != turned else 1 - place)
+            for place, (slot, states) in enumerate(ordered)
+        )
+        pairs.append((one, other))
+    return pairs
 
 
 def _clear(pairs: Sequence[Pair]) -> bool:
     """Tell whether every sentence is about two things, and no clause stands twice."""
-    forms = [(clause, place) for pair in pairs for place, clause in enumerate(pair)]
-    return all(left.slot is not right.slot for left, right in pairs) and _distinct(forms)
-
-
-def _distinct(forms: Sequence[tuple[Clause, int]]) -> bool:
-    seen = {(clause.slot.noun, clause.states, _form(clause, place)) for clause, place in forms}
-    return len(seen) == len(forms)
-
-
-def _form(clause: Clause, place: int) -> int:
-    """Return which wording puts nouns and values together where two clauses meet.
-
-    A statement that comes first ends in its value, and the mention after it begins with its noun; a mention that comes
-    first ends in its noun, and the statement after it has its value early.
-    """
-    return place if clause.states else 1 - place
+    clauses = [(clause.slot.noun, clause.states, clause.form) for pair in pairs for clause in pair]
+    return all(left.slot is not right.slot for left, right in pairs) and len(set(clauses)) == len(clauses)
 
 
 def _beside(pairs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
+    """Return for each noun whose detail a neighbouring clause states, where their ends meet."""
+    clauses = [clause for pair in pairs for clause in pair]
     found: dict[str, tuple[str, ...]] = {}
-    for pair in pairs:
-        for one, other in (pair, pair[::-1]):
-            if other.states and not one.states:
+    for left, right in itertools.pairwise(clauses):
+        for one, other in ((left, right), (right, left)):
+            if other.states and not one.states and one.form == other.form == int(one is left):
                 found[one.slot.noun] = (*found.get(one.slot.noun, ()), other.slot.noun)
     return found
 
 
 def _sentence(joiner: str, pair: Pair, stated: Mapping[str, str], first: str) -> str:
-    left, right = (_said(clause, place, stated, first) for place, clause in enumerate(pair))
+    left, right = (_said(clause, stated, first) for clause in pair)
     text = left + joiner + right
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _said(clause: Clause, place: int, stated: Mapping[str, str], first: str) -> str:
+def _said(clause: Clause, stated: Mapping[str, str], first: str) -> str:
     wordings = clause.slot.statements if clause.states else clause.slot.mentions
     value = stated.get(clause.slot.noun, "") if clause.states else ""
-    return wordings[_form(clause, place)].format(first=first, v=value)
+    return wordings[clause.form].format(first=first, v=value)

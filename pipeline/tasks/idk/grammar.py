@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from pipeline.worlds.plots import Plot, plots, values_of
 
 FULL_NAME = "[A-Z][a-z]+ [A-Z][a-z]+"
+CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
 BETWEEN_CLAUSES = re.compile(r", and |, while |; ")
 
 
@@ -103,7 +104,7 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
 
 def _clause(grammar: Grammar, first: str, clause: str) -> tuple[str, str | None]:
     """Return the noun of a clause, and the value it states."""
-    plain = re.sub(rf"\b{first}\b", "{first}", clause)
+    plain = CAPITALISED.sub(lambda word: "{first}" if word[0] == first else word[0], clause)
     plain = plain[0].lower() + plain[1:]
     if plain in grammar.mentions:
         return grammar.mentions[plain], None

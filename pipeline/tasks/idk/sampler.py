@@ -16,8 +16,6 @@ from pipeline.worlds.stories import TOLD, Story, draw_story, drawn
 Kind = TypeVar("Kind")
 STATED = (1, 1, 2, 2, 3)
 """How many of the three choices a story states, each in its share of the rows of either class."""
-NEAR = 0.75
-"""How often the details that stand beside the asked thing are the first to become choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +79,10 @@ def draw(rng: Random, name: str, wished: Wish) -> Asked:
 
 
 def _lures(rng: Random, story: Story, noun: str) -> list[str]:
-    """Return the other stated nouns, as a rule first those that share a sentence with the asked one."""
+    """Return the other stated nouns, first those next to which the asked one stands."""
     others = [other for other in story.stated if other != noun]
     rng.shuffle(others)
-    near = story.beside.get(noun, ()) if rng.random() < NEAR else ()
+    near = story.beside.get(noun, ())
     return sorted(others, key=lambda other: other not in near)
 
 
