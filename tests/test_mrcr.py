@@ -174,6 +174,8 @@ def test_short_replies_are_short(tmp_path: Path) -> None:
 
 
 def test_demonstrations_give_right_replies_about_other_topics(rows: list[Row]) -> None:
+    """Either reply is asked, so that the last one is no habit to learn."""
+    asked = []
     for row in rows:
         if row["subtask"] == "transcript":
             examples = row["prompt"].split("======== EXAMPLE ")[1:]
@@ -184,8 +186,9 @@ def test_demonstrations_give_right_replies_about_other_topics(rows: list[Row]) -
                 ]
                 code = re.search(r"Start your reply with (\w{12}),", turns[-2])
                 assert code
-                assert turns[-1] == code[1] + turns[3]
-            assert "Repeat the second " in examples[1]
+                asked.append([code[1] + turns[1], code[1] + turns[3]].index(turns[-1]))
+            assert re.search("Repeat the (first|second) ", examples[1])[1] == ("first", "second")[asked[-1]]  # type: ignore[index]
+    assert 0.25 <= sum(asked) / len(asked) <= 0.75
 
 
 def faulty(row: Row, **change: Any) -> list[str]:

@@ -111,7 +111,10 @@ class Mrcr:
         library, codes = everybody.library, row.of("shown codes")
         shown = [[(library.entries[i].label, library.text(i)) for i in told] for told in sample.latent["shown"]]
         demos = [
-            Piece(text.example(number, tuple(told), len(told) - 1, _code(codes)), "demo")
+            Piece(
+                text.example(number, tuple(told), row.of("shown asked", number).randrange(len(told)), _code(codes)),
+                "demo",
+            )
             for number, told in enumerate(shown, start=1)
         ]
         head = (Piece(text.LEADS[len(demos)], "instruction"), *demos, Piece(text.CONVERSATION, "instruction"))
