@@ -64,16 +64,29 @@ def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], profile: P
         )
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def _largest(job: PoolJob, profile: Profile, frame: str) -> int:
-    longest = sorted(job.units(), key=lambda unit: -sum(len(piece.text) for piece in unit.pieces))[:LONGEST]
-    return int(cutter(profile, frame).unit_tokens(longest).max())
+    return int(cutter(profile, frame).unit_tokens(_longest(job)).max())
+
+
+@lru_cache(maxsize=256)
+def _longest(job: PoolJob) -> tuple[Unit, ...]:
+    """Return a pool's longest units; the others are not kept, whatever the number of profiles."""
+    return tuple(sorted(job.units(), key=lambda unit: -sum(len(piece.text) for piece in unit.pieces))[:LONGEST])
+
+
+def pool_units(plan: Plan, spec: PoolSpec) -> tuple[Unit, ...]:
+    """Return the units of a pool, read where it is rendered, and else made in memory."""
+    return _job(plan, spec).units()
 
 
 def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
     """Return the tokens of a pool's largest unit, looked for among its longest texts."""
-    job = _pool_job(plan.recipe.seed, spec, plan.pool_path(spec), plan.pool_key(spec), plan.corpora)
-    return _largest(job, profile, plan.recipe.frame)
+    return _largest(_job(plan, spec), profile, plan.recipe.frame)
+
+
+def _job(plan: Plan, spec: PoolSpec) -> PoolJob:
+    return _pool_job(plan.recipe.seed, spec, plan.pool_path(spec), plan.pool_key(spec), plan.corpora)
 
 
 @lru_cache(maxsize=64)

@@ -19,6 +19,9 @@ def mark_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count
     """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too."""
     task = task_of(sample.stratum)
     layout = task.layout(sample, *row_streams(plan, sample.stratum, sample.index))
+    if layout.numbering is not None:  # what is numbered is text of the packed prompt, which the task's check judges
+        yield from _metadata_faults(row, sample)
+        return
     head, tail = ("".join(map(reading, pieces)) for pieces in (layout.head, layout.tail))
     prompt, tail = row["prompt"], tail.rstrip() if row["messages"] else tail
     if not prompt.startswith(head) or not prompt.endswith(tail):

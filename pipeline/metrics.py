@@ -257,9 +257,247 @@ def similarity(wanted: str, given: str, *, autojunk: bool = True) -> float:
     return SequenceMatcher(None, wanted, given, autojunk=autojunk).ratio()
 
 
+def last_integer(row: Row, prediction: str) -> float:
+    """Score a whole number: the last one of the final answer must be the target.
+
+    Own rule: the last line. A number may be grouped by commas; one in words does not count.
+    """
+    text = spoken(prediction)
+    final = last_line(text) if (found := marked(text)) is None else found
+    numbers = INTEGER.findall(GROUPING.sub("", final[-2000:].replace("\u2212", "-")))
+    return float(bool(numbers) and int(numbers[-1]) == int(row["target"]))
+
+
+PART = "; "
+"""What stands between the parts of an answer that has several."""
+BULLET = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.):]|[-*\u2022])[ \t]+|(?<![\w.])\(?\d{1,2}[.)](?=[ \t]+\D)", re.MULTILINE)
+BREAKS = re.compile(r"[,;:/|+&<>()\n]|->|\b(?:and|then)\b")
+MEASURES = frozenset({"year", "years", "old", "older", "younger", "aged", "age", "ages"})
+
+
+def all_in_order(row: Row, prediction: str) -> float:
+    """Score several values: every part of the answer in order, each worded as `exact` demands, and nothing beside them.
+
+    Parts of an answer are separated by ``; ``; several answers of a row are other wordings of the same parts, and each
+    part may follow any of them. Own rule: all text after the last mark; without a mark the last line, or, where each
+    part has a line of its own, as many last lines as there are parts. The parts are looked for from left to right.
+    Between them numbers, numbering, ages in years, the question's words and function words do not count; no part may
+    be said again, no other value be listed, no ``or`` or ``not`` be said, and no more than three other words stand in
+    one gap: listing everything scores 0, and so does any other order.
+    """
+    wordings = [answer.split(PART) for answer in row["answers"]]
+    parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
+    asked = FUNCTION_WORDS.union(MEASURES, {"answers"}, WORD.findall(str(row.get("question") or "").lower()))
+    return float(any(_lists_only(final, parts, asked) for final in _finals(prediction, len(parts))))
+
+
+def _finals(prediction: str, lines: int) -> list[str]:
+    """Return where an answer of several parts may stand: behind the last mark, else at the end of the reply."""
+    text = spoken(prediction)
+    boxed, marks = list(BOXED.finditer(text)), list(MARK.finditer(text))
+    if boxed and (not marks or boxed[-1].start() > marks[-1].start()):
+        return [boxed[-1][1]]
+    if marks:
+        behind = text[marks[-1].end() :].strip()
+        return [behind.partition("\n\n")[0], behind]
+    filled = [line for line in text.splitlines() if line.strip()]
+    return ["\n".join(filled[-1:]), "\n".join(filled[-lines:])]
+
+
+def _lists_only(final: str, parts: list[tuple[str, ...]], asked: frozenset[str]) -> bool:
+    """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
+    if len(final) > 2000 + 500 * len(parts):
+        return False
+    rest = BULLET.sub("\n", re.sub(r"[*_`\u2019]+", lambda found: "'" if "\u2019" in found[0] else "", final.lower()))
+    gaps = []
+    for forms in parts:
+        found = _first_of(rest, forms)
+        if found is None:
+            return False
+        gaps.append(rest[: found.start()])
+        rest = rest[found.end() :]
+    gaps.append(rest)
+    said_again = any(_first_of(gap, forms) for gap in gaps for forms in parts)
+    last = len(gaps) - 1
+    return not said_again and all(
+        _names_nothing(gap, asked, leads=place == 0, ends=place == last) for place, gap in enumerate(gaps)
+    )
+
+
+def _first_of(text: str, forms: tuple[str, ...]) -> re.Match[str] | None:
+    """Return the first place where one of the forms stands as whole words; of two that begin there, the longer."""
+    found = [
+        match
+        for form in forms
+        if (match := re.search(r"(?<![\w'-])" + r"[^a-z0-9\n]+".join(WORD.findall(form.lower())) + r"(?![\w'-])", text))
+    ]
+    return min(found, key=lambda match: (match.start(), -match.end()), default=None)
+
+
+def _names_nothing(gap: str, asked: frozenset[str], *, leads: bool, ends: bool) -> bool:
+    """Tell whether what stands beside the parts names no value of its own.
+
+    Next to a part, and before a colon that leads in, some words more may stand; between joints they are a value.
+    """
+    listed = gap.rpartition(":")[2] if leads else gap
+    words = [word for word in WORD.findall(gap) if not re.fullmatch(r"\d{1,3}", word)]
+    strange = [word for word in words if word not in asked]
+    pieces = BREAKS.split(listed)
+    beside = pieces[0 if leads else 1 : len(pieces) if ends else -1]
+    values = {word for piece in beside for word in WORD.findall(piece)}.intersection(strange)
+    return len(strange) <= SLACK and not values and not DENIALS.intersection(words)
+
+
+PAIR = " and "
+"""What stands between the two names of a pair."""
+
+
+def pair(row: Row, prediction: str) -> float:
+    """Score two names, in any order, of people whose ages differ as asked.
+
+    Own rule: as `all_in_order` takes it; a name may lack its middle name, and no third person may be named. Where any
+    pair that fits is right, the first answer is one, and all answers after the second are people of the text with
+    their ages, ``name, age``: the two named must be among them, and as far apart as those of the first answer.
+    """
+    target = str(row["answers"][0]).split(PAIR)
+    known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
+    asked = FUNCTION_WORDS.union(MEASURES, {"two", "people"}, WORD.findall(str(row.get("question") or "").lower()))
+    for final in _finals(prediction, 2):
+        named = _named(final, known) if known else target
+        fits = len(named) == 2 and (not known or _apart(named, known) == _apart(target, known))
+        orders = ([_name_forms(name) for name in order] for order in (named, named[::-1]))
+        if fits and any(_lists_only(final, parts, asked) for parts in orders):
+            return 1.0
+    return 0.0
+
+
+def _named(final: str, known: Mapping[str, str]) -> list[str]:
+    """Return who of the people known is named."""
+    said = final.lower()
+    return [name for name in known if any(form.lower() in said for form in _name_forms(name))]
+
+
+def _apart(names: list[str], known: Mapping[str, str]) -> int:
+    one, other = (int(known[name]) for name in names)
+    return abs(one - other)
+
+
+def _name_forms(name: str) -> tuple[str, ...]:
+    """Return a name in full, and first and last name alone."""
+    return name, f"{name.split()[0]} {name.split()[-1]}"
+
+
+CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d{5})(?![\w-]|[.,]\d)")
+"""A label: a number in square brackets, its digits maybe in pairs, or one of five digits."""
+SOURCE_WORDS = frozenset({"label", "labels", "biography", "biographies", "bio", "bios", "source", "sources", "see"})
+
+
+def citation(row: Row, prediction: str) -> float:
+    """Score values with their sources: every value, each with the label of its biography, in order.
+
+    Own rule: the marked or the last line; where that has fewer labels or words than the answer has parts, as many
+    lines from the mark on, or at the end, as there are parts, or twice as many. A label is a number in square brackets
+    or one of five digits; there must be just as many as there are parts. What stands before a label (behind it, if the
+    text starts with one) is the part's value and judged as by `exact`: neither values nor labels can be listed.
+    """
+    answers = [[_sourced(part)[0] for part in answer.split(PART)] for answer in row["answers"]]
+    asked = FUNCTION_WORDS | SOURCE_WORDS | set(WORD.findall(str(row.get("question") or "").lower()))
+    given = _with_sources(prediction, len(answers[0]))
+    if len(given) != len(answers[0]):
+        return 0.0
+    return float(all(map(_part_cited, given, zip(*answers, strict=True), [asked] * len(given))))
+
+
+def _part_cited(given: tuple[str, int], wanted: tuple[tuple[str, int], ...], asked: frozenset[str]) -> bool:
+    """Tell whether a part of a reply has the label, and one wording of the value, that it must have."""
+    said, label = given
+    words = WORD.findall(said.lower())
+    right = any(_says_only(words, said, value, asked) for value, _ in wanted)
+    return right and label == wanted[0][1] and len(said) <= LONG_LINE
+
+
+def _with_sources(prediction: str, parts: int) -> list[tuple[str, int]]:
+    """Return the values and labels of a reply's final answer."""
+    text = spoken(prediction)
+    found, marks = marked(text), list(MARK.finditer(text))
+    first = found is not None and bool(marks)
+    lines = [line for line in text[marks[-1].end() if first else 0 :].splitlines() if line.strip(WRAPPING)]
+    chosen = [found] if found is not None else lines[-1:]
+    given: list[tuple[str, int]] = []
+    for some in (chosen, *((lines[:count] if first else lines[-count:]) for count in (parts, 2 * parts))):
+        given = _sourced("\n".join(some))
+        if len(given) >= parts and all(WORD.search(said.lower()) for said, _ in given):
+            break
+    return given
+
+
+def _sourced(text: str) -> list[tuple[str, int]]:
+    """Return each label of a text with what stands before it, or behind it where the text starts with a label."""
+    labels = list(CITED.finditer(text))
+    if not labels:
+        return []
+    numbers = [int((label[1] or label[2]).replace(".", "")) for label in labels]
+    edges = [0, *(edge for label in labels for edge in label.span()), len(text)]
+    gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    leads = WORD.search(gaps[0].lower()) is None
+    said = gaps[1:] if leads else [*gaps[:-2], f"{gaps[-2]} {gaps[-1]}"]
+    return list(zip((one.strip(" \t\n;,.") for one in said), numbers, strict=True))
+
+
+HEDGE = re.compile(
+    r"\b(?:probably|perhaps|maybe|likely|possibly|presumably|guess|assume|might be|may be|could be|seems?)\b(?! not)",
+    re.IGNORECASE,
+)
+
+
+def idk_pair(row: Row, prediction: str) -> float:
+    """Score one form of a pair: the answer where it is stated (as `exact`), a refusal where it is not.
+
+    Own rule: the last line, in both forms. A refusal says that the text does not tell, or that one cannot answer;
+    with a guess beside it, like ``probably``, it is none. No line is an answer and a refusal at once, so that no reply
+    scores in both forms. A pair is passed by who scores in both.
+    """
+    text = spoken(prediction).replace("\u2019", "'")
+    final = last_line(text) if (found := marked(text)) is None else found
+    refused = bool(REFUSAL.search(final[:LONG_LINE]))
+    if REFUSAL.search(str(row["target"])):
+        return float(refused and len(final) <= LONG_LINE and not HEDGE.search(final))
+    return 0.0 if refused else exact(row, prediction)
+
+
+CATEGORY = re.compile(
+    r"(?P<denied>\b(?:not|never|isn't|nor|or) )?"
+    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=or ))(?P<number>\d{1,3})\b"
+)
+BARE_NUMBER = re.compile(r"[#(]?(\d{1,3})[).]?")
+"""A number that is all of an answer."""
+
+
+def label(row: Row, prediction: str) -> float:
+    """Score one category, like ``Category 7`` or ``7``.
+
+    Own rule: the last line. A number counts behind ``category``, ``class`` or ``label``, or if it is all there is.
+    Exactly the target's number must be named: two numbers, or one after ``not`` or ``or``, score 0.
+    """
+    text = spoken(prediction)
+    final = (last_line(text) if (found := marked(text)) is None else found)[-2000:].lower().replace("\u2019", "'")
+    final = re.sub(r"[*_`]+", "", final).strip()
+    alone = BARE_NUMBER.fullmatch(final)
+    named = list(CATEGORY.finditer(final))
+    numbers = {int(alone[1])} if alone else {int(found["number"]) for found in named}
+    denied = any(found["denied"] for found in named)
+    return float(not denied and numbers == {int(row["answers"][-1])})
+
+
 SCORERS: dict[str, Scorer] = {
     "latent_list": latent_list,
     "exact": exact,
     "mrcr": mrcr,
     "choice_or_refusal": choice_or_refusal,
+    "citation": citation,
+    "idk_pair": idk_pair,
+    "all_in_order": all_in_order,
+    "last_integer": last_integer,
+    "pair": pair,
+    "label": label,
 }

@@ -180,12 +180,14 @@ def with_corpus(recipe: Recipe, digest: str) -> Recipe:
 
 
 def _numbered(recipe: Recipe, cells: tuple[Stratum, ...]) -> Iterator[RowPlan]:
-    following: Counter[tuple[str, int]] = Counter()
+    following: Counter[tuple[str, int, int]] = Counter()
     for cell in sorted(cells, key=lambda cell: cell.length):
+        paired = task_of(cell).paired
+        place = (cell.subtask, cell.length, cell.complexity if paired else 0)
         for index in range(cell.rows):
-            number = following[cell.subtask, cell.length]
-            following[cell.subtask, cell.length] += 1
-            name = f"{cell.family}-{cell.subtask}-{cell.tier}-{cell.length}-{number:04d}-{recipe.tag}"
+            number = f"{following[place]:04d}" + ("ba"[cell.complexity] if paired else "")
+            following[place] += 1
+            name = f"{cell.family}-{cell.subtask}-{cell.tier}-{cell.length}-{number}-{recipe.tag}"
             yield RowPlan(cell, index, name)
 
 
@@ -205,5 +207,5 @@ def _cuts(lengths: list[int]) -> list[tuple[int, int]]:
 def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
     """Return the streams of one row, and those that all rows of its stratum share."""
     name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
-    path = (plan.recipe.seed, name, cell.tier, cell.length, cell.complexity)
+    path = (plan.recipe.seed, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
     return Streams((*path, index), plan.corpora), Streams(path, plan.corpora)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.errors import ExactError, FitError
 from pipeline.joining import Joined, Stock
-from pipeline.packing import Counts, Packing, Slot, pack
+from pipeline.packing import Counts, Slot, pack
 from pipeline.profiles import Profile
 from pipeline.recipe import TIERS, Stratum
 from pipeline.rows import CANARY, Row, plain_json, sha256_text
@@ -84,13 +84,17 @@ class Cutter:
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
+        places = [filler + before for before, filler in enumerate(packing.slots)]
         key = task.key(sample, [stock.units[i] for i in packing.units] if task.keyed_by_packing else ())
+        prompt = joined.prompt
+        if layout.numbering:
+            key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
         self._assert_answerable(sample, key, max_new)
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
             **_key_columns(sample, key),
-            **_text_columns(joined, task, sample, key, packing),
+            **_text_columns(joined, prompt, task, sample, key, places),
         }
         self._assert_exact(row)
         return row
@@ -190,9 +194,7 @@ def _key_columns(sample: Sample, key: Key) -> Row:
     }
 
 
-def _text_columns(joined: Joined, task: Task, sample: Sample, key: Key, packing: Packing) -> Row:
-    prompt = joined.prompt
-    places = [filler + before for before, filler in enumerate(packing.slots)]
+def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, places: Sequence[int]) -> Row:
     metadata = {
         **task.packed_metadata(sample, places),
         "knobs": dict(sample.stratum.knobs),

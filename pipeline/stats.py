@@ -1,4 +1,4 @@
-"""Tables about rows: best constant answers and baselines."""
+"""Tables about rows: best constant answers and baselines, and what prompts are made of."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ from math import fsum
 from typing import Any
 
 from pipeline.build import draw_sample
+from pipeline.fit import pool_units
 from pipeline.metrics import score
-from pipeline.plan import Plan, RowPlan
+from pipeline.plan import Plan, RowPlan, row_streams
+from pipeline.profiles import Profile
+from pipeline.prompts import cutter
 from pipeline.recipe import Stratum
 from pipeline.rows import plain_json
 from pipeline.tasks import task_of
+from pipeline.tasks.base import Layout, Sample, Unit
 
 CANDIDATES = 200
 BATCH = 120
 """Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
 
+PROBES, WEIGHED = 3, 512
+"""Rows of a stratum that are laid out to see what prompts are made of, and units of filler that are counted in each."""
 
 JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
 """What scorers look at, beside the question's words."""
@@ -63,7 +69,7 @@ def drawn_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
         for cell in kinds.values():
             wanted = -(-draws // len(kinds))
             for number in range(-(-wanted // BATCH)):
-                fresh = replace(cell, rows=min(BATCH, wanted - number * BATCH), length=number + 1)
+                fresh = replace(cell, rows=min(BATCH, wanted - number * BATCH), length=cell.length + number)
                 yield from (_drawn_key(plan, fresh, index) for index in range(fresh.rows))
 
 
@@ -109,3 +115,62 @@ def _numeric_first(target: str) -> tuple[float, str]:
         return float(target), target
     except ValueError:
         return float("inf"), target
+
+
+@dataclass(frozen=True, slots=True)
+class Makeup:
+    """What a stratum's prompts are made of in one profile, on average.
+
+    `units` are all of a prompt, those of the pool's form that matter among them; `distractors` are the units of filler
+    that state a fact of a kind that is asked for, none where the task names no kind.
+    """
+
+    cell: Stratum
+    profile: str
+    unit_tokens: float
+    units: float
+    distractors: float | None
+
+
+def makeups(plan: Plan) -> list[Makeup]:
+    """Return what the prompts of every stratum are made of, in each profile, without building any.
+
+    Strata of one pool are looked at together: few pools are in memory at a time.
+    """
+    cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
+    by_pool = sorted(cells, key=lambda cell: [spec.name for spec in task_of(cell).pools(cell)])
+    found = {cell: list(_makeups(plan, cell)) for cell in by_pool}
+    return [makeup for cell in cells for makeup in found[cell]]
+
+
+def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
+    probes = []
+    for index in range(min(PROBES, cell.rows)):
+        sample = draw_sample(plan, RowPlan(cell, index, ""))
+        layout = task_of(cell).layout(sample, *row_streams(plan, cell, index))
+        spec = next(spec for spec in task_of(cell).pools(cell) if spec.name == layout.filler.pool)
+        pool = pool_units(plan, spec)
+        probes.append((sample, layout, [pool[one] for one in layout.filler.order.take(WEIGHED)]))
+    for profile in plan.profiles:
+        each = [_weighed(plan, cell, profile, *probe) for probe in probes]
+        told = [distractors for _, _, distractors in each if distractors is not None]
+        means = [fsum(values) / len(each) for values in list(zip(*each, strict=True))[:2]]
+        yield Makeup(cell, profile.name, means[0], means[1], fsum(told) / len(told) if told else None)
+
+
+def _weighed(
+    plan: Plan, cell: Stratum, profile: Profile, sample: Sample, layout: Layout, filler: Sequence[Unit]
+) -> tuple[float, float, float | None]:
+    """Return tokens per unit of filler, units in the prompt, and distractors among them."""
+    knife = cutter(profile, plan.recipe.frame)
+    max_new = plan.recipe.reserve or task_of(cell).max_new_tokens
+    mean = float(knife.unit_tokens(filler).mean())
+    count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
+    kinds = {str(kind) for kind in (*sample.latent.get("attributes", ()), sample.latent.get("asked", "")) if kind}
+    stating = sum(any(fact.partition("(")[0] in kinds for fact in unit.facts) for unit in filler)
+    return mean, count + len(layout.placed), count * stating / len(filler) if stating or _told(filler, kinds) else None
+
+
+def _told(filler: Sequence[Unit], kinds: set[str]) -> bool:
+    """Tell whether a kind is asked for, and the filler states facts of any."""
+    return bool(kinds) and any("(" in fact for unit in filler for fact in unit.facts)

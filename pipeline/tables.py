@@ -10,7 +10,7 @@ from typing import Any
 from pipeline.manifest import Manifest
 from pipeline.plan import Plan, Shard
 from pipeline.recipe import Stratum
-from pipeline.stats import Chance
+from pipeline.stats import Chance, Makeup
 
 DISK_BYTES = 0.6
 """Of a token in a shard, zstd and all: biographies take up to 0.6 bytes, list programs 0.3."""
@@ -113,7 +113,7 @@ def _chance_record(chance: Chance, names: Sequence[str]) -> dict[str, Any]:
         "asked": chance.asked or "-",
         "rows": chance.rows,
         "best constant": chance.best_constant,
-        "(reply)": chance.constant[:24],
+        "(reply)": " ".join(chance.constant.split())[:24],
         **{name: chance.baselines.get(name, "-") for name in names},
     }
 
@@ -140,6 +140,23 @@ def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dic
 def _mean(chances: Sequence[Chance], name: str) -> float:
     rows = sum(chance.rows for chance in chances)
     return fsum(chance.rows * chance.baselines.get(name, 0.0) for chance in chances) / rows
+
+
+def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
+    """Return a line for each stratum and profile: how many units a prompt has, and how large they are."""
+    return [
+        {
+            "family": each.cell.family,
+            "subtask": each.cell.subtask,
+            "length": each.cell.length,
+            "complexity": each.cell.complexity,
+            "profile": each.profile,
+            "tokens per unit": round(each.unit_tokens, 1),
+            "units per prompt": round(each.units),
+            "distractors": "-" if each.distractors is None else round(each.distractors),
+        }
+        for each in found
+    ]
 
 
 def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:

@@ -10,7 +10,7 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.bio.text import biography
-from pipeline.worlds.people import Person, people
+from pipeline.worlds.people import ATTRIBUTES, Person, people
 
 TASK = Standard()
 CELL = Stratum("bio", "standard", "32k", 4096, 1, 24)
@@ -30,8 +30,9 @@ def published(sample: Sample, row: Streams, shared: Streams, others: Sequence[Pe
     head, said = layout.head[0].text, sample.relevant[0]
     before = head + "".join(body[:at])
     text = before + said + "".join(body[at:]) + layout.tail[0].text
-    needle = Needle("relevant", len(before), len(before) + len(said), 0.5)
-    return Published(sample.stratum, (("user", text),), text, sample.question, (needle,), sample.key)
+    marks = [("demo", text.index(said), len(said)) for said in shown] + [("relevant", len(before), len(said))]
+    needles = tuple(Needle(role, start, start + length, 0.5) for role, start, length in reversed(marks))
+    return Published(sample.stratum, (("user", text),), text, sample.question, needles, sample.key)
 
 
 def filler(sample: Sample, row: Streams, count: int = 30) -> list[Person]:
@@ -69,6 +70,22 @@ def test_planted_faults_are_found() -> None:
     }
     for said, row_at_fault in faults.items():
         assert any(said in fault for fault in TASK.check(row_at_fault)), said
+
+
+def test_a_biography_that_lacks_a_sentence_is_found() -> None:
+    sample, row, shared = drawn(0)
+    others = filler(sample, row)
+    made = published(sample, row, shared, others)
+    whole = biography(others[-1])
+    sentences = whole.rstrip("\n").split(". ")
+    lacking = next(
+        ". ".join(sentences[:place] + sentences[place + 1 :]).rstrip(".") + ".\n"
+        for place, attribute in enumerate(ATTRIBUTES)
+        if attribute != sample.latent["asked"]
+    )
+    text = made.prompt.replace(whole, lacking)
+    faults = TASK.check(replace(made, turns=(("user", text),), prompt=text))
+    assert any("state fewer than 6 attributes" in fault for fault in faults)
 
 
 def test_a_second_biography_of_the_asked_person_has_no_answer() -> None:

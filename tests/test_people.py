@@ -72,7 +72,7 @@ def test_the_reader_finds_what_was_written() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "Ann Bee Cee was born on 1 May 1960.",
+        "Ann Bee Cee was born on 1 May 1960. She sings.",
         "Ann Bee Cee was born on 1 May 1960. The birthplace of Ann Bee Dee is Oslo.",
         "Words that are no biography at all.",
         "",

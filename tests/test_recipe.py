@@ -44,7 +44,7 @@ def written(tmp_path: Path, text: str) -> str:
         ("lengths = [2048]", "lengths = [65536]", "length 65536 in tier 32k: give 1024 to 32768 tokens"),
         ("rows = 2", "rows = 0", "rows = 0: give a whole number"),
         ("rows = 2", "rows = 2\nshot = 2", r"unknown key .* 'shot': did you mean 'shots'\?"),
-        ("rows = 2", "rows = 2\n[strata.knobs]\ndensity = 1.0", "unknown knob of bio.standard: 'density'"),
+        ("rows = 2", "rows = 2\n[strata.knobs]\ndense = 1.0", r"unknown knob of bio\.standard: 'dense'"),
         ("rows = 2", "rows = 2\nshots = 10", "shots = 10: give 9 at the most"),
         ("lengths = [2048]", "lengths = [2048, 2048]", "has the stratum bio.standard length 2048 complexity 1 twice"),
         ("rows = 2", "rows = ", "is not TOML"),

@@ -14,6 +14,7 @@ import pytest
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
 from pipeline.fit import check_fit
+from pipeline.joining import MARKED
 from pipeline.metrics import score
 from pipeline.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.profiles import shipped_profiles
@@ -136,7 +137,8 @@ def test_the_right_answer_scores_one_and_others_do_not(rows: dict[str, list[Row]
         assert score(row, row["target"]) == 1.0
         assert all(score(row, answer) == 1.0 for answer in row["answers"])
         assert score(row, "") == 0.0
-        refused = row["scorer"] == "choice_or_refusal" and row["target"] == "D"
+        unstated = (row["scorer"], row["target"]) == ("choice_or_refusal", "D")
+        refused = unstated or (row["scorer"], row["complexity"]) == ("idk_pair", 0)
         assert score(row, "I cannot answer this question.") == float(refused)
 
 
@@ -197,7 +199,12 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
             placed = [n for n in row["needles"] if n["depth"] is not None]
             sizes = [count("".join(p.text for p in item.unit.pieces)) for item in in_order(layout.placed)]
             filler = opening + count(row["prompt"][: row["question_start"]]) - head - sum(sizes)
-            for at, (needle, item) in enumerate(zip(placed, in_order(layout.placed), strict=True)):
+            kept = [
+                (at, item)
+                for at, item in enumerate(in_order(layout.placed))
+                if any(piece.role in MARKED for piece in item.unit.pieces)
+            ]
+            for needle, (at, item) in zip(placed, kept, strict=True):
                 before = needle["token_end"] - sizes[at] - head - sum(sizes[:at])
                 assert needle["depth"] * filler == pytest.approx(before)
                 slack = 200 if item.unit.edges[0] else 160
@@ -206,7 +213,7 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
 
 def test_what_is_asked_is_balanced(rows: dict[str, list[Row]]) -> None:
     asked = Counter(
-        json.loads(row["metadata"])["latent"].get("asked") for row in rows["o200k"] if row["family"] == "bio"
+        json.loads(row["metadata"])["latent"].get("asked") for row in rows["o200k"] if row["subtask"] == "standard"
     )
     assert set(asked.values()) == {4}
     cells = Counter((row["subtask"], row["complexity"]) for row in rows["o200k"] if row["family"] == "latent_list")

@@ -17,13 +17,21 @@ from pipeline.manifest import read_manifest
 from pipeline.plan import Plan, make_plan
 from pipeline.profiles import shipped_profiles
 from pipeline.stages import proof_state
-from pipeline.stats import chances, drawn_keys
-from pipeline.tables import built_lines, chance_parts, interval_records, plan_records, state_records, table
+from pipeline.stats import chances, drawn_keys, makeups
+from pipeline.tables import (
+    built_lines,
+    chance_parts,
+    interval_records,
+    makeup_records,
+    plan_records,
+    state_records,
+    table,
+)
 
 
 @cli.command("plan")
 @planned
-@click.option("--stats", is_flag=True, help="Draw samples and show what guessers score on them.")
+@click.option("--stats", is_flag=True, help="Draw samples: what prompts are made of, what guessers score.")
 @click.option("--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples a family for --stats.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of tables.")
 def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
@@ -38,6 +46,7 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
         f"in {plan.out}": state_records(proof_state(plan)),
     }
     if stats:
+        parts["what prompts are made of (means)"] = makeup_records(makeups(plan))
         parts |= chance_parts(chances(drawn_keys(plan, draws)))
     if as_json:
         click.echo(json.dumps(parts, indent=1))

@@ -87,14 +87,28 @@ class Filler:
     ranks: Indices | None = None
 
 
+class Numbering(Protocol):
+    """Writes what only the packed order tells over marks of the same length in characters and in tokens.
+
+    `places` holds for each placed unit, in order, how many units stand before it in the body.
+    """
+
+    def prompt(self, text: str, places: Sequence[int]) -> str:
+        """Return a prompt with numbers in place of marks."""
+
+    def key(self, key: Key, places: Sequence[int]) -> Key:
+        """Return a key with numbers in place of marks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A prompt before it is packed: only the amount of filler is open."""
+    """A prompt before it is packed: only the amount of filler is open, and numbers that count what was packed."""
 
     head: tuple[Piece, ...]
     placed: tuple[Placed, ...]
     filler: Filler
     tail: tuple[Piece, ...]
+    numbering: Numbering | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +206,8 @@ class Task(Protocol):
     complexities: tuple[int, ...]
     keyed_by_packing: bool
     """Whether `key` needs the packed units; most do not, and gathering them costs time."""
+    paired: bool
+    """Whether complexities 1 and 0 are two forms of the same questions: they share streams, and ids but for a or b."""
     knobs: Mapping[str, tuple[Any, ...] | Digest]
     """The knobs it takes, each with its allowed values, the default first."""
 

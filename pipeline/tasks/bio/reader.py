@@ -8,7 +8,7 @@ remembered.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -51,39 +51,51 @@ def read_biographies(text: str) -> tuple[Entry, ...]:
     Raises:
         ValueError: if there is no body, or a line of it is no biography.
     """
-    return tuple(_entries(text))
+    return tuple(entries(text, _take_apart))
 
 
-def _entries(text: str) -> Iterator[Entry]:
+def entries(text: str, take_apart: Callable[[str], tuple[str, dict[str, str]]]) -> Iterator[Entry]:
+    """Yield the biographies of a prompt, each a line; `take_apart` returns the name and the attributes of one.
+
+    Raises:
+        ValueError: if there is no body.
+    """
     start = text.find(START) + len(START)
     end = text.rfind("\n" + END) + 1
     if start < len(START) or end <= start:
         raise ValueError("the prompt has no body of biographies")
     while start < end:
         stop = text.index("\n", start)
-        yield Entry(start, stop + 1, *_take_apart(text[start:stop]))
+        yield Entry(start, stop + 1, *take_apart(text[start:stop]))
         start = stop + 1
 
 
 @lru_cache(maxsize=1 << 16)
 def _take_apart(line: str) -> tuple[str, dict[str, str]]:
-    name = line.partition(" was born on ")[0]
-    stated = {}
-    rest = line
-    for (attribute, before, after), following in zip(FIXED_WORDS, (*FIXED_WORDS[1:], None), strict=True):
+    """Return the name and the attributes of a biography; sentences may be wanting, those there are keep their order."""
+    name = _opening_name(line)
+    found = []
+    for attribute, before, after in FIXED_WORDS:
         opening = f"{before}{name}{after}"
-        if not rest.startswith(opening):
-            raise ValueError(f"no biography: {line[:80]!r}")
-        rest = rest[len(opening) :]
-        mark = ". " + following[1] + name + following[2] if following else "."
-        value, found, tail = rest.partition(mark)
-        if not found or not value:
-            raise ValueError(f"no biography: {line[:80]!r}")
-        stated[attribute] = value
-        rest = mark[2:] + tail if following else tail
-    if rest:
-        raise ValueError(f"words after a biography: {rest[:80]!r}")
+        at = 0 if line.startswith(opening) else line.find(f". {opening}") + 2
+        if at != 1:
+            found.append((at, at + len(opening), attribute))
+    if not found or found != sorted(found) or found[0][0] or not line.endswith("."):
+        raise ValueError(f"no biography: {line[:80]!r}")
+    ends = [at - 2 for at, _, _ in found[1:]] + [len(line) - 1]
+    stated = {attribute: line[start:end] for (_, start, attribute), end in zip(found, ends, strict=True)}
+    if any(not value or name in value or ". " in value for value in stated.values()):
+        raise ValueError(f"no biography, for words that are no attribute: {line[:80]!r}")
     return name, stated
+
+
+def _opening_name(line: str) -> str:
+    for _, before, after in FIXED_WORDS:
+        if line.startswith(before) and after in line:
+            name = line[len(before) : line.index(after)]
+            if name.count(" ") == 2:
+                return name
+    raise ValueError(f"no biography: {line[:80]!r}")
 
 
 def read_questions(text: str) -> list[tuple[str, str, str]]:
@@ -100,6 +112,24 @@ def read_questions(text: str) -> list[tuple[str, str, str]]:
     if not asked:
         raise ValueError("the prompt asks nothing")
     return asked
+
+
+def read_lists(text: str) -> list[tuple[list[tuple[str, str]], str]]:
+    """Return (attribute, name) of each question of every list behind the biographies, and the reply to the list.
+
+    Raises:
+        ValueError: if a question cannot be read.
+    """
+    lists = []
+    for block in text[text.rfind(END) :].split("\nQuestions:\n")[1:]:
+        lines, _, reply = block.partition("\nAnswers:")
+        numbered = [line.partition(". ") for line in lines.split("\n")]
+        if [number for number, _, _ in numbered] != [str(at + 1) for at in range(len(numbered))]:
+            raise ValueError(f"questions are not numbered one by one: {lines[:80]!r}")
+        lists.append(([_understood(line) for _, _, line in numbered], reply.strip()))
+    if not lists:
+        raise ValueError("the prompt asks nothing")
+    return lists
 
 
 def _understood(line: str) -> tuple[str, str]:

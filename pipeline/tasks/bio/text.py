@@ -32,9 +32,32 @@ and no two people have the same full name. Read all of them carefully. At the en
 Biographies:
 """
 
+INTRODUCTION_TO_SEVERAL = INTRODUCTION.replace("about one person", "about some of these people")
+
+PARAPHRASED = """\
+Below are short biographies of many people, one paragraph for each person. They are worded in many ways, but each of \
+them names its person in every sentence, and no two people have the same full name. Read all of them carefully. At the \
+end you will be asked about one person.
+
+Biographies:
+"""
+
+FIRST_PERSON = """\
+Below many people introduce themselves, each in one paragraph that gives the full name in its first sentence and \
+nowhere else. No two people have the same full name. Read all paragraphs carefully. At the end you will be asked about \
+one person.
+
+Biographies:
+"""
+
 INSTRUCTION = """\
 This is the end of the biographies. Use them to answer the question below. Reply with the answer alone, worded as in \
 the biography, and not as a full sentence.
+"""
+
+SEVERAL = """\
+This is the end of the biographies. Use them to answer all questions below. Reply on one line with the answers alone, \
+in the order of the questions, separated by semicolons, each worded as in the biography.
 """
 
 EXAMPLES = """\
@@ -42,9 +65,16 @@ Here is how questions about other people in these biographies are answered:
 """
 
 
-def biography(person: Person) -> str:
-    """Return the paragraph of a person: six sentences, each with the full name, and a newline."""
-    said = (sentence.format(name=person.name, value=person.value(key)) for key, sentence in SENTENCES.items())
+def biography(person: Person, without: str = "") -> str:
+    """Return the paragraph of a person: six sentences, each with the full name, and a newline.
+
+    One attribute may be left out.
+    """
+    said = (
+        sentence.format(name=person.name, value=person.value(key))
+        for key, sentence in SENTENCES.items()
+        if key != without
+    )
     return " ".join(said) + "\n"
 
 

@@ -32,6 +32,7 @@ class Idk:
     max_new_tokens: int = 64
     complexities: tuple[int, ...] = (0, 1)
     keyed_by_packing: bool = False
+    paired: bool = False
     knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {"depth": ("uniform", "first")})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:

@@ -39,6 +39,7 @@ class LatentList:
     max_new_tokens: int = 256
     complexities: tuple[int, ...] = (1, 5, 20)
     keyed_by_packing: bool = False
+    paired: bool = False
     knobs: Mapping[str, tuple[Any, ...] | Digest] = field(default_factory=dict)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:

@@ -41,6 +41,7 @@ class Mrcr:
     max_new_tokens: int = 640
     complexities: tuple[int, ...] = (2, 4, 8)
     keyed_by_packing: bool = False
+    paired: bool = False
 
     @property
     def most_shots(self) -> int:

@@ -1,0 +1,201 @@
+"""What the tasks about ages share: biographies that state an age, their pool, and the frame of a prompt.
+
+The age stands in place of the birthdate, which leaves the other five sentences of the standard setting as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.tasks.base import Digest, Filler, Key, Layout, Piece, Placed, PoolSpec, Role, Sample, Unit, unit
+from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name
+from pipeline.tasks.bio.text import SENTENCES
+from pipeline.worlds.ages import AGES, ages, second_ages
+from pipeline.worlds.people import WORLD, Person, people, source_digest
+
+POOL = "people-ages"
+FORMS = 2
+"""The pool holds everybody with either of two ages; behind them, where it is sparse, everybody without one."""
+
+REPLACED = "birthdate"
+AGE = "{name} is {age} years old."
+
+INTRODUCTION = """\
+Below are short biographies of many people, one paragraph for each person. No two people have the same full name. \
+Read all of them carefully. At the end you will be asked about the ages of some of these people.
+
+Biographies:
+"""
+
+END = "This is the end of the biographies. Use them to answer the question below. "
+
+EXAMPLES = """\
+Here is how questions about other people in these biographies are answered:
+"""
+
+Cast = Sequence[Sequence[int]]
+"""People and the ages that they have in a text."""
+
+
+def biography(person: Person, age: int | None) -> str:
+    """Return the paragraph of a person who is of an age, or of one whose age is not stated."""
+    said = [] if age is None else [AGE.format(name=person.name, age=age)]
+    said += [
+        sentence.format(name=person.name, value=person.value(attribute))
+        for attribute, sentence in SENTENCES.items()
+        if attribute != REPLACED
+    ]
+    return " ".join(said) + "\n"
+
+
+def make_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+    """Render everybody of a tier with their first age, then with their second, then, in a sparse pool, without one."""
+    everybody = people(streams, spec.tier)
+    for known in (ages(streams, spec.tier), second_ages(streams, spec.tier)):
+        for person, age in zip(everybody, known.tolist(), strict=True):
+            yield unit(biography(person, age), facts=(f"age({person.name}) = {age}",))
+    if spec.name.endswith(f"-sparse-{spec.tier}"):
+        yield from (unit(biography(person, None)) for person in everybody)
+
+
+def group(stratum: Stratum, index: int, cell: Streams) -> list[list[int]]:
+    """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum."""
+    found = _groups(cell, stratum.tier, stratum.complexity, stratum.rows)
+    return with_ages(cell, stratum.tier, found[index % len(found)])
+
+
+@lru_cache(maxsize=64)
+def _groups(cell: Streams, tier: str, size: int, rows: int) -> list[list[int]]:
+    known = ages(cell, tier)
+    order = Shuffled(cell.of("asked"), len(known)).take(2 * size * (rows + 2))
+    return list(apart(order.tolist(), known, size))
+
+
+def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]]:
+    """Yield groups of `size` people of different ages, in the order given; whoever fits into none waits for the next.
+
+    Each group is as any draw of people of different ages: nobody is left out for their age.
+    """
+    waiting: list[int] = []
+    chosen: list[int] = []
+    for person in order:
+        waiting.append(person)
+        for one in list(waiting):
+            if len(chosen) < size and all(known[one] != known[other] for other in chosen):
+                chosen.append(one)
+                waiting.remove(one)
+        if len(chosen) == size:
+            yield chosen
+            chosen = []
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """The frame of a task about ages. `complexity` is the number of biographies that the answer needs."""
+
+    subtask: str
+    scorer: str
+    complexities: tuple[int, ...]
+    family: str = "bio"
+    version: int = 1
+    shots: int = 2
+    most_shots: int = 2
+    max_new_tokens: int = 512
+    keyed_by_packing: bool = False
+    paired: bool = False
+
+    @property
+    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
+        """Policy of depths, and the share of other people whose biography states their age."""
+        return KNOBS
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of biographies with ages."""
+        source = f"{WORLD}:{AGES}:{source_digest()}"
+        return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_ages),)
+
+    def shown(self, stratum: Stratum) -> int:
+        """Return the number of demonstrations."""
+        return self.shots if stratum.shots is None else stratum.shots
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key: it does not depend on what was packed."""
+        return sample.key
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return nothing: the sample tells all."""
+        return {}
+
+
+def told(row: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
+    """Return the biographies of a cast."""
+    everybody = people(row, tier)
+    return tuple(biography(everybody[person], age) for person, age in cast)
+
+
+def with_ages(row: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
+    """Return people with the ages that the world gives them first."""
+    known = ages(row, tier)
+    return [[person, int(known[person])] for person in group]
+
+
+def examples(row: Streams, tier: str, taken: Iterable[int], count: int, size: int) -> list[list[list[int]]]:
+    """Draw the casts of demonstrations: groups of people of different ages, none of them taken."""
+    if not count:
+        return []
+    known = ages(row, tier)
+    order = Shuffled(row.of("shown"), len(known), frozenset(taken)).take(8 * count * size).tolist()
+    found = apart(order, known, size)
+    return [with_ages(row, tier, next(found)) for _ in range(count)]
+
+
+def placed(sample: Sample, row: Streams, cell: Streams, role: Role = "relevant") -> tuple[Placed, ...]:
+    """Place a sample's people at the wanted depths, those of demonstrations and decoys anywhere.
+
+    One biography of each demonstration is marked as such; the others are filler to whoever looks for needles.
+    """
+    stratum, latent = sample.stratum, sample.latent
+    places = row.of("shown depth")
+    wanted = [(depth, role, one) for depth, one in zip(_depths(sample, cell), latent["people"], strict=True)]
+    for cast in latent["shown"]:
+        wanted += [(places.random(), "filler" if number else "demo", one) for number, one in enumerate(cast)]
+    wanted += [(places.random(), "decoy", one) for one in latent.get("decoys", ())]
+    wanted.sort(key=lambda item: item[0])
+    texts = told(row, stratum.tier, [one for _, _, one in wanted])
+    return tuple(
+        Placed(unit(text, said_as), depth, rank)
+        for rank, (text, (depth, said_as, _)) in enumerate(zip(texts, wanted, strict=True))
+    )
+
+
+def _depths(sample: Sample, cell: Streams) -> list[float]:
+    return depths(sample.stratum, sample.index, cell, len(sample.latent["people"]))
+
+
+def taken(latent: Mapping[str, Any]) -> set[int]:
+    """Return everybody whom the text holds at a place of their own."""
+    casts = [latent["people"], *latent["shown"], latent.get("decoys", ())]
+    return {person for cast in casts for person, _ in cast}
+
+
+def anybody(sample: Sample, row: Streams, without: Iterable[int]) -> Filler:
+    """Return filler of other people with their first ages."""
+    stratum = sample.stratum
+    return others(row, stratum, POOL, len(people(row, stratum.tier)), without, FORMS - 1)
+
+
+def framed(placed: tuple[Placed, ...], filler: Filler, instruction: str, shown: Sequence[str], asked: str) -> Layout:
+    """Return the layout of a prompt that ends in demonstrations, if there are any, and the question."""
+    lead = "\n" + EXAMPLES if shown else ""
+    tail = f"{END}{instruction}\n{lead}{''.join(shown)}\nQuestion: {asked}\nAnswer:"
+    return Layout((Piece(INTRODUCTION, "instruction"),), placed, filler, (Piece(tail, "question"),))
+
+
+def example(asked: str, reasoning: str, final: str) -> str:
+    """Return a demonstration: reasoning, and the final answer on a line of its own."""
+    return f"\nQuestion: {asked}\nAnswer: {reasoning}\nFinal answer: {final}\n"

@@ -1,0 +1,114 @@
+"""bio.calculation: the difference of two people's ages (LongBioBench, section 3, appendix D, reasoning).
+
+On purpose unlike the paper: the question does not say who is older, the two are named, and stand in the text, in either
+order equally often, and the two ages are never the same, so that the answer is a positive number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal
+from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
+from pipeline.tasks.bio.ages import (
+    Ages,
+    anybody,
+    example,
+    examples,
+    framed,
+    group,
+    placed,
+    taken,
+    told,
+)
+from pipeline.tasks.bio.ages_proof import faults
+from pipeline.tasks.bio.ages_reader import NAME, ages_of, read_asked, read_people, understood
+from pipeline.tasks.bio.reader import Entry
+from pipeline.worlds.ages import SPAN
+from pipeline.worlds.people import Person, people
+
+QUESTION = "What is the difference in years between the ages of {one} and {other}?"
+INSTRUCTION = (
+    'You may reason step by step first. End with a line that says "Final answer:" and the number of years alone.'
+)
+ASKED = re.compile(rf"What is the difference in years between the ages of ({NAME}) and ({NAME})\?")
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation(Ages):
+    """The difference of two ages."""
+
+    subtask: str = "calculation"
+    scorer: str = "last_integer"
+    complexities: tuple[int, ...] = (2,)
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw two people of different ages: nobody twice in a stratum, their orders in equal shares."""
+        younger, older = sorted(group(stratum, index, cell), key=lambda one: one[1])
+        text_order, named_order = divmod(deal(cell.of("order"), stratum.rows, index, 4), 2)
+        standing = [younger, older] if text_order else [older, younger]
+        named = [younger[0], older[0]] if named_order else [older[0], younger[0]]
+        shown = examples(row, stratum.tier, named, self.shown(stratum), 2)
+        latent = {"asked": "difference", "people": standing, "named": named, "shown": shown}
+        everybody = people(row, stratum.tier)
+        asked = _question([everybody[one] for one in named])
+        target = str(older[1] - younger[1])
+        return Sample("", stratum, index, latent, told(row, stratum.tier, standing), asked, Key(target, (target,)))
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Put the two at the wanted depths among the others, and people of demonstrations anywhere."""
+        everybody = people(row, sample.stratum.tier)
+        shown = [_example([(everybody[person], age) for person, age in cast]) for cast in sample.latent["shown"]]
+        filler = anybody(sample, row, taken(sample.latent))
+        return framed(placed(sample, row, cell), filler, INSTRUCTION, shown, sample.question)
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read the whole table of people and subtract.
+
+        Raises:
+            ValueError: if the text cannot be read, or one of the two is not there just once with an age.
+        """
+        text = turns[-1][1]
+        return answer(read_asked(text)[-1].question, read_people(text))
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that the needles are the biographies of the two, in a haystack of distinct people.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(faults(row, read_people(row.text), understood(ASKED, row.question).groups(), answer))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of any difference, and of one year, which is the likeliest between two ages."""
+        return {"uniform": 1 / (SPAN - 1), "one_year": float(key.target == "1")}
+
+
+def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the accepted answers to a question about a table of people.
+
+    Raises:
+        ValueError: if the question is another, or one of the two is not there just once with an age.
+    """
+    known = ages_of(entries, understood(ASKED, question).groups())
+    one, other = known.values()
+    return (str(abs(one - other)),)
+
+
+def _question(pair: Sequence[Person]) -> str:
+    return QUESTION.format(one=pair[0].name, other=pair[1].name)
+
+
+def _example(cast: Sequence[tuple[Person, int]]) -> str:
+    (one, age), (other, other_age) = cast
+    high, low = max(age, other_age), min(age, other_age)
+    reasoning = (
+        f"{one.name} is {age} years old and {other.name} is {other_age} years old. {high} - {low} = {high - low}."
+    )
+    return example(_question([one, other]), reasoning, str(high - low))
+
+
+TASKS = (Calculation(),)

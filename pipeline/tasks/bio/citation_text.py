@@ -1,0 +1,96 @@
+"""The words of `citation`: labelled biographies, and replies that cite them. All wording is Carrara's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import zip_longest
+
+from pipeline.streams import Streams
+from pipeline.tasks.bio.text import accepted, biography, question
+from pipeline.worlds.people import Person
+
+LABELS = ("opaque", "running")
+LEAST, MOST = 10_000, 99_999
+"""Opaque labels have five digits, so that none looks like a place in the text."""
+PAIRS = {"32k": 2, "128k": 2, "1m": 3}
+"""Pairs of digits of a running number: a prompt of a million tokens has more than 9,999 biographies.
+
+Pairs, because then every number has as many tokens as any other in every shipped profile. Without the dots that holds
+in all but glm4, where 17,700 of the numbers 00000 to 99999 have one token less.
+"""
+
+LEADS = {
+    "opaque": (
+        "Every paragraph begins with a label of five digits in square brackets, which belongs to that biography alone."
+    ),
+    "running": (
+        "Every paragraph begins with its number in square brackets. Numbers count the paragraphs in the order of the "
+        "text, in pairs of digits: the first is {first}, and behind {last} comes {next}."
+    ),
+}
+INTRODUCTION = """\
+Below are short biographies of many people, one paragraph for each person. {lead} No two people have the same full \
+name. Read all of them carefully. At the end you will be asked what they say, and which biography says it.
+
+Biographies:
+"""
+
+NOUNS = {"opaque": "label", "running": "number"}
+INSTRUCTIONS = {
+    1: """\
+This is the end of the biographies. Use them to answer the question below. Reply with the answer alone, worded as in \
+the biography, and behind it, in square brackets, the {noun} of the biography that states it, in this form: \
+answer [{noun}]
+""",
+    2: """\
+This is the end of the biographies. Use them to answer both questions below. Reply with the two answers alone, in the \
+order of the questions, worded as in the biographies, and behind each of them, in square brackets, the {noun} of the \
+biography that states it, in this form: answer [{noun}]; answer [{noun}]
+""",
+}
+
+
+@lru_cache(maxsize=4)
+def labels_of(world: Streams, count: int) -> tuple[str, ...]:
+    """Return the opaque label of each of `count` people, no two equal."""
+    return tuple(map(str, world.of("labels").sample(range(LEAST, MOST + 1), count)))
+
+
+def running(number: int, tier: str) -> str:
+    """Return a running number as prompts of a tier write it; 0 is the mark that stands where a number will.
+
+    >>> running(1249, "128k")
+    '12.49'
+    """
+    digits = f"{number:0{2 * PAIRS[tier]}}"
+    return ".".join(digits[at : at + 2] for at in range(0, len(digits), 2))
+
+
+def introduction(labels: str, tier: str) -> str:
+    """Return the text before the biographies."""
+    return INTRODUCTION.format(
+        lead=LEADS[labels].format(first=running(1, tier), last=running(99, tier), next=running(100, tier))
+    )
+
+
+def cited(person: Person, label: str, without: str = "") -> str:
+    """Return the paragraph of a person behind its label."""
+    return f"[{label}] {biography(person, without)}"
+
+
+def asks(people: Sequence[Person], attribute: str) -> str:
+    """Return the question about one attribute of one person, or the questions about several, in one line."""
+    return " ".join(question(person, attribute) for person in people)
+
+
+def replies(values: Sequence[str], labels: Sequence[str], attribute: str) -> tuple[str, ...]:
+    """Return the accepted replies, the one in the words of the biographies first.
+
+    >>> replies(["Oslo", "Lima"], ["48213", "70554"], "city")
+    ('Oslo [48213]; Lima [70554]',)
+    """
+    forms = [accepted(value, attribute) for value in values]
+    rows = zip_longest(*forms)
+    filled = [[said or forms[place][0] for place, said in enumerate(row)] for row in rows]
+    return tuple("; ".join(f"{said} [{label}]" for said, label in zip(row, labels, strict=True)) for row in filled)

@@ -1,0 +1,175 @@
+"""bio's subtasks with the suffix -essay: the same questions in a haystack of prose (LongBioBench, section 4.2, BiaH).
+
+Nothing but the biographies that the question and the demonstrations need stands between paragraphs of essays, which
+name nobody: no decoys, no other people. All else is that of the subtask without the suffix: rows of the same seed,
+tier, length, complexity and number ask the same, about the same people at the same depths, so that the two differ in
+the haystack alone. On purpose unlike the paper: the essays are Carrara's own generated prose, and prompts are exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import factorial
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import (
+    Digest,
+    Key,
+    Layout,
+    Needle,
+    Piece,
+    PoolSpec,
+    Published,
+    Sample,
+    Turns,
+    Unit,
+)
+from pipeline.tasks.bio.calculation import Calculation
+from pipeline.tasks.bio.essay_reader import HEADING, Parted, part
+from pipeline.tasks.bio.multi import Multi
+from pipeline.tasks.bio.multihop import Multihop
+from pipeline.tasks.bio.prose import essays_spec, prose
+from pipeline.tasks.bio.rank import Rank
+from pipeline.tasks.bio.standard import Standard
+
+Plain = Standard | Multi | Calculation | Multihop | Rank
+SUFFIX = "-essay"
+INTRODUCTION = """\
+Below are essays on all kinds of things, one after another. Among their paragraphs stand a few short biographies, each \
+a paragraph of its own about one person. No two people have the same full name. {more}Read everything carefully. At \
+the end you will be asked about {whom}.
+"""
+LINKS = (
+    "A biography may tell a fact by naming another person of whom the same is true, and that person has a biography "
+    "here too. "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A subtask of the family among essays: `plain` asks, the rest is how prose stands around it."""
+
+    plain: Plain
+    subtask: str
+    scorer: str
+    shots: int
+    most_shots: int
+    max_new_tokens: int
+    complexities: tuple[int, ...]
+    introduction: str
+    lists: bool = False
+    """Whether an answer is a list of what each of several people was asked for."""
+    family: str = "bio"
+    version: int = 1
+    keyed_by_packing: bool = False
+    paired: bool = False
+
+    @property
+    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
+        """The knobs of the plain subtask but density: there are no other people."""
+        return {name: values for name, values in self.plain.knobs.items() if name != "density"}
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of paragraphs."""
+        return (essays_spec(stratum),)
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw the sample that the plain subtask has there."""
+        return self.plain.sample(stratum, index, self._plainly(row), self._plainly(cell))
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Lay the sample out as the plain subtask does, with essays in place of other people."""
+        plain = self.plain.layout(sample, self._plainly(row), self._plainly(cell))
+        head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
+        return replace(plain, head=head, filler=prose(row, sample.stratum))
+
+    def _plainly(self, streams: Streams) -> Streams:
+        """Return the streams that the plain subtask has in place of these."""
+        own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
+        return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key: it does not depend on what was packed."""
+        return sample.key
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return nothing: the sample tells all."""
+        return {}
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Take the prose out, and solve what is left as the plain subtask.
+
+        Raises:
+            ValueError: if what is left cannot be read, or has no answer.
+        """
+        return self.plain.solve((("user", part(turns[-1][1]).text),))
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that the prose tells nothing, and what the plain subtask proves of the rest.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        parted = part(row.text)
+        shots = self.shots if row.stratum.shots is None else row.stratum.shots
+        needed, found = row.stratum.complexity * (1 + shots), len(parted.places)
+        faults = [] if found == needed else [f"{found} biographies stand among the essays, {needed} are needed"]
+        return [*faults, *_prose_faults(row, parted), *self.plain.check(_without_prose(row, parted))]
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the plain subtask's, and what a solver scores that reads biographies and no names.
+
+        It leaves out those of demonstrations. Where several people are asked for different things it has to guess.
+        """
+        orders = factorial(sample.stratum.complexity) if self.lists else 1
+        return {**self.plain.baselines(sample, key), "any_biography": 1 / orders}
+
+
+def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:
+    if len(set(parted.prose)) != len(parted.prose):
+        yield "two paragraphs of prose are the same"
+    for answer in {value for form in row.key.answers for value in form.split("; ")}:
+        whole = re.compile(rf"\b{re.escape(answer)}\b")
+        if any(whole.search(paragraph) for paragraph in parted.prose):
+            yield f"the answer {answer!r} stands in the prose"
+    if any((needle.char_start, needle.char_end) not in parted.places for needle in row.needles):
+        yield "a needle is no paragraph that tells of a person"
+
+
+def _without_prose(row: Published, parted: Parted) -> Published:
+    """Return a row as if no prose stood in it."""
+    needles = tuple(_moved(needle, parted) for needle in row.needles)
+    return replace(row, turns=(("user", parted.text),), prompt=parted.text, needles=needles)
+
+
+def _moved(needle: Needle, parted: Parted) -> Needle:
+    start = parted.places.get((needle.char_start, needle.char_end), -1)
+    return replace(needle, char_start=start, char_end=start + needle.char_end - needle.char_start)
+
+
+def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False) -> Among:
+    """Return a subtask among essays, which asks about `whom`; `more` is said about biographies."""
+    return Among(
+        plain,
+        plain.subtask + SUFFIX,
+        plain.scorer,
+        plain.shots,
+        plain.most_shots,
+        plain.max_new_tokens,
+        plain.complexities,
+        INTRODUCTION.format(whom=whom, more=more),
+        lists,
+    )
+
+
+TASKS = (
+    among_essays(Standard(), "one of these people"),
+    among_essays(Multi(), "some of these people", lists=True),
+    among_essays(Calculation(), "the ages of some of these people"),
+    among_essays(Multihop(decoys=False), "one of these people", LINKS),
+    among_essays(Rank(), "the ages of some of these people"),
+)

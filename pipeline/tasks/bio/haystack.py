@@ -1,0 +1,131 @@
+"""The haystack: a pool of biographies of everybody in a tier, of which a prompt takes those of other people.
+
+Where the knob `density` is below 1, the pool is sparse: behind the units of everybody in full stand those of everybody
+without the first attribute, then without the second, and so on. A prompt takes each person once, in one of the forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Shuffled, Streams, deal, spread, words
+from pipeline.tasks.base import Filler, Placed, PoolSpec, Unit
+from pipeline.worlds.people import Person
+
+SPARES = 64
+GRID = 6
+"""Depths of the policy `grid`: 0, 0.2, 0.4, 0.6, 0.8 and 1."""
+BLOCK = 4
+"""Of so many people in a row, in the order in which they are taken, the share that density says state the attribute."""
+
+DEPTH, DENSITY = ("uniform", "grid", "first", "last"), (1.0, 0.75, 0.5, 0.25, 0.0)
+KNOBS: dict[str, tuple[Any, ...]] = {"depth": DEPTH, "density": DENSITY}
+"""The knobs of every task of the family."""
+
+
+def density(stratum: Stratum) -> float:
+    """Return the share of other people whose biography states the asked attribute."""
+    return float(stratum.knob("density", DENSITY[0]))
+
+
+def depths(stratum: Stratum, index: int, cell: Streams, count: int) -> list[float]:
+    """Return the depths of `count` key facts in order, by the policy of the knob `depth`.
+
+    ``uniform`` and ``grid`` put the n-th of them into the n-th section of the text, at a depth of the section that is
+    stratified, or one of six dealt evenly, over the rows; ``first`` and ``last`` put all at one end. Place several of
+    them, and what else stands among them, by `in_sequence`.
+    """
+    policy = stratum.knob("depth", DEPTH[0])
+    if policy in ("first", "last"):
+        return [float(policy == "last")] * count
+    return [(place + _within(stratum, index, cell, place)) / count for place in range(count)]
+
+
+def _within(stratum: Stratum, index: int, cell: Streams, place: int) -> float:
+    rng = cell.of("depth", place) if place else cell.of("depth")
+    if stratum.knob("depth", DEPTH[0]) == "grid":
+        return deal(rng, stratum.rows, index, GRID) / (GRID - 1)
+    return spread(rng, stratum.rows, index)
+
+
+def in_sequence(placed: Iterable[Placed]) -> tuple[Placed, ...]:
+    """Return placed units with ranks that follow their depths: equal depths keep the order in which they are given."""
+    ordered = sorted(placed, key=lambda item: item.depth)
+    return tuple(replace(item, rank=rank) for rank, item in enumerate(ordered))
+
+
+def pool_name(stratum: Stratum, pool: str) -> str:
+    """Return the name of a pool of a stratum: there is a sparse one beside the plain one."""
+    return f"{pool}-sparse-{stratum.tier}" if density(stratum) < 1 else f"{pool}-{stratum.tier}"
+
+
+def units_of(
+    spec: PoolSpec, everybody: Iterable[Person], attributes: Sequence[str], render: Callable[[Person, str], Unit]
+) -> Iterator[Unit]:
+    """Yield the units of a pool, for its `make`; `render` takes a person and the attribute left out (empty: none)."""
+    lacking = ("", *attributes) if spec.name.endswith(f"-sparse-{spec.tier}") else ("",)
+    for attribute in lacking:
+        for person in everybody:
+            yield render(person, attribute)
+
+
+def others(
+    row: Streams, stratum: Stratum, pool: str, people: int, taken: Iterable[int], asked: int | None = None
+) -> Filler:
+    """Return filler of a pool of all `people`, in order, without those who are `taken`.
+
+    `asked` is the number of the asked attribute among those that `units_of` was given: needed where the stratum's
+    density may be below 1.
+    """
+    order = Shuffled(row.of("filler"), people, frozenset(taken))
+    forms = _Forms(row, density(stratum), people, asked)
+    return Filler(pool_name(stratum, pool), _Rest(order, SPARES, forms), forms.of(order.take(SPARES)))
+
+
+class _Forms:
+    """Tells in which form people enter, by their place in the order: who states an attribute is dealt in blocks.
+
+    With a lower density some people change their form, and nobody changes places.
+    """
+
+    def __init__(self, row: Streams, share: float, people: int, asked: int | None) -> None:
+        self._row, self._share, self._people, self._asked = row, share, people, asked
+
+    def of(self, order: Indices) -> Indices:
+        """Return the pool indices of the first people of an order."""
+        if self._share == 1:
+            return order
+        if self._asked is None:
+            raise ValueError("a density below 1 needs an asked attribute")
+        blocks = -(-len(order) // BLOCK)
+        drawn = words(self._row.of("density"), blocks * BLOCK).reshape(blocks, BLOCK)
+        ranks = drawn.argsort(axis=1, kind="stable").argsort(axis=1).reshape(-1)[: len(order)]
+        return np.where(ranks < BLOCK * self._share, order, order + (1 + self._asked) * self._people)
+
+
+class _Rest:
+    """An order behind its first `skip` people, who are spares."""
+
+    def __init__(self, order: Shuffled, skip: int, forms: _Forms) -> None:
+        self._order, self._skip, self._forms = order, skip, forms
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices after the spares."""
+        return self._forms.of(self._order.take(count + self._skip))[self._skip :]
+
+
+def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
+    """Hold the share of other people who state what is asked to the stratum's density, within 3 standard deviations.
+
+    `stating` tells it of each filler biography of a prompt. One biography more or less is always allowed.
+    """
+    told, wanted = list(stating), density(stratum)
+    slack = 3 * sqrt(wanted * (1 - wanted) * len(told)) + (0 < wanted < 1)
+    if abs(sum(told) - wanted * len(told)) > slack:
+        yield f"{sum(told)} of {len(told)} other people state what is asked: a share of {wanted} was promised"

@@ -1,0 +1,197 @@
+"""Examples for icl: pairs of people, one of whom is asked about, and the category of that person's university.
+
+The ten categories hold the universities of some initials each, an article left aside. A tier has two worlds of
+examples, each of half of its people and with a mapping of its own. People keep all but their university, which is
+drawn anew: categories in equal shares, then any university of the category.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.streams import Indices, Streams, words
+from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.bio.icl_text import example
+from pipeline.worlds.people import WORLD, Person, people, source_digest
+from pipeline.worlds.words import pool
+
+WORLDS, LABELS = 2, 10
+TRIES = 200
+"""Random groupings of which the most even one is taken."""
+DEALT = (("asked", 2), ("labels", LABELS), ("other labels", LABELS))
+SPARES_EACH = 4
+"""Spare examples of each category."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Two people, which of them is asked about, and the category of the answer, from 1."""
+
+    people: tuple[Person, Person]
+    asked: int
+    label: int
+
+    @property
+    def university(self) -> str:
+        """The university that is asked about."""
+        return self.people[self.asked].university
+
+    @property
+    def initial(self) -> str:
+        """The first letter of the asked university."""
+        return initial(self.university)
+
+
+def initial(university: str) -> str:
+    """Return the first letter of a university's name, an article left aside."""
+    return university.removeprefix("the ")[0].upper()
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """All examples of half of a tier; `labels`, `initials` and `asked` tell of each what is asked, `held` of both."""
+
+    examples: tuple[Example, ...]
+    labels: Indices
+    initials: Indices
+    asked: Indices
+    held: Indices
+
+    @classmethod
+    def of(cls, examples: Iterable[Example]) -> World:
+        """Bring examples into the form in which they are chosen."""
+        made = tuple(examples)
+        numbers = {university: number for number, university in enumerate(pool("universities"))}
+        labels = np.array([one.label for one in made], dtype=np.int64)
+        initials = np.array([ord(one.initial) for one in made], dtype=np.int64)
+        held = np.array([[numbers[who.university] for who in one.people] for one in made], dtype=np.int64)
+        return cls(made, labels, initials, held[np.arange(len(made)), [one.asked for one in made]], held)
+
+    def apart(self, key: int) -> NDArray[np.bool_]:
+        """Tell of each example whether it is without the key's university."""
+        return np.asarray((self.held != self.asked[key]).all(axis=1))
+
+    def alike(self, key: int) -> Indices:
+        """Return the examples that ask for another university than the key, of the same initial."""
+        return np.flatnonzero((self.initials == self.initials[key]) & self.apart(key))
+
+    @cached_property
+    def keys(self) -> dict[int, list[int]]:
+        """The examples of each category that may be asked: there is another one of their initial."""
+        every = Counter(self.initials.tolist())
+        holding = Counter(
+            (letter, number) for letter, both in zip(self.initials.tolist(), self.held.tolist(), strict=True)
+            for number in set(both)
+        )  # fmt: skip
+        found: dict[int, list[int]] = {label: [] for label in range(1, LABELS + 1)}
+        columns = (self.labels.tolist(), self.initials.tolist(), self.asked.tolist())
+        for key, (label, letter, number) in enumerate(zip(*columns, strict=True)):
+            if every[letter] > holding[letter, number]:
+                found[label].append(key)
+        return found
+
+    def filler(self, row: Streams, name: str, key: int, anchor: int) -> Filler:
+        """Return all examples that may stand beside a key, to be taken in rounds of one example of each category.
+
+        The `anchor`, which is placed, stands for its category in the first round, so that no category is more frequent
+        than others. What is taken stands in random order: rounds would show which category the first one lacks.
+        """
+        rng = row.of("filler")
+        free = self.apart(key)
+        free[[key, anchor]] = False
+        mixed = np.argsort(words(rng, len(free)), kind="stable")
+        mixed = mixed[free[mixed]]
+        nth = np.empty(len(mixed), dtype=np.int64)
+        for label in range(1, LABELS + 1):
+            own = self.labels[mixed] == label
+            nth[own] = np.arange(own.sum())
+        spares, rest, nth = mixed[nth < SPARES_EACH], mixed[nth >= SPARES_EACH], nth[nth >= SPARES_EACH]
+        rounds = nth + (self.labels[rest] == self.labels[key])
+        order = np.argsort(rounds + words(rng, len(rest)) / 2**32, kind="stable")
+        ranks = words(row.of("places"), len(free)).astype(np.int64)
+        return Filler(name, Listed(rest[order]), spares, "ranked", ranks)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """An order that is known to its end."""
+
+    indices: Indices
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices, or all there are."""
+        return self.indices[:count]
+
+
+def pool_name(tier: str, number: int) -> str:
+    """Return the name of the pool of one world of examples."""
+    return f"people-icl{number}-{tier}"
+
+
+def pools(tier: str) -> tuple[PoolSpec, ...]:
+    """Return the pools of examples of a tier."""
+    source = f"icl@1:{WORLD}:{source_digest()}"
+    return tuple(PoolSpec(pool_name(tier, number), 1, tier, source, make_examples) for number in range(WORLDS))
+
+
+def make_examples(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Render every example of a world."""
+    number = int(spec.name.removeprefix("people-icl").partition("-")[0])
+    for one in world(streams, spec.tier, number).examples:
+        facts = (f"category({one.initial}) = {one.label}",)
+        yield unit(example(one.people, one.asked, one.label), facts=facts)
+
+
+def world(streams: Streams, tier: str, number: int) -> World:
+    """Return a world of examples; `streams` are those of any row or pool below the same seed."""
+    return _world(streams.world(), tier, number)
+
+
+@lru_cache(maxsize=2 * WORLDS)
+def _world(seed: Streams, tier: str, number: int) -> World:
+    return World.of(_draw(seed.world("icl@1", tier, number), people(seed, tier)[number::WORLDS]))
+
+
+def _draw(own: Streams, everybody: Sequence[Person]) -> Iterator[Example]:
+    """Pair people off, and deal out who is asked about, and the categories of the asked and of the others."""
+    pairs = len(everybody) // 2
+    groups, rng = grouped(own.of("mapping")), own.of("universities")
+    places, labels, others = (_dealt(own.of(what), pairs, kinds) for what, kinds in DEALT)
+    for at, (asked, label, other) in enumerate(zip(places, labels, others, strict=True)):
+        drawn = [rng.choice(groups[label]), rng.choice(groups[other])]
+        one, two = (
+            replace(who, university=university)
+            for who, university in zip(everybody[2 * at : 2 * at + 2], drawn[:: 1 - 2 * asked], strict=True)
+        )
+        yield Example((one, two), asked, label + 1)
+
+
+def _dealt(rng: Random, rows: int, kinds: int) -> list[int]:
+    dealt = [place % kinds for place in range(rows)]
+    rng.shuffle(dealt)
+    return dealt
+
+
+def grouped(rng: Random) -> list[list[str]]:
+    """Return the universities of each category: whole initials, put together at random and about evenly."""
+    letters: dict[str, list[str]] = {}
+    for university in pool("universities"):
+        letters.setdefault(initial(university), []).append(university)
+    tried = [_grouping(rng, letters) for _ in range(TRIES)]
+    best = min(tried, key=lambda groups: sum(len(group) ** 2 for group in groups))
+    return rng.sample(best, len(best))
+
+
+def _grouping(rng: Random, letters: dict[str, list[str]]) -> list[list[str]]:
+    """Deal the initials to the lightest group by turns, in random order: many small ones go with few large ones."""
+    groups: list[list[str]] = [[] for _ in range(LABELS)]
+    for letter in sorted(rng.sample(sorted(letters), len(letters)), key=lambda one: -len(letters[one]) // 16):
+        min(groups, key=len).extend(letters[letter])
+    return groups

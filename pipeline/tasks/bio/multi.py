@@ -1,0 +1,174 @@
+"""bio.multi_standard: retrieve one attribute each of several people (LongBioBench, section 3, appendix D).
+
+Every question is about another person and, by default, about an attribute of its own draw, so that lists mix kinds of
+values; the knob `attributes` asks all people of a row for the same one. The people asked about stand in the text in any
+order. On purpose unlike the paper: every attribute is asked equally often at every place of a list, nobody is asked
+about twice in a stratum while there are people, and demonstrations are off unless `shots` asks for them. Where
+`density` is below 1 a row always asks for one attribute, since a haystack cannot lack several and still be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from math import prod
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Shuffled, Streams, deal
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit, unit
+from pipeline.tasks.bio import proof
+from pipeline.tasks.bio.haystack import KNOBS, density, depths, in_sequence, others
+from pipeline.tasks.bio.reader import read_biographies, read_lists
+from pipeline.tasks.bio.styles import PLAIN, STYLES
+from pipeline.tasks.bio.text import EXAMPLES, INTRODUCTION_TO_SEVERAL, SEVERAL, accepted, question
+from pipeline.worlds.people import ATTRIBUTES, choices_of, people
+
+KINDS = ("mixed", "same")
+PART = "; "
+"""What stands between the parts of an answer."""
+Asked = tuple[int, str]
+"""A person by number, and the attribute that is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Multi:
+    """Several questions at once. `complexity` is their number, and that of the biographies that answer them."""
+
+    subtask: str = "multi_standard"
+    family: str = "bio"
+    version: int = 1
+    scorer: str = "all_in_order"
+    shots: int = 0
+    most_shots: int = 2
+    max_new_tokens: int = 384
+    complexities: tuple[int, ...] = (2, 5, 10)
+    keyed_by_packing: bool = False
+    paired: bool = False
+    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {**KNOBS, "attributes": KINDS})
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of plain biographies."""
+        return (STYLES[PLAIN].spec(stratum),)
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw whom and what is asked: nobody twice in a stratum while there are people, attributes in equal shares."""
+        everybody, count = people(row, stratum.tier), stratum.complexity
+        shots = self.shots if stratum.shots is None else stratum.shots
+        drawn = Shuffled(cell.of("asked"), len(everybody)).take((index + 1) * count)
+        asked = [int(drawn[(index * count + place) % len(everybody)]) for place in range(count)]
+        attributes = _attributes(stratum, index, cell)
+        told = Shuffled(row.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
+        shown = [
+            list(zip(told[start : start + count], _shuffled(row, start, attributes), strict=True))
+            for start in range(0, shots * count, count)
+        ]
+        pairs = list(zip(asked, attributes, strict=True))
+        latent = {
+            "people": asked,
+            "attributes": attributes,
+            "asked": attributes[0] if _same(stratum) else "mixed",
+            "shown": [[list(pair) for pair in example] for example in shown],
+        }
+        said = tuple(STYLES[PLAIN].told(row, stratum.tier, one) for one in asked)
+        forms = joined([accepted(everybody[one].value(attribute), attribute) for one, attribute in pairs])
+        return Sample("", stratum, index, latent, said, _questions(row, stratum, pairs), Key(forms[0], forms))
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Put the people asked about into sections of the text in any order, and people of demonstrations anywhere."""
+        stratum, latent = sample.stratum, sample.latent
+        order = list(sample.relevant)
+        row.of("order").shuffle(order)
+        wanted = depths(stratum, sample.index, cell, stratum.complexity)
+        placed = [Placed(unit(said, "relevant"), depth) for said, depth in zip(order, wanted, strict=True)]
+        places = row.of("shown depth")
+        for example in latent["shown"]:
+            for place, (one, _) in enumerate(example):
+                role: Role = "filler" if place else "demo"
+                said = STYLES[PLAIN].told(row, stratum.tier, one)
+                placed.append(Placed(unit(said, role), places.random()))
+        taken = [*latent["people"], *(one for example in latent["shown"] for one, _ in example)]
+        number = ATTRIBUTES.index(latent["attributes"][0])
+        return Layout(
+            head=(Piece(INTRODUCTION_TO_SEVERAL, "instruction"),),
+            placed=in_sequence(placed),
+            filler=others(row, stratum, STYLES[PLAIN].pool, len(people(row, stratum.tier)), taken, number),
+            tail=(Piece(_tail(sample, row), "question"),),
+        )
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key: it does not depend on what was packed."""
+        return sample.key
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return nothing: the sample tells all."""
+        return {}
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read the whole table of people and look every answer up.
+
+        Raises:
+            ValueError: if the text cannot be read, or a person is not there just once, or does not state it.
+        """
+        text = turns[-1][1]
+        asked, _ = read_lists(text)[-1]
+        table = read_biographies(text)
+        return joined([accepted(proof.looked_up(table, name, kind), kind) for kind, name in asked])
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that each answer is stated once, by a marked paragraph, in a haystack of distinct people.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(proof.list_faults(row, read_biographies(row.text), PART))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance that uniform guesses from the attributes' pools are all right."""
+        return {"uniform": prod(1 / choices_of(attribute) for attribute in sample.latent["attributes"])}
+
+
+def joined(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return answers of several parts, the n-th with the n-th accepted form of each part, or with its first.
+
+    >>> joined([("the Sorbonne", "Sorbonne"), ("chess",)])
+    ('the Sorbonne; chess', 'Sorbonne; chess')
+    """
+    firsts = [forms[0] for forms in parts]
+    rows = zip_longest(*parts)
+    return tuple(PART.join(form or first for form, first in zip(row, firsts, strict=True)) for row in rows)
+
+
+def _same(stratum: Stratum) -> bool:
+    """Tell whether all people of a row are asked for the same attribute."""
+    return stratum.knob("attributes", KINDS[0]) == "same" or density(stratum) < 1
+
+
+def _attributes(stratum: Stratum, index: int, cell: Streams) -> list[str]:
+    dealt = [
+        deal(cell.of("attribute", 0 if _same(stratum) else place), stratum.rows, index, len(ATTRIBUTES))
+        for place in range(stratum.complexity)
+    ]
+    return [ATTRIBUTES[kind] for kind in dealt]
+
+
+def _shuffled(row: Streams, number: int, attributes: Sequence[str]) -> list[str]:
+    return row.of("shown attributes", number).sample(attributes, len(attributes))
+
+
+def _questions(row: Streams, stratum: Stratum, pairs: Sequence[Asked]) -> str:
+    everybody = people(row, stratum.tier)
+    return "\n".join(f"{at}. {question(everybody[one], kind)}" for at, (one, kind) in enumerate(pairs, start=1))
+
+
+def _tail(sample: Sample, row: Streams) -> str:
+    everybody, examples = people(row, sample.stratum.tier), []
+    for shown in sample.latent["shown"]:
+        replies = PART.join(everybody[one].value(kind) for one, kind in shown)
+        examples.append(f"\nQuestions:\n{_questions(row, sample.stratum, shown)}\nAnswers: {replies}\n")
+    lead = "\n" + EXAMPLES if examples else ""
+    return f"{SEVERAL}{lead}{''.join(examples)}\nQuestions:\n{sample.question}\nAnswers:"
+
+
+TASKS = (Multi(),)

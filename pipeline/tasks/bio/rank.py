@@ -1,0 +1,157 @@
+"""bio.rank: put people in the order of their ages (LongBioBench, section 3, appendix D, reasoning).
+
+On purpose unlike the paper: no two of the asked have the same age, youngest first and oldest first are asked equally
+often, and the order in which people are named, and the one in which they stand in the text, are dealt from all orders
+that there are, so that neither is the answer more often than chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import permutations
+from math import factorial
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal
+from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
+from pipeline.tasks.bio.ages import (
+    Ages,
+    anybody,
+    example,
+    examples,
+    framed,
+    group,
+    placed,
+    taken,
+    told,
+)
+from pipeline.tasks.bio.ages_proof import faults
+from pipeline.tasks.bio.ages_reader import NAME, ages_of, read_asked, read_people, understood
+from pipeline.tasks.bio.reader import Entry
+from pipeline.worlds.people import Person, people
+
+ORDERS = {"youngest": "from youngest to oldest", "oldest": "from oldest to youngest"}
+QUESTION = "Rank these people by age, {order}: {names}."
+INSTRUCTION = (
+    'You may reason step by step first. End with a line that says "Final answer:" and all the full names in the order '
+    "asked for, separated by semicolons."
+)
+ASKED = re.compile(rf"Rank these people by age, from (youngest to oldest|oldest to youngest): ({NAME}(?:, {NAME})+)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Rank(Ages):
+    """People in the order of their ages."""
+
+    subtask: str = "rank"
+    scorer: str = "all_in_order"
+    complexities: tuple[int, ...] = (2, 5)
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw people of different ages: nobody twice in a stratum, all orders in equal shares."""
+        size = stratum.complexity
+        first = tuple(ORDERS)[deal(cell.of("direction"), stratum.rows, index, len(ORDERS))]
+        right = _ranked(group(stratum, index, cell), first)
+        standing, named = (
+            [right[place] for place in orders(size)[deal(cell.of(order), stratum.rows, index, factorial(size))]]
+            for order in ("standing", "named")
+        )
+        everybody = people(row, stratum.tier)
+        latent = {
+            "asked": first,
+            "people": standing,
+            "named": [person for person, _ in named],
+            "right": [person for person, _ in right],
+            "shown": examples(row, stratum.tier, [person for person, _ in right], self.shown(stratum), size),
+        }
+        asked = _question([everybody[person] for person, _ in named], first)
+        forms = accepted([everybody[person].name for person, _ in right])
+        return Sample("", stratum, index, latent, told(row, stratum.tier, standing), asked, Key(forms[0], forms))
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Put the asked at the wanted depths among the others, and people of demonstrations anywhere."""
+        everybody, first = people(row, sample.stratum.tier), sample.latent["asked"]
+        shown = [_example(cast, first, everybody) for cast in sample.latent["shown"]]
+        filler = anybody(sample, row, taken(sample.latent))
+        return framed(placed(sample, row, cell), filler, INSTRUCTION, shown, sample.question)
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read the whole table of people and sort the asked.
+
+        Raises:
+            ValueError: if the text cannot be read, or one of the asked is not there just once with an age of their own.
+        """
+        text = turns[-1][1]
+        return answer(read_asked(text)[-1].question, read_people(text))
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that the needles are the biographies of the asked, in a haystack of distinct people.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(faults(row, read_people(row.text), _names(row.question), answer))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of any order, and what the orders of the question and of the text score."""
+        latent = sample.latent
+        return {
+            "uniform": 1 / factorial(len(latent["right"])),
+            "as_named": float(latent["named"] == latent["right"]),
+            "as_in_text": float([person for person, _ in latent["people"]] == latent["right"]),
+        }
+
+
+@cache
+def orders(size: int) -> tuple[tuple[int, ...], ...]:
+    """Return all orders of so many people."""
+    return tuple(permutations(range(size)))
+
+
+def accepted(names: Sequence[str]) -> tuple[str, ...]:
+    """Return every accepted form of names in order: in full, or without middle names.
+
+    >>> accepted(["Ann Bo Lee", "Di El Fox"])
+    ('Ann Bo Lee; Di El Fox', 'Ann Lee; Di Fox')
+    """
+    return "; ".join(names), "; ".join(f"{name.split()[0]} {name.split()[-1]}" for name in names)
+
+
+def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the accepted answers to a question about a table of people.
+
+    Raises:
+        ValueError: if the question is another, or one of the asked is not there just once with an age of their own.
+    """
+    known = ages_of(entries, _names(question))
+    if len(set(known.values())) != len(known):
+        raise ValueError(f"two of the asked are of the same age: {known}")
+    ranked = sorted(known, key=lambda name: known[name])
+    return accepted(ranked if "from youngest" in question else ranked[::-1])
+
+
+def _names(question: str) -> list[str]:
+    return understood(ASKED, question)[2].split(", ")
+
+
+def _ranked(cast: Sequence[Sequence[int]], first: str) -> list[Sequence[int]]:
+    return sorted(cast, key=lambda one: one[1], reverse=first == "oldest")
+
+
+def _question(named: Sequence[Person], first: str) -> str:
+    return QUESTION.format(order=ORDERS[first], names=", ".join(person.name for person in named))
+
+
+def _example(cast: Sequence[Sequence[int]], first: str, everybody: Sequence[Person]) -> str:
+    said = " ".join(f"{everybody[person].name} is {age} years old." for person, age in cast)
+    right = _ranked(cast, first)
+    numbers = ", ".join(str(age) for _, age in right)
+    final = "; ".join(everybody[person].name for person, _ in right)
+    asked = _question([everybody[person] for person, _ in cast], first)
+    return example(asked, f"{said} {ORDERS[first].capitalize()}, the ages are {numbers}.", final)
+
+
+TASKS = (Rank(),)

@@ -1,0 +1,221 @@
+"""bio.twodiff: name two people whose ages differ by a given number of years (LongBioBench, section 3, appendix D).
+
+On purpose unlike the paper: just one pair of the whole text fits. Each of its two ages then stands once, or there would
+be a second pair; so that rarity is no tell, other people stand alone with their ages too, where a text is so long that
+its filler has no such people. With the knob `pairs` at ``any`` ages are free, as in the paper, and any pair that fits
+is right.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Shuffled, Streams, deal
+from pipeline.tasks.base import Digest, Key, Layout, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.bio import scheme
+from pipeline.tasks.bio.ages import FORMS, POOL, Ages, example, framed, placed, taken, told
+from pipeline.tasks.bio.ages_proof import faults
+from pipeline.tasks.bio.ages_reader import STATED, read_asked, read_people, understood
+from pipeline.tasks.bio.haystack import KNOBS, others
+from pipeline.tasks.bio.proof import spans
+from pipeline.tasks.bio.reader import Entry
+from pipeline.tasks.bio.scheme import ANY, ONE
+from pipeline.worlds.ages import SPAN
+from pipeline.worlds.people import people
+
+QUESTION = "Name two people in these biographies whose ages differ by exactly {years} years."
+INSTRUCTION = (
+    'You may reason step by step first. End with a line that says "Final answer:" and the full names of both people, '
+    'with "and" between them. If more than one pair fits, give one of them.'
+)
+ASKED = re.compile(r"Name two people in these biographies whose ages differ by exactly (\d+) years\.")
+
+TOKENS_PER_BIOGRAPHY = 80
+"""About: what guesses among a text's people are reckoned by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Twodiff(Ages):
+    """Two people whose ages differ as asked. The key of ``any`` holds everybody's age, so it depends on the filler."""
+
+    subtask: str = "twodiff"
+    scorer: str = "pair"
+    complexities: tuple[int, ...] = (2,)
+    keyed_by_packing: bool = True
+
+    @property
+    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
+        """Beside the family's knobs, how many pairs fit: one, or any number."""
+        return {**KNOBS, "pairs": (ONE, ANY)}
+
+    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+        """Draw the difference, dealt from all there are, and people with ages that go with it."""
+        years = scheme.FEWEST + deal(cell.of("years"), stratum.rows, index, scheme.MOST - scheme.FEWEST + 1)
+        alone = scheme.decoys_of(stratum)
+        drawn = scheme.draw if _pairs(stratum) == ONE else scheme.free
+        ages = drawn(row.of("ages"), years, alone)
+        count = len(people(row, stratum.tier))
+        pair = Shuffled(cell.of("asked"), count).take(2 * (index % (count // 2)) + 2)[-2:].tolist()
+        crowd = Shuffled(row.of("shown"), count, frozenset(pair)).take(2 * self.shown(stratum) + alone).tolist()
+        named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
+        standing = named[::-1] if deal(cell.of("order"), stratum.rows, index, 2) else named
+        shown = list(_shown(row, crowd[alone:], ages.common, years))
+        latent = {
+            "asked": "pair",
+            "years": years,
+            "people": standing,
+            "shown": shown,
+            "decoys": [[person, age] for person, age in zip(crowd, ages.single, strict=False)],
+            "common": list(ages.common),
+        }
+        everybody = people(row, stratum.tier)
+        said = [*standing, *(one for cast in shown for one in cast)]
+        forms = accepted(everybody[pair[0]].name, everybody[pair[1]].name)
+        asked = QUESTION.format(years=years)
+        return Sample("", stratum, index, latent, told(row, stratum.tier, said), asked, Key(forms[0], forms))
+
+    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+        """Put the pair at the wanted depths among people of common ages, and all others who are placed anywhere."""
+        stratum, latent = sample.stratum, sample.latent
+        everybody = people(row, stratum.tier)
+        shown = [_example(*((everybody[person].name, age) for person, age in cast)) for cast in latent["shown"]]
+        forms, without = scheme.filled(row, stratum, tuple(latent["common"]))
+        out = {*without.tolist(), *taken(latent)}
+        filler = others(row, stratum, POOL, len(everybody), out, FORMS - 1)
+        units = placed(sample, row, cell, _role(stratum))
+        return framed(units, scheme.with_forms(filler, forms), INSTRUCTION, shown, sample.question)
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key; where any pair is right, one that holds the age of everybody in the text."""
+        if _pairs(sample.stratum) == ONE:
+            return sample.key
+        texts = [*sample.relevant, *(unit.pieces[0].text for unit in packed)]
+        stated = {found[1]: int(found[2]) for found in map(STATED.match, texts) if found}
+        forms = ruled(stated, sample.latent["years"])
+        return Key(forms[0], forms)
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read the whole table of people and find who fits.
+
+        Raises:
+            ValueError: if the text cannot be read, or no two people fit.
+        """
+        text = turns[-1][1]
+        return answer(read_asked(text)[-1].question, read_people(text))
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that the needles fit, that nobody else does, and that other ages too stand once.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        entries, role = read_people(row.text), _role(row.stratum)
+        marked = set(spans(row, role))
+        pair = [entry for entry in entries if (entry.start, entry.end) in marked]
+        any_fits = _pairs(row.stratum) == ANY
+        names = [entry.name for entry in pair] if any_fits else row.key.target.split(" and ")
+        found = list(faults(row, entries, names, answer, role))
+        return [*found, *_pair_faults(row, entries, pair)]
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of two people of the text, and of two of those who are alone with their age.
+
+        Both are reckoned by the number of biographies that a text of this length holds, about.
+        """
+        count, years = sample.stratum.length // TOKENS_PER_BIOGRAPHY, sample.latent["years"]
+        if _pairs(sample.stratum) == ANY:
+            return {"uniform": 2 * (SPAN - years) / SPAN**2}
+        placed, common = 2 + len(sample.latent["decoys"]), len(sample.latent["common"])
+        alone = placed + (count - placed) * (1 - 1 / common) ** (count - placed - 1)
+        return {"uniform": 1 / comb(count, 2), "two_rare": 2 / (alone * (alone - 1))}
+
+
+def _pairs(stratum: Stratum) -> str:
+    return str(stratum.knob("pairs", ONE))
+
+
+def _role(stratum: Stratum) -> Role:
+    """Return the role of the pair that is placed: one of many that match, or the one that the answer needs."""
+    return "relevant" if _pairs(stratum) == ONE else "match"
+
+
+def _shown(row: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
+    """Yield the casts of demonstrations: two people each, of common ages, with differences other than the asked."""
+    rng, used = row.of("shown ages"), {years}
+    for at in range(0, len(crowd), 2):
+        while True:
+            one, other = rng.sample(common, 2)
+            if scheme.FEWEST <= abs(one - other) <= scheme.MOST and abs(one - other) not in used:
+                break
+        used.add(abs(one - other))
+        yield [[crowd[at], one], [crowd[at + 1], other]]
+
+
+def accepted(younger: str, older: str) -> tuple[str, ...]:
+    """Return both orders of a pair."""
+    return f"{younger} and {older}", f"{older} and {younger}"
+
+
+def answer(question: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return the accepted answers to a question about a table of people.
+
+    Raises:
+        ValueError: if the question is another, or no two people fit.
+    """
+    known = {entry.name: int(entry.stated["age"]) for entry in entries if "age" in entry.stated}
+    return ruled(known, int(understood(ASKED, question)[1]))
+
+
+def ruled(known: Mapping[str, int], years: int) -> tuple[str, ...]:
+    """Return the one pair that fits, in both orders; of several the first by name, and then everybody's name and age.
+
+    Raises:
+        ValueError: if no two people fit.
+    """
+    if not (count := fitting(known, years)):
+        raise ValueError(f"no two people are {years} years apart")
+    of_age: dict[int, list[str]] = defaultdict(list)
+    for name in sorted(known):
+        of_age[known[name]].append(name)
+    younger = next(name for name in sorted(known) if known[name] + years in of_age)
+    forms = accepted(younger, of_age[known[younger] + years][0])
+    return forms if count == 1 else (*forms, *(f"{name}, {known[name]}" for name in sorted(known)))
+
+
+def fitting(known: Mapping[str, int], years: int) -> int:
+    """Return how many pairs of people are so many years apart."""
+    times = Counter(known.values())
+    return sum(count * times[age + years] for age, count in times.items() if age + years in times)
+
+
+def _pair_faults(row: Published, entries: Sequence[Entry], pair: Sequence[Entry]) -> Iterator[str]:
+    known = {entry.name: int(entry.stated["age"]) for entry in entries if "age" in entry.stated}
+    years = int(understood(ASKED, row.question)[1])
+    if fitting({entry.name: known.get(entry.name, -1) for entry in pair}, years) != 1:
+        yield f"the needles are not {years} years apart"
+    if _pairs(row.stratum) == ANY:
+        return
+    if (count := fitting(known, years)) != 1:
+        yield f"{count} pairs are {years} years apart, one was promised"
+    alone = sum(count == 1 for count in Counter(known.values()).values())
+    wanted = scheme.decoys_of(row.stratum)
+    if len(spans(row, "decoy")) != wanted or alone < 2 + wanted:
+        yield f"{alone} ages stand once, {len(spans(row, 'decoy'))} of them decoys: {wanted} decoys were promised"
+
+
+def _example(one: tuple[str, int], other: tuple[str, int]) -> str:
+    (younger, low), (older, high) = sorted((one, other), key=lambda known: known[1])
+    reasoning = (
+        f"{one[0]} is {one[1]} years old and {other[0]} is {other[1]} years old. "
+        f"{high} - {low} = {high - low}, as asked for."
+    )
+    return example(QUESTION.format(years=high - low), reasoning, accepted(younger, older)[0])
+
+
+TASKS = (Twodiff(),)

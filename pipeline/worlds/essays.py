@@ -1,0 +1,193 @@
+"""The world of essays: reflective prose that names nobody and tells nothing of anybody.
+
+Essays are an opening, some middles and a closing about one topic of the world of writing; notes are single paragraphs.
+A paragraph is one line. No name, no digit, no value of a pool that biographies draw from and none of the words that
+they tell facts with stand in the prose, so that nothing in it can answer a question about a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
+
+from pipeline.recipe import TIERS
+from pipeline.streams import Streams
+from pipeline.worlds.people import POOLS
+from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
+from pipeline.worlds.writing.grammar import Grammar, parse_grammar
+from pipeline.worlds.writing.library import DOUBLED, WORD
+from pipeline.worlds.writing.realise import VERBS, Realiser
+from pipeline.worlds.writing.sources import common, tones
+from pipeline.worlds.writing.topics import ATTRIBUTES, Topic, topics
+
+WORLD = "essays@1"
+TOKENS_PER_PARAGRAPH = 40
+"""One paragraph for so many tokens of the tier: more than twice what a prompt can hold."""
+CHARS = (340, 720)
+"""Characters of a paragraph: 60 to 200 tokens in every shipped vocabulary."""
+MIDDLES = (2, 5)
+"""How many middles an essay may have, from and to."""
+NOTES = 6
+"""Of so many texts one is a note."""
+TONES = ("dry", "solemn", "tender", "wistful")
+"""The tones of the world of writing that an essay may take."""
+RUN = 12
+"""No two paragraphs about one topic share so many words in a row."""
+TRIES = 400
+FEWEST = 2
+"""Values that a topic must keep for each of its attributes."""
+NAMED = re.compile(r"\d|(?<![.?!:] )(?<!^)\b(?!I\b)[A-Z]")
+"""A digit, or a capital letter within a sentence."""
+TELLING = re.compile(r"\b(?:age[ds]?|birth(?:date|place)|born|college|graduat\w+|hobb(?:y|ies)|majors?|universit\w+)\b")
+"""Words that tell the facts of biographies."""
+VALUE_WORD = re.compile(r"[A-Za-z0-9'-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Essay:
+    """Which paragraphs of a tier are one text: `count` of them from index `start` on. A note has one."""
+
+    topic: int
+    start: int
+    count: int
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The rules that its paragraphs are written by."""
+        return ("note",) if self.count == 1 else ("opening", *("middle",) * (self.count - 2), "closing")
+
+
+def essays(streams: Streams, tier: str) -> Sequence[Essay]:
+    """Return all essays and notes of a tier in the order of their paragraphs, without writing them.
+
+    `streams` are those of any row or pool below the same seed.
+    """
+    return _essays(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_PARAGRAPH)
+
+
+@lru_cache(maxsize=4)
+def _essays(world: Streams, paragraphs: int) -> Sequence[Essay]:
+    """Deal topics to texts until there are paragraphs enough, then put the texts of a topic side by side."""
+    rng, left, counts = world.of("essays"), paragraphs, list[tuple[int, int]]()
+    while left > 0:
+        for place, topic in enumerate(rng.sample(range(len(subjects())), len(subjects()))):
+            counts.append((topic, rng.randint(*MIDDLES) + 2 if place % NOTES else 1))
+            left -= counts[-1][1]
+    found, start = list[Essay](), 0
+    for topic, count in sorted(counts, key=lambda pair: pair[0]):
+        found.append(Essay(topic, start, count))
+        start += count
+    return tuple(found)
+
+
+def paragraphs(streams: Streams, tier: str) -> Iterator[str]:
+    """Write all paragraphs of a tier, in order and without line ends; no two of them are the same.
+
+    Raises:
+        ValueError: if the grammar has no more to say about a topic.
+    """
+    world, written = streams.world(WORLD, tier), set[str]()
+    writer = Writer(world, 0)
+    for essay in essays(streams, tier):
+        if writer.topic != essay.topic:
+            writer = Writer(world, essay.topic)
+        for kind in essay.kinds:
+            yield writer.paragraph(kind, written)
+
+
+class Writer:
+    """Writes paragraphs about one topic, no two of which share a run of RUN words."""
+
+    def __init__(self, world: Streams, topic: int) -> None:
+        self.topic = topic
+        self._rng = world.of("text", subjects()[topic].name)
+        self._realiser = Realiser(reflection(), common().rules, subjects()[topic], self._rng)
+        self._runs = set[tuple[str, ...]]()
+
+    def paragraph(self, kind: str, written: set[str]) -> str:
+        """Write a paragraph that is none of those `written`, and remember it there."""
+        for _ in range(TRIES):
+            text = self._realiser.write(kind, tones()[TONES[self._rng.randrange(len(TONES))]])
+            runs = _runs(text)
+            if _is_sound(text) and text not in written and self._runs.isdisjoint(runs):
+                self._runs |= runs
+                written.add(text)
+                return text
+        raise ValueError(f"no {kind} about {subjects()[self.topic].name} in {TRIES} tries")
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = WORD.findall(text.lower())
+    return set(zip(*(words[at:] for at in range(RUN)), strict=False))
+
+
+def _is_sound(text: str) -> bool:
+    low, high = CHARS
+    return low <= len(text) <= high and not DOUBLED.search(text) and tells_nothing(text)
+
+
+def tells_nothing(text: str) -> bool:
+    """Tell whether prose names nobody and nowhere, and states no value and no kind of fact that biographies state."""
+    return not NAMED.search(text) and not TELLING.search(text) and not holds_value(text)
+
+
+def holds_value(text: str) -> bool:
+    """Tell whether a value of the pools of people stands in a text, in whole words and as it is written there."""
+    words, known = VALUE_WORD.findall(text), _values()
+    return any(
+        words[max(0, at + 1 - len(value)) : at + 1] == value
+        for at, word in enumerate(words)
+        if word in known
+        for value in known[word]
+    )
+
+
+@cache
+def _values() -> Mapping[str, Sequence[list[str]]]:
+    """Return the words of all values that biographies may state, by the last of them."""
+    found: dict[str, list[list[str]]] = {}
+    for name in POOLS:
+        for value in pool(name):
+            words = VALUE_WORD.findall(value)
+            found.setdefault(words[-1], []).append(words)
+    return found
+
+
+@cache
+def reflection() -> Grammar:
+    """Return the grammar of essays."""
+    return parse_grammar(pool_text("essays/reflection"), "reflection.txt")
+
+
+@cache
+def subjects() -> tuple[Topic, ...]:
+    """Return the topics of the world of writing without what prose may not say; some lose too much by it and go."""
+    kept = (_without_telling(topic) for topic in topics())
+    return tuple(topic for topic in kept if topic is not None)
+
+
+def _without_telling(topic: Topic) -> Topic | None:
+    given = {name: getattr(topic, name) for name in ATTRIBUTES}
+    single = [topic.name, *(value for value in given.values() if isinstance(value, str))]
+    kept: dict[str, Any] = {
+        name: tuple(filter(_is_fit, values)) for name, values in given.items() if not isinstance(values, str)
+    }
+    forms = [forms for forms in zip(*(given[name] for name in VERBS), strict=True) if all(map(_is_fit, forms))]
+    kept.update(zip(VERBS, zip(*forms, strict=True), strict=True) if forms else {})
+    if not all(map(_is_fit, single)) or min(map(len, kept.values())) < FEWEST:
+        return None
+    return replace(topic, **kept)
+
+
+def _is_fit(value: str) -> bool:
+    return value == value.lower() and tells_nothing(value)
+
+
+@cache
+def source_digest() -> str:
+    """Return the digest of all files that essays are written from, and of those whose values they keep out."""
+    folders = ("essays", "writing/tones", "writing/topics")
+    return pool_digest(*POOLS, "writing/common", *(name for folder in folders for name in pools_in(folder)))
