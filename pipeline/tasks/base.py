@@ -244,3 +244,17 @@ class Task(Protocol):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the expected score of guessers that do not read the context, and of naive ones that do."""
+
+
+class Sampled:
+    """What most tasks share: the key is the sample's, and the packed prompt tells nothing that the sample does not."""
+
+    __slots__ = ()
+
+    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
+        """Return the sample's key."""
+        return sample.key
+
+    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
+        """Return nothing."""
+        return {}

@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Digest, Filler, Key, Layout, Piece, Placed, PoolSpec, Role, Sample, Unit, unit
+from pipeline.tasks.base import Digest, Filler, Layout, Piece, Placed, PoolSpec, Role, Sample, Sampled, Unit, unit
 from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name
 from pipeline.tasks.bio.text import SENTENCES
 from pipeline.worlds.ages import AGES, ages, second_ages
@@ -95,7 +95,7 @@ def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
+class Ages(Sampled):
     """The frame of a task about ages. `complexity` is the number of biographies that the answer needs."""
 
     subtask: str
@@ -122,14 +122,6 @@ class Ages:
     def shown(self, stratum: Stratum) -> int:
         """Return the number of demonstrations."""
         return self.shots if stratum.shots is None else stratum.shots
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
 
 def told(row: Streams, tier: str, cast: Cast) -> tuple[str, ...]:

@@ -15,7 +15,21 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit, unit
+from pipeline.tasks.base import (
+    Digest,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Role,
+    Sample,
+    Sampled,
+    Turns,
+    Unit,
+    unit,
+)
 from pipeline.tasks.bio import citation_proof
 from pipeline.tasks.bio.citation_reader import solve
 from pipeline.tasks.bio.citation_text import (
@@ -66,7 +80,7 @@ def _kind(stratum: Stratum) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class Citation(Sampled):
     """Answers with sources. `complexity` is the number of asked facts: the same attribute of one or two people."""
 
     family: str = "bio"
@@ -140,14 +154,6 @@ class Citation:
         lead = "\n" + EXAMPLES if examples else ""
         instruction = INSTRUCTIONS[sample.stratum.complexity].format(noun=NOUNS[kind])
         return f"{instruction}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key; running numbers are written into it when their order is known."""
-        return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look up what each of the asked states, and its label.

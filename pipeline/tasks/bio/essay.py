@@ -9,7 +9,7 @@ the haystack alone. On purpose unlike the paper: the essays are Carrara's own ge
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any
@@ -25,8 +25,8 @@ from pipeline.tasks.base import (
     PoolSpec,
     Published,
     Sample,
+    Sampled,
     Turns,
-    Unit,
 )
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.essay_reader import HEADING, Parted, part
@@ -50,7 +50,7 @@ LINKS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
+class Among(Sampled):
     """A subtask of the family among essays: `plain` asks, the rest is how prose stands around it."""
 
     plain: Plain
@@ -91,14 +91,6 @@ class Among:
         """Return the streams that the plain subtask has in place of these."""
         own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
         return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Take the prose out, and solve what is left as the plain subtask.

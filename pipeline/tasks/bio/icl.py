@@ -18,7 +18,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
 from pipeline.tasks.bio import icl_reader
 from pipeline.tasks.bio.haystack import KNOBS, depths
 from pipeline.tasks.bio.icl_text import INSTRUCTION, INTRODUCTION, START, accepted, example, question
@@ -27,7 +27,7 @@ from pipeline.tasks.bio.text import biography
 
 
 @dataclass(frozen=True, slots=True)
-class Icl:
+class Icl(Sampled):
     """Ten categories by initial. `complexity` is the number of biographies that are asked about: one."""
 
     family: str = "bio"
@@ -94,10 +94,6 @@ class Icl:
     def key(self, sample: Sample, packed: Sequence[Any]) -> Key:
         """Return the sample's key: it does not depend on what was packed."""
         return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Learn the categories of initials from the examples, and apply them.

@@ -26,8 +26,8 @@ from pipeline.tasks.base import (
     PoolSpec,
     Published,
     Sample,
+    Sampled,
     Turns,
-    Unit,
     unit,
 )
 from pipeline.tasks.bio import idk_proof
@@ -38,7 +38,7 @@ from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source
 
 
 @dataclass(frozen=True, slots=True)
-class Idk:
+class Idk(Sampled):
     """Pairs of questions. `complexity` is the number of sentences that answer: 1 in form a, 0 in form b."""
 
     family: str = "bio"
@@ -106,14 +106,6 @@ class Idk:
             examples.append(f"\nQuestion: {question(everybody[one], attribute)}\nAnswer: {reply}\n")
         lead = "\n" + EXAMPLES if examples else ""
         return f"{INSTRUCTION}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look the answer up, or find that it is not stated.

@@ -17,7 +17,19 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit, unit
+from pipeline.tasks.base import (
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Role,
+    Sample,
+    Sampled,
+    Turns,
+    unit,
+)
 from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.haystack import KNOBS, density, depths, in_sequence, others
 from pipeline.tasks.bio.reader import read_biographies, read_lists
@@ -33,7 +45,7 @@ Asked = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Multi:
+class Multi(Sampled):
     """Several questions at once. `complexity` is their number, and that of the biographies that answer them."""
 
     subtask: str = "multi_standard"
@@ -96,14 +108,6 @@ class Multi:
             filler=others(row, stratum, STYLES[PLAIN].pool, len(people(row, stratum.tier)), taken, number),
             tail=(Piece(_tail(sample, row), "question"),),
         )
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look every answer up.

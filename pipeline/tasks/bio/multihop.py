@@ -18,7 +18,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Sampled, Turns, unit
 from pipeline.tasks.bio import hops_proof
 from pipeline.tasks.bio.haystack import KNOBS, depths, others
 from pipeline.tasks.bio.hops_reader import follow, read_queries, read_table
@@ -37,7 +37,7 @@ APART = {"birthplace": "city", "city": "birthplace"}
 
 
 @dataclass(frozen=True, slots=True)
-class Multihop:
+class Multihop(Sampled):
     """Chains over two or five biographies."""
 
     family: str = "bio"
@@ -109,10 +109,6 @@ class Multihop:
     def key(self, sample: Sample, packed: Sequence[Any]) -> Key:
         """Return the sample's key: it does not depend on what was packed."""
         return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and follow the references.

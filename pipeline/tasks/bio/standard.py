@@ -9,13 +9,25 @@ person and attribute independently, and demonstrations are off unless `shots` as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import (
+    Digest,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Sample,
+    Sampled,
+    Turns,
+    unit,
+)
 from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.haystack import KNOBS, depths, others
 from pipeline.tasks.bio.reader import read_questions
@@ -25,7 +37,7 @@ from pipeline.worlds.people import ATTRIBUTES, choices_of, people
 
 
 @dataclass(frozen=True, slots=True)
-class Standard:
+class Standard(Sampled):
     """One way of writing the biographies. `complexity` is the number of biographies that the answer needs: one."""
 
     subtask: str = "standard"
@@ -90,14 +102,6 @@ class Standard:
         examples = [f"\nQuestion: {question(one, attribute)}\nAnswer: {one.value(attribute)}\n" for one in shown]
         lead = "\n" + EXAMPLES if shown else ""
         return f"{INSTRUCTION}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look the answer up.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
 from pipeline.tasks.idk import chance, pool, proof, reader, text
 from pipeline.tasks.idk.sampler import Asked, any_wish, draw, wish
 from pipeline.worlds.stories import names
 
 
 @dataclass(frozen=True, slots=True)
-class Idk:
+class Idk(Sampled):
     """A question about one story. `complexity` is the number of clauses that answer it: one, or none.
 
     What tells an answerable row from another is only whether the story states the asked detail. How many details it
@@ -84,14 +84,6 @@ class Idk:
             asked = draw(rng, everybody[person], any_wish(rng, answerable=(start + number) % 2 == 0))
             found.append(text.example(number + 1, asked.story.text, asked.question, asked.choices, asked.letter))
         return found
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the story of the asked person, and choose what it states, or (D).

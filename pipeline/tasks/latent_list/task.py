@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
 from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import WIDEST, Wish
@@ -23,7 +23,7 @@ SMALL = {1: 1.0, 5: 0.5}
 
 
 @dataclass(frozen=True, slots=True)
-class LatentList:
+class LatentList(Sampled):
     """A short list that many operations change, most of them in vain; the last line views it.
 
     Every relevant operation is proven, and every unit of filler cancels at any state. Relevant operations have the
@@ -93,14 +93,6 @@ class LatentList:
 
     def _shots(self, stratum: Stratum) -> int:
         return self.shots if stratum.shots is None else stratum.shots
-
-    def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return nothing: the sample tells all."""
-        return {}
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Run the last program of the prompt.

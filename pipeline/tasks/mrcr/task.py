@@ -16,7 +16,7 @@ from typing import Any
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, Unit
 from pipeline.tasks.mrcr import proof, text
 from pipeline.tasks.mrcr.chance import DRAWN, guesses
 from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cells, crowd, filler
@@ -30,7 +30,7 @@ CODE = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Mrcr:
+class Mrcr(Sampled):
     """One way of sending the conversation. `complexity` is the number of replies that match what is asked."""
 
     subtask: str
@@ -120,10 +120,6 @@ class Mrcr:
         ]
         head = (Piece(text.LEADS[len(demos)], "instruction"), *demos, Piece(text.CONVERSATION, "instruction"))
         return head, (Piece(f"User: {sample.question}\nModel:", "question"),)
-
-    def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
 
     def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
         """Return openai/mrcr's columns: how many replies match, and the place of the asked one among the messages."""
