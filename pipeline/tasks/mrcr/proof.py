@@ -12,7 +12,7 @@ from pipeline.tasks.mrcr.reader import Conversation, near_doubles, parts, read_c
 
 RUN, MOST = 5, 0.5
 """Two matching replies are doubles if one holds more than MOST of the runs of RUN words of the other."""
-PROBES, WIDTH = 8, 20
+PROBES, WIDTH = 8, 40
 """How many stretches of the asked reply are looked for elsewhere, and their characters."""
 EXAMPLE = re.compile(r"^======== EXAMPLE \d+ ========$", re.MULTILINE)
 LABEL_USER, LABEL_MODEL = "User: ", "Model: "
