@@ -13,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.errors import CorruptError
+from pipeline.ids import RowPlan
 from pipeline.joining import Stock
 from pipeline.packing import Counts
-from pipeline.plan import Plan, RowPlan, Shard, row_streams
+from pipeline.plan import Plan, Shard, row_streams
 from pipeline.prompts import cutter
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
 from pipeline.shards import column, is_done, is_whole, read_table, write_rows, write_table

@@ -10,6 +10,7 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- BuildError       a stage that could not write what it owes
     |   `-- ExactError   a prompt whose tokens are not what was planned
     |-- CorruptError     a file whose bytes are not what was written
+    |-- SplitError       a split that is not there, or not what is asked for
     `-- EndpointError    a server that refuses, or stays silent
 """
 
@@ -49,6 +50,10 @@ class ExactError(BuildError):
 
 class CorruptError(CarraraError):
     """A file's bytes or rows are not what was written."""
+
+
+class SplitError(CarraraError):
+    """A split is not there, or holds no such rows."""
 
 
 class EndpointError(CarraraError):

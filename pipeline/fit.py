@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pipeline.build import UNIT_SCHEMA, draw_sample, made_units, read_pool
 from pipeline.errors import FitError
-from pipeline.plan import Plan, RowPlan, row_streams
+from pipeline.ids import RowPlan
+from pipeline.plan import Plan, row_streams
 from pipeline.profiles import Profile
 from pipeline.prompts import cutter
 from pipeline.recipe import Stratum

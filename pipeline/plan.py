@@ -7,11 +7,11 @@ schema. A file is done only if the key in its footer is the one that this plan g
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.errors import RecipeError, unknown
+from pipeline.ids import RowPlan, check_pairs, numbered
 from pipeline.profiles import Profile, load_profile
 from pipeline.recipe import PLAIN, Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION
@@ -20,15 +20,6 @@ from pipeline.tasks import check_stratum, task_of
 from pipeline.tasks.base import PoolSpec
 
 SHARD_TOKENS = 8 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class RowPlan:
-    """Row `index` of a stratum, and its id in the release."""
-
-    stratum: Stratum
-    index: int
-    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +62,8 @@ class Plan:
     families: tuple[str, ...]
 
     def rows(self, family: str) -> list[RowPlan]:
-        """Return a family's rows in the order of its shards: by length, then as the recipe lists its strata."""
-        return list(_numbered(self.recipe, self.recipe.of_family(family)))
+        """Return a family's rows in the order of its shards: by length and subtask, mixed over complexities."""
+        return list(numbered(self.recipe, self.recipe.of_family(family)))
 
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
         """Return the pools of a family, each once."""
@@ -147,6 +138,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
     """
     for stratum in recipe.strata:
         check_stratum(stratum)
+    check_pairs(recipe)
     for family in families:
         if family not in recipe.families:
             raise RecipeError(unknown("family in this recipe:", family, recipe.families))
@@ -177,18 +169,6 @@ def with_corpus(recipe: Recipe, digest: str) -> Recipe:
     if strata == recipe.strata:
         raise RecipeError(f"no family of {recipe.release} is written from a corpus: leave it out, or add family mrcr")
     return replace(recipe, strata=strata)
-
-
-def _numbered(recipe: Recipe, cells: tuple[Stratum, ...]) -> Iterator[RowPlan]:
-    following: Counter[tuple[str, int, int]] = Counter()
-    for cell in sorted(cells, key=lambda cell: cell.length):
-        paired = task_of(cell).paired
-        place = (cell.subtask, cell.length, cell.complexity if paired else 0)
-        for index in range(cell.rows):
-            number = f"{following[place]:04d}" + ("ba"[cell.complexity] if paired else "")
-            following[place] += 1
-            name = f"{cell.family}-{cell.subtask}-{cell.tier}-{cell.length}-{number}-{recipe.tag}"
-            yield RowPlan(cell, index, name)
 
 
 def _cuts(lengths: list[int]) -> list[tuple[int, int]]:

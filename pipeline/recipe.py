@@ -65,8 +65,11 @@ class Recipe:
 
     @property
     def tag(self) -> str:
-        """The split tag in every row id: it changes with each re-cut, so old predictions cannot meet new rows."""
-        path = f"{self.release}/{self.variant}/{self.version}/{self.seed}"
+        """The split tag in every row id: it changes with each re-cut, so old predictions cannot meet new rows.
+
+        Minor versions and patches add to a data set and change no row: they keep the ids.
+        """
+        path = f"{self.release}/{self.variant}/{self.version.partition('.')[0]}/{self.seed}"
         return hashlib.sha256(path.encode()).hexdigest()[:6]
 
     @property

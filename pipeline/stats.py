@@ -11,8 +11,9 @@ from typing import Any
 
 from pipeline.build import draw_sample
 from pipeline.fit import pool_units
+from pipeline.ids import RowPlan
 from pipeline.metrics import score
-from pipeline.plan import Plan, RowPlan, row_streams
+from pipeline.plan import Plan, row_streams
 from pipeline.profiles import Profile
 from pipeline.prompts import cutter
 from pipeline.recipe import Stratum

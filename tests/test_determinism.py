@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import builds
 from pipeline import plan as plans
 from pipeline.build import cut_row, draw_sample
 from pipeline.engine import processes
 from pipeline.shards import read_rows
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.append(str(Path(__file__).parent))
-builds = importlib.import_module("builds")
 
 WHERE = {
     "hash seed 0": {"PYTHONHASHSEED": "0"},

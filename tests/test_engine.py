@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import builds
 from pipeline.engine import IN_FLIGHT, LIVES, Inline, processes, run
 from pipeline.errors import BuildError
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.append(str(Path(__file__).parent))
-builds = importlib.import_module("builds")
 
 ENGINES: dict[str, Callable[[], Executor]] = {
     "inline": Inline,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import json
 import os
 import resource
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,16 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import builds
 from pipeline import plan as plans
 from pipeline import shards
 from pipeline.engine import processes
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.shards import content_key, read_rows, write_rows
 from pipeline.verify import ProveJob, run_prove
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.append(str(Path(__file__).parent))
-builds = importlib.import_module("builds")
 
 DATA = "o200k/data/bio/32k/test-00002-of-00005.parquet"
 KEYS = "o200k/keys/bio/32k/test-00002-of-00005.parquet"

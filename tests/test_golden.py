@@ -14,7 +14,8 @@ import pytest
 
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
-from pipeline.plan import Plan, RowPlan, make_plan
+from pipeline.ids import RowPlan
+from pipeline.plan import Plan, make_plan
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.rows import plain_json
 from pipeline.shards import read_rows
@@ -49,9 +50,9 @@ def samples_digest(family: str, subtask: str) -> str:
     total = hashlib.sha256()
     task = TASKS[family, subtask]
     for tier in ("32k", "1m"):
-        for complexity in task.complexities:
-            cell = Stratum(family, subtask, tier, 8192, complexity, 40)
-            plan = make_plan(Recipe("golden", "1", SEED, tier, (cell,)), ("o200k",), Path("unused"))
+        cells = tuple(Stratum(family, subtask, tier, 8192, complexity, 40) for complexity in task.complexities)
+        plan = make_plan(Recipe("golden", "1", SEED, tier, cells), ("o200k",), Path("unused"))
+        for cell in cells:
             for index in range(cell.rows):
                 sample = draw_sample(plan, RowPlan(cell, index, ""))
                 total.update(plain_json([dict(sample.latent), sample.question, sample.key.target]).encode())

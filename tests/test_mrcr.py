@@ -15,9 +15,10 @@ import pytest
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
 from pipeline.errors import PoolError
+from pipeline.ids import RowPlan
 from pipeline.marks import mark_faults
 from pipeline.metrics import mrcr, score, similarity
-from pipeline.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.plan import Plan, make_plan, row_streams
 from pipeline.recipe import Recipe, Stratum
 from pipeline.shards import read_rows
 from pipeline.stages import Stages

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,16 +13,13 @@ from typing import Any
 
 import pytest
 
+import builds
 from pipeline import metrics, tasks
 from pipeline import plan as plans
 from pipeline import stages as stage_module
 from pipeline.engine import Inline
 from pipeline.shards import read_rows
 from pipeline.tasks.bio.standard import Standard
-
-if str(Path(__file__).parent) not in sys.path:
-    sys.path.append(str(Path(__file__).parent))
-builds = importlib.import_module("builds")
 
 STANDARD = ("bio", "standard")
 SHARD_FOLDERS = ("o200k/data", "o200k/keys", "o200k/proofs")

@@ -14,9 +14,10 @@ import pytest
 from pipeline.build import draw_sample
 from pipeline.engine import Inline
 from pipeline.fit import check_fit
+from pipeline.ids import RowPlan
 from pipeline.joining import MARKED
 from pipeline.metrics import score
-from pipeline.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.plan import Plan, make_plan, row_streams
 from pipeline.profiles import shipped_profiles
 from pipeline.prompts import in_order
 from pipeline.recipe import load_recipe, shipped_recipes

@@ -1,0 +1,75 @@
+"""Names and order of rows: neither an id nor a place in a file tells what a row's answer is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from pipeline.errors import RecipeError
+from pipeline.recipe import Recipe, Stratum
+from pipeline.streams import stream
+from pipeline.tasks import task_of
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """Row `index` of a stratum, and its id in the release."""
+
+    stratum: Stratum
+    index: int
+    id: str
+
+
+def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Iterator[RowPlan]:
+    """Yield the rows of a family's strata by length and subtask, mixed over complexities.
+
+    Rows are numbered as they come. Both forms of a pair have the pair's number and stand side by side, either first.
+    """
+    kinds: dict[tuple[int, str], list[Stratum]] = {}
+    for cell in cells:
+        kinds.setdefault((cell.length, cell.subtask), []).append(cell)
+    for length in sorted({cell.length for cell in cells}):
+        for kind in (kind for place, kind in kinds.items() if place[0] == length):
+            yield from _paired(recipe, kind) if task_of(kind[0]).paired else _mixed(recipe, kind)
+
+
+def check_pairs(recipe: Recipe) -> None:
+    """Check that each pair of a paired task has both its forms.
+
+    Raises:
+        RecipeError: naming the stratum whose other form is missing, or of another number.
+    """
+    rows = {(c.family, c.subtask, c.length, c.complexity): c.rows for c in recipe.strata if task_of(c).paired}
+    for (family, subtask, length, complexity), count in rows.items():
+        other = rows.get((family, subtask, length, 1 - complexity), 0)
+        if other != count:
+            here = f"{family}.{subtask} length {length}"
+            raise RecipeError(
+                f"{here}: {count} rows of complexity {complexity} and {other} of complexity {1 - complexity}: "
+                "its rows come in pairs, give both the same number"
+            )
+
+
+def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
+    rows = [(cell, index) for cell in kind for index in range(cell.rows)]
+    _order(recipe, kind[0]).shuffle(rows)
+    for number, (cell, index) in enumerate(rows):
+        yield RowPlan(cell, index, _name(recipe, cell, f"{number:04d}"))
+
+
+def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
+    rng = _order(recipe, kind[0])
+    for index in range(max(cell.rows for cell in kind)):
+        forms = sorted((cell for cell in kind if index < cell.rows), key=lambda cell: cell.complexity)
+        rng.shuffle(forms)
+        for cell in forms:
+            yield RowPlan(cell, index, _name(recipe, cell, f"{index:04d}" + "ba"[cell.complexity]))
+
+
+def _order(recipe: Recipe, cell: Stratum) -> Random:
+    return stream(recipe.seed, "order", cell.family, cell.subtask, cell.tier, cell.length)
+
+
+def _name(recipe: Recipe, cell: Stratum, number: str) -> str:
+    return f"{cell.family}-{cell.subtask}-{cell.tier}-{cell.length}-{number}-{recipe.tag}"
