@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -38,6 +39,27 @@ def written_aside(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def tree_aside(path: Path) -> Iterator[Path]:
+    """Give an empty folder to fill; on success it takes the place of `path`, on failure nothing is left.
+
+    `path` must be missing, or an empty folder.
+
+    Raises:
+        BuildError: if the folder cannot be written or the disk is full.
+    """
+    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        yield aside
+        os.replace(aside, path)
+    except OSError as fault:
+        raise BuildError(_disk_fault(path, fault)) from fault
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def _disk_fault(path: Path, fault: OSError) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -115,7 +116,7 @@ CHANGES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "seed": ({"seed": 8}, ()),
     "fewer rows": ({"rows": 3}, ("segments", "o200k/counts")),
     "more rows": ({"rows": 9}, ("segments", "o200k/counts")),
-    "version of the data": ({"version": "1.0.1"}, ("segments", "o200k/counts")),
+    "major version": ({"version": "2.0.0"}, ("segments", "o200k/counts")),
     "reserve": ({"reserve": 100}, ("samples", "segments", "o200k/counts")),
     "frame": ({"frame": "raw"}, ("samples", "segments")),
 }
@@ -138,6 +139,17 @@ def test_a_changed_recipe_is_made_as_if_from_nothing(
         assert not stale
     builds.stages(recipe, built).build()
     assert builds.contents(built) == whole
+
+
+def test_a_minor_version_changes_no_row(recipe: Path, built: Path, tmp_path: Path) -> None:
+    other = builds.recipe_file(tmp_path / "other.toml", version="1.1.0")
+    builds.stages(other, tmp_path / "fresh").build()
+    before = builds.stamps(built)
+    builds.stages(other, built).build()
+    assert builds.contents(built) == builds.contents(tmp_path / "fresh")
+    kept = ("samples", "segments", "o200k/counts", *SHARD_FOLDERS)
+    assert builds.below(builds.stamps(built), *kept) == builds.below(before, *kept)
+    assert json.loads((built / "o200k" / "manifest.json").read_text())["version"] == "1.1.0"
 
 
 def test_a_raised_task_version_makes_its_rows_again(

@@ -1,0 +1,23 @@
+"""Frozen splits in the shapes of other harnesses: one file for each, registered in ``EXPORTS``."""
+
+from __future__ import annotations
+
+from pipeline.errors import ExportError, unknown
+from pipeline.exports.base import Export, Written, export
+
+HARNESSES: tuple[Export, ...] = ()
+EXPORTS = {each.name: each for each in HARNESSES}
+
+
+def export_of(name: str) -> Export:
+    """Return the export of a harness.
+
+    Raises:
+        ExportError: for an unknown name, with the nearest right one.
+    """
+    if name not in EXPORTS:
+        raise ExportError(unknown("harness", name, EXPORTS))
+    return EXPORTS[name]
+
+
+__all__ = ["EXPORTS", "Export", "Written", "export", "export_of"]
