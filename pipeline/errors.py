@@ -20,6 +20,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LISTED, NEAREST = 60, 12
+"""Names that a message lists at the most, and how many of more than these."""
+
 
 class CarraraError(Exception):
     """Base of all errors a user is meant to see."""
@@ -74,4 +77,7 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
     hint = f" did you mean {near[0]!r}?" if near else ""
-    return f"unknown {kind} {name!r}:{hint} (known: {', '.join(names)})"
+    if len(names) <= LISTED:
+        return f"unknown {kind} {name!r}:{hint} (known: {', '.join(names)})"
+    others = sorted(difflib.get_close_matches(name, names, n=NEAREST, cutoff=0.0))
+    return f"unknown {kind} {name!r}:{hint} (nearest of {len(names)}: {', '.join(others)})"

@@ -171,6 +171,6 @@ def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -
     second = ", ".join(proven["second"])
     recounted = "all" if proven["recounted"] == proven["rows"] else f"{proven['recounted']:,}"
     return (
-        f"{out / profile / 'data'}: {made['rows']:,} rows, {made['tokens']:,} tokens ({made['bytes'] / 1e6:.0f} MB); "
+        f"{out / profile / 'data'}: {made['rows']:,} rows, {made['tokens']:,} tokens ({made['bytes'] / 1e6:.3g} MB); "
         f"all exact, all re-solved from their text, {recounted} re-counted by {second}"
     )

@@ -13,18 +13,27 @@ from pipeline.manifest import CHANCE_COLUMNS
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.shards import read_rows
 from pipeline.show import find_row, shown
+from pipeline.splits import Selection, open_split
 from pipeline.stats import chances
 from pipeline.tables import chance_parts, table
 
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.argument("row_id", metavar="ID")
+@click.argument("row_id", metavar="[ID]", required=False)
 @click.option("--tokenizer", help="Profile whose row is shown.  [default: the first in FOLDER]")
 @click.option("--full", is_flag=True, help="Fold nothing.")
-def show(*, folder: Path, row_id: str, tokenizer: str | None, full: bool) -> None:
-    """Print the prompt ID of FOLDER for reading: needles marked, long filler folded, key and baselines below."""
-    click.echo(shown(find_row(folder, tokenizer or built_profile(folder), row_id), full=full))
+def show(*, folder: Path, row_id: str | None, tokenizer: str | None, full: bool) -> None:
+    """Print the prompt ID of FOLDER for reading: needles marked, long filler folded, key and baselines below.
+
+    Without an ID: one id of every stratum.
+    """
+    profile = tokenizer or built_profile(folder)
+    if row_id:
+        click.echo(shown(find_row(folder, profile, row_id), full=full))
+        return
+    columns = ["family", "subtask", "length", "complexity", "id"]
+    click.echo(table(list(open_split(folder / profile).key_rows(columns, Selection(limit=1)))))
 
 
 def built_profile(folder: Path) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -116,7 +115,7 @@ def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -
 
 def _check(kind: str, name: str, known: Iterable[str]) -> None:
     if name not in known:
-        raise RecipeError(unknown(kind, name, get_close_matches(name, list(known), n=12, cutoff=0.0)))
+        raise RecipeError(unknown(kind, name, known))
 
 
 def _written(labels: Sequence[Label], texts: int, seed: int) -> Iterator[tuple[Label, str]]:
