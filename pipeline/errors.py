@@ -20,7 +20,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-LISTED, NEAREST = 60, 12
+LISTED, NEAREST = 30, 12
 """Names that a message lists at the most, and how many of more than these."""
 
 

@@ -146,20 +146,6 @@ def test_show_without_an_id_offers_one_of_every_stratum(built: Path) -> None:
         assert f"{family}-" in done.stdout
 
 
-def test_the_readme_shows_a_row_as_it_is(built: Path, root: Path) -> None:
-    shard = sorted((built / "o200k" / "data" / "bio").rglob("*.parquet"))[0]
-    row = next(read_rows(shard))
-    text = (root / "README.md").read_text(encoding="utf-8").partition("## A row")[2]
-    shown = json.loads(text.partition("```json\n")[2].partition("```")[0])
-    assert list(shown) == list(row)
-    head, _, tail = shown.pop("prompt").partition(" [...] ")
-    assert row["prompt"].startswith(head)
-    assert row["prompt"].endswith(tail)
-    told = json.loads(row["metadata"])
-    assert shown.pop("metadata") == {name: told[name] for name in ("baselines", "latent")}
-    assert shown == {name: row[name] for name in shown}
-
-
 def test_show_offers_the_nearest_id(built: Path) -> None:
     row = next(read_rows(sorted((built / "o200k" / "data").rglob("*.parquet"))[0]))
     done = carrara("show", built, row["id"] + "x")

@@ -248,9 +248,10 @@ def test_every_stratum_fits_every_profile(name: str, tmp_path: Path) -> None:
 def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) -> None:
     for cell in {(cell.family, cell.subtask): cell for cell in smoke.recipe.strata}.values():
         for shots in (0, min(2, task_of(cell).most_shots)):
-            shot = replace(cell, length=8192, rows=3, shots=shots)
+            forms = (0, 1) if task_of(cell).paired else (cell.complexity,)
+            cells = tuple(replace(cell, length=8192, rows=3, shots=shots, complexity=form) for form in forms)
             plan = make_plan(
-                type(smoke.recipe)("shots", "0", 3, "32k", (shot,)), ("o200k",), tmp_path / f"{cell.subtask}{shots}"
+                type(smoke.recipe)("shots", "0", 3, "32k", cells), ("o200k",), tmp_path / f"{cell.subtask}{shots}"
             )
             assert all(Stages(plan, Inline).build())
             for shard in plan.all_shards():
