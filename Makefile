@@ -63,7 +63,7 @@ test: $(VENV)/.ready-test  ## all tests but the slow sweeps, lint and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 test-slow: $(VENV)/.ready-test  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow
