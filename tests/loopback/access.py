@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loopback.http import Refused, Request
+from loopback.http import RefusedError, Request
 
 if TYPE_CHECKING:
     from loopback.repos import Commit, Repo
@@ -15,12 +15,12 @@ def role(hub: Hub, request: Request) -> str:
     """Return the role of whoever asks: write, read, none, or nothing without a token.
 
     Raises:
-        Refused: if nobody has that token.
+        RefusedError: if nobody has that token.
     """
     given = next((value for name, value in request.headers.items() if name.lower() == "authorization"), "")
     token = given.removeprefix("Bearer ")
     if token and token not in hub.roles:
-        raise Refused(401, "Invalid credentials in Authorization header")
+        raise RefusedError(401, "Invalid credentials in Authorization header")
     return hub.roles.get(token, "")
 
 
@@ -29,7 +29,7 @@ def seen(hub: Hub, request: Request, name: str) -> Repo:
     who = role(hub, request)
     repo = hub.repos.get(name)
     if repo is None or (repo.private and who not in ("write", "read")):
-        raise Refused(404 if who else 401, "Repository not found", "RepoNotFound")
+        raise RefusedError(404 if who else 401, "Repository not found", "RepoNotFound")
     return repo
 
 
@@ -43,22 +43,22 @@ def may_write(hub: Hub, request: Request) -> None:
     """Refuse whoever may not write.
 
     Raises:
-        Refused: saying which right is missing.
+        RefusedError: saying which right is missing.
     """
     who = role(hub, request)
     if not who:
-        raise Refused(401, "Invalid username or password.")
+        raise RefusedError(401, "Invalid username or password.")
     if who != "write":
-        raise Refused(403, "You don't have the rights to create or write under the namespace org")
+        raise RefusedError(403, "You don't have the rights to create or write under the namespace org")
 
 
 def found(repo: Repo, revision: str) -> Commit:
     """Return the commit of a revision.
 
     Raises:
-        Refused: if there is none.
+        RefusedError: if there is none.
     """
     commit = repo.at(revision)
     if commit is None:
-        raise Refused(404, f"Invalid rev id: {revision}", "RevisionNotFound")
+        raise RefusedError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
     return commit

@@ -55,7 +55,7 @@ class Reply:
         return self.length if self.file else len(self.body)
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A request that is answered by an error."""
 
     def __init__(self, status: int, message: str, code: str = "", **headers: str) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode
 import yaml
 
 from loopback.access import found, seen
-from loopback.http import Refused, Reply, Request, says
+from loopback.http import RefusedError, Reply, Request, says
 from loopback.repos import Commit, File, Repo, git_sha1, pointer
 
 if TYPE_CHECKING:
@@ -87,12 +87,12 @@ def listing(commit: Commit, under: str, *, recursive: bool) -> list[dict[str, An
     """Return the folders and files below a folder, by path.
 
     Raises:
-        Refused: if there is no such folder.
+        RefusedError: if there is no such folder.
     """
     start = f"{under}/" if under else ""
     inside = {path: file for path, file in commit.files.items() if path.startswith(start)}
     if not inside and under:
-        raise Refused(404, f"{under} does not exist on {commit.oid}", "EntryNotFound")
+        raise RefusedError(404, f"{under} does not exist on {commit.oid}", "EntryNotFound")
     told: dict[str, dict[str, Any]] = {}
     for path, file in inside.items():
         names = path.removeprefix(start).split("/")
@@ -166,7 +166,7 @@ def resolve(hub: Hub, request: Request, repo: str, revision: str, path: str) -> 
     commit = found(named, revision)
     file = commit.files.get(path)
     if file is None:
-        raise Refused(404, "Entry not found", "EntryNotFound", **{"X-Repo-Commit": commit.oid})
+        raise RefusedError(404, "Entry not found", "EntryNotFound", **{"X-Repo-Commit": commit.oid})
     etag = f'"{file.sha256 if file.lfs else file.oid}"'
     headers = {"ETag": etag, "X-Repo-Commit": commit.oid, "Accept-Ranges": "bytes"}
     if file.lfs:
@@ -183,6 +183,6 @@ def _ranged(request: Request, whole: Reply) -> Reply:
     start = int(first) if first else max(0, whole.length - int(last))
     end = min(whole.length - 1, int(last) if first and last else whole.length - 1)
     if start > end:
-        raise Refused(416, "Range not satisfiable", **{"Content-Range": f"bytes */{whole.length}"})
+        raise RefusedError(416, "Range not satisfiable", **{"Content-Range": f"bytes */{whole.length}"})
     headers = {**whole.headers, "Content-Range": f"bytes {start}-{end}/{whole.length}"}
     return Reply(206, b"", headers, whole.file, start, end - start + 1)

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from loopback import reading, writing
 from loopback.access import role
-from loopback.http import Refused, Reply, Request, says
+from loopback.http import RefusedError, Reply, Request, says
 
 if TYPE_CHECKING:
     from loopback.server import Hub
@@ -21,7 +21,7 @@ def whoami(hub: Hub, request: Request) -> Reply:
     """GET /api/whoami-v2."""
     who = role(hub, request)
     if not who:
-        raise Refused(401, "Invalid username or password.")
+        raise RefusedError(401, "Invalid username or password.")
     orgs = [] if who == "none" else [{"type": "org", "name": "org", "roleInOrg": who}]
     auth = {"type": "access_token", "accessToken": {"role": who, "displayName": "loopback"}}
     return says({"type": "user", "id": "0", "name": "writer", "fullname": "Writer", "orgs": orgs, "auth": auth})
@@ -54,10 +54,10 @@ def answer(hub: Hub, request: Request) -> Reply:
     """Answer a request.
 
     Raises:
-        Refused: if it is refused, or leads nowhere.
+        RefusedError: if it is refused, or leads nowhere.
     """
     for methods, pattern, route in ROUTES:
         match = re.fullmatch(pattern, request.path)
         if match and request.method in methods.split("|"):
             return route(hub, request, **{name: unquote(got) for name, got in match.groupdict().items() if got})
-    raise Refused(404, f"Sorry, we can't find the page you are looking for: {request.path}")
+    raise RefusedError(404, f"Sorry, we can't find the page you are looking for: {request.path}")

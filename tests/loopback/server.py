@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from loopback.faults import Fault, Faults
-from loopback.http import Refused, Reply, Request, says
+from loopback.http import RefusedError, Reply, Request, says
 from loopback.repos import Repo
 from loopback.routes import answer
 
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
             return says({"error": fault.message}, fault.status, {"X-Error-Message": fault.message, **fault.headers})
         try:
             reply = answer(self.hub, request)
-        except Refused as refused:
+        except RefusedError as refused:
             reply = refused.reply
         if fault and fault.done:
             self._strike(request, fault)

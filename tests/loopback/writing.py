@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from loopback.access import found, may_write, writable
-from loopback.http import Refused, Reply, Request, says
+from loopback.http import RefusedError, Reply, Request, says
 from loopback.reading import front_matter
 from loopback.repos import Commit, File, Repo
 
@@ -32,9 +32,11 @@ def create(hub: Hub, request: Request) -> Reply:
     name = f"{asked.get('organization') or 'writer'}/{asked['name']}"
     url = f"{request.host}/datasets/{name}"
     if asked.get("type") != "dataset":
-        raise Refused(400, "this Hub has data sets only")
+        raise RefusedError(400, "this Hub has data sets only")
     if name.split("/")[0] not in ("org", "writer"):
-        raise Refused(403, f"You don't have the rights to create a dataset under the namespace {name.split('/')[0]!r}")
+        raise RefusedError(
+            403, f"You don't have the rights to create a dataset under the namespace {name.split('/')[0]!r}"
+        )
     with hub.lock:
         if name in hub.repos:
             return says({"error": "You already created this dataset repo", "url": url}, 409)
@@ -97,7 +99,7 @@ def lfs_put(hub: Hub, request: Request, repo: str, oid: str) -> Reply:
     with request.body.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != oid:
-        raise Refused(400, f"the bytes have SHA-256 {digest}, not {oid}")
+        raise RefusedError(400, f"the bytes have SHA-256 {digest}, not {oid}")
     keep(hub, hub.repos[repo], request.body, oid)
     return says({})
 
@@ -106,12 +108,12 @@ def keep(hub: Hub, repo: Repo, body: Path, oid: str) -> None:
     """Move bytes to the objects of a repo.
 
     Raises:
-        Refused: if the quota is full.
+        RefusedError: if the quota is full.
     """
     with hub.lock:
         held = sum(path.stat().st_size for path in sorted(repo.folder.iterdir()))
         if hub.quota is not None and held + body.stat().st_size > hub.quota:
-            raise Refused(403, "Private repository storage limit reached, upgrade your plan to increase it")
+            raise RefusedError(403, "Private repository storage limit reached, upgrade your plan to increase it")
         shutil.move(body, repo.object(oid))
 
 
@@ -120,7 +122,7 @@ def lfs_verify(hub: Hub, request: Request, repo: str) -> Reply:
     asked = request.json()
     object_ = writable(hub, request, repo).object(asked["oid"])
     if not object_.exists() or object_.stat().st_size != asked["size"]:
-        raise Refused(404, f"no object {asked['oid']} of {asked['size']} bytes")
+        raise RefusedError(404, f"no object {asked['oid']} of {asked['size']} bytes")
     return says({}, headers=LFS)
 
 
@@ -132,9 +134,9 @@ def commit(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
     with named.lock:
         head = named.branches.get(revision)
         if head is None:
-            raise Refused(404, f"Invalid rev id: {revision}", "RevisionNotFound")
+            raise RefusedError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
         if header.get("parentCommit") not in (None, head.oid):
-            raise Refused(412, "A commit has happened since. Please refresh and try again.")
+            raise RefusedError(412, "A commit has happened since. Please refresh and try again.")
         files = dict(head.files)
         for item in items[1:]:
             _change(named, files, item["key"], item["value"])
@@ -151,17 +153,17 @@ def _change(repo: Repo, files: dict[str, File], key: str, value: dict[str, Any])
         files[path] = _large(repo, path, value["oid"])
     elif key == "deletedFile":
         if files.pop(path, None) is None:
-            raise Refused(404, "A file with this name doesn't exist", "EntryNotFound")
+            raise RefusedError(404, "A file with this name doesn't exist", "EntryNotFound")
     elif key == "deletedFolder":
         for name in [name for name in files if name.startswith(path.rstrip("/") + "/")]:
             del files[name]
     else:
-        raise Refused(400, f"unknown operation {key!r}")
+        raise RefusedError(400, f"unknown operation {key!r}")
 
 
 def _large(repo: Repo, path: str, oid: str) -> File:
     if not repo.object(oid).exists():
-        raise Refused(
+        raise RefusedError(
             400, f"Your push was rejected because an LFS pointer pointed to a file that does not exist: {path}"
         )
     return File.large(oid, repo.object(oid).stat().st_size)
@@ -173,12 +175,12 @@ def branch(hub: Hub, request: Request, repo: str, name: str) -> Reply:
     with named.lock:
         if request.method == "DELETE":
             if name == "main":
-                raise Refused(403, "the branch main cannot be deleted")
+                raise RefusedError(403, "the branch main cannot be deleted")
             if named.branches.pop(name, None) is None:
-                raise Refused(404, f"Reference does not exist: {name}", "RevisionNotFound")
+                raise RefusedError(404, f"Reference does not exist: {name}", "RevisionNotFound")
             return says({})
         if name in named.branches:
-            raise Refused(409, f"Reference already exists: {name}")
+            raise RefusedError(409, f"Reference already exists: {name}")
         named.branches[name] = found(named, request.json().get("startingPoint", "main"))
     return says({})
 
@@ -189,10 +191,10 @@ def tag(hub: Hub, request: Request, repo: str, revision: str) -> Reply:
     with named.lock:
         if request.method == "DELETE":
             if named.tags.pop(revision, None) is None:
-                raise Refused(404, f"Reference does not exist: {revision}", "RevisionNotFound")
+                raise RefusedError(404, f"Reference does not exist: {revision}", "RevisionNotFound")
             return says({})
         name = request.json()["tag"]
         if name in named.tags:
-            raise Refused(409, f"Tag reference exists already: {name}")
+            raise RefusedError(409, f"Tag reference exists already: {name}")
         named.tags[name] = found(named, revision)
     return says({})
