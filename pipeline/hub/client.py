@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -231,7 +230,7 @@ def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sle
     if write and not token:
         raise HubError(f"{name}: there is no token to publish with: {LOG_IN}")
     _quieten(hub)
-    endpoint = os.environ.get("HF_ENDPOINT", hub.constants.ENDPOINT).rstrip("/")
+    endpoint = hub.constants.ENDPOINT
     # False, and not None: the client would look for a token again.
     return HubRepo(name, hub.HfApi(endpoint=endpoint, token=token or False), Speaker(endpoint, token), pause)
 

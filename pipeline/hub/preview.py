@@ -31,7 +31,7 @@ class Preview:
     """What a release would do.
 
     Attributes:
-        lines: a line for each file; its action is ``upload``, ``keep``, ``delete``, or ``?`` where nothing could be seen.
+        lines: one for each file; its action is ``upload``, ``keep``, ``delete``, or ``?`` where nothing could be seen.
         card: the text of README.md, nothing if there is none.
         note: one sentence on what the Hub has, or why nothing could be seen.
     """

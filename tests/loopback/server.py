@@ -24,17 +24,17 @@ STRANGER = "hf_loopbackStranger01234567"
 BLOCK = 1 << 16
 
 
-@dataclass(frozen=True)
+@dataclass
 class Seen:
-    """One line of the log; `received` and `sent` are bytes of bodies."""
+    """One line of the log; `received` and `sent` are bytes of bodies, `status` is 0 until a reply begins."""
 
     method: str
     path: str
     query: str
-    status: int
-    received: int
-    sent: int
-    headers: Mapping[str, str] = field(repr=False, default_factory=dict)
+    headers: Mapping[str, str] = field(repr=False)
+    status: int = 0
+    received: int = 0
+    sent: int = 0
 
     @property
     def line(self) -> str:
@@ -46,6 +46,7 @@ class Hub:
     """A Hub with the organisation ``org``, of which WRITER may write and READER read; STRANGER is somebody else."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.repos: dict[str, Repo] = {}
         self.roles = {WRITER: "write", READER: "read", STRANGER: "none"}
@@ -58,6 +59,14 @@ class Hub:
         self.port = self._http.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
+
+    def __enter__(self) -> Hub:
+        """Serve."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Serve no more."""
+        self.stop()
 
     def stop(self) -> None:
         """Refuse connections from now on."""
@@ -103,38 +112,34 @@ def _handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
 
 class _Handler(BaseHTTPRequestHandler):
     hub: Hub
+    seen: Seen
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def _exchange(self) -> None:
         path, _, query = self.path.partition("?")
         fault = self.hub.faults.strike(f"{self.command} {self.path}")
-        self.received = self.gone = 0
-        status = 0
-        try:
-            with tempfile.TemporaryDirectory(dir=self.hub.folder) as place, suppress(_CutError, OSError):
-                body = Path(place) / "body"
-                request = Request(self.command, path, query, dict(self.headers.items()), body, self.hub.url)
-                self._receive(body, fault)
-                reply = self._answer(request, fault)
-                status = reply.status
-                self._send(reply, fault.cut if fault else None)
-        finally:
-            headers = dict(self.headers.items())
-            self.hub.log.append(Seen(self.command, path, query, status, self.received, self.gone, headers))
+        self.seen = Seen(self.command, path, query, dict(self.headers.items()))
+        self.hub.log.append(self.seen)
+        with tempfile.TemporaryDirectory(dir=self.hub.folder) as place, suppress(_CutError, OSError):
+            body = Path(place) / "body"
+            request = Request(self.command, path, query, self.seen.headers, body, self.hub.url)
+            self._receive(request, fault)
+            reply = self._answer(request, fault)
+            self.seen.status = reply.status
+            self._send(reply, fault.cut if fault else None)
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _exchange  # noqa: N815
 
-    def _receive(self, body: Path, fault: Fault | None) -> None:
-        limit = fault.cut if fault and fault.cut is not None and not fault.done and self._has_body() else None
-        with body.open("wb") as out:
+    def _receive(self, request: Request, fault: Fault | None) -> None:
+        limit = fault.cut if fault and not fault.done and self._has_body() else None
+        with request.body.open("wb") as out:
             for part in self._parts():
                 out.write(part)
-                self.received += len(part)
-                if limit is not None and self.received >= limit:
+                self.seen.received += len(part)
+                if fault and limit is not None and self.seen.received >= limit:
+                    self._strike(request, fault)
                     self._hang_up()
-        if limit is not None:
-            self._hang_up()
 
     def _has_body(self) -> bool:
         return int(self.headers.get("Content-Length") or 0) > 0 or "chunked" in self.headers.get(
@@ -183,9 +188,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command == "HEAD":
             return
         for part in _stretch(reply):
-            allowed = part if limit is None else part[: max(0, limit - self.gone)]
+            allowed = part if limit is None else part[: max(0, limit - self.seen.sent)]
             self.wfile.write(allowed)
-            self.gone += len(allowed)
+            self.seen.sent += len(allowed)
             if len(allowed) < len(part):
                 self._hang_up()
 
