@@ -13,7 +13,7 @@ from loopback.folders import SHARDS, digests, noise, staged
 from pipeline.errors import HubError
 from pipeline.hub import Preview, download, preview, release
 from pipeline.hub.files import read_file
-from pipeline.hub.release import BATCH, batches
+from pipeline.hub.releasing import BATCH, batches
 
 pytestmark = CLIENTS_OWN
 REPO = "org/small"
@@ -101,9 +101,9 @@ def test_commits_on_the_branch_are_small_and_main_gets_one(hub: Hub, tmp_path: P
     many = staged(tmp_path / "many", shards=2 * BATCH, size=20)
     release(many, REPO, "1.0.0")
     assert is_out(hub, many)
-    assert len(hub.lines("POST /api/datasets/org/small/commit/release-v1.0.0")) == 3
+    assert len(hub.lines("POST /api/datasets/org/small/commit/release-v1.0.0")) == 4
     assert len(hub.lines("POST /api/datasets/org/small/commit/main")) == 1
-    assert [len(part) for part in batches(list(map(str, range(2 * BATCH + 3))))] == [BATCH, BATCH, 3]
+    assert [len(part) for part in batches([*map(str, range(2 * BATCH + 3)), "README.md"])] == [1, BATCH, BATCH, 3]
 
 
 def test_listings_come_page_by_page(hub: Hub, folder: Path) -> None:

@@ -38,7 +38,7 @@ class Speaker:
     def error(self, fault: BaseException, repo: str) -> HubError | None:
         """Return the error for a fault of the client, None if it is none of the Hub's."""
         for each in chain(fault):
-            said = self._reply(each) or self._silence(each) or _local(each)
+            said = _card(each) or self._reply(each) or self._silence(each) or _local(each)
             if said:
                 return HubError(self.hidden(f"{repo}: {said}"), status=status(each))
         return None
@@ -80,6 +80,12 @@ class Speaker:
         if kinds & UNREACHED:
             return f"cannot reach {self.endpoint} ({fault}): check the network and HF_ENDPOINT, then {AGAIN}"
         return f"the connection to {self.endpoint} broke off ({fault}): {AGAIN}" if "TransportError" in kinds else ""
+
+
+def _card(fault: BaseException) -> str:
+    said = str(fault)[: 2 * LONGEST_SAID]
+    refused = isinstance(fault, ValueError) and said.startswith("Invalid metadata in README.md")
+    return f"the Hub refuses the card ({said}): mend the YAML of README.md" if refused else ""
 
 
 def _local(fault: BaseException) -> str:

@@ -104,7 +104,7 @@ def _untagged(name: str, revision: str | None, refs: Refs) -> str:
     right = f"give a tag, as in {name}@{last}" if last else "it has no tag of a version, nothing is published there"
     if revision in refs.branches:
         return f"{name}@{revision} is a branch, which moves: {right}"
-    return f"{name} has no tag {revision!r}: {right}" if revision else f"{name} has no tag with it: {right}"
+    return f"{name} has no tag {revision!r}: {right}" if revision else f"{name} is named without a tag: {right}"
 
 
 def _snapshot(hub: HubRepo, commit: str, patterns: Sequence[str] | None, cache: Path | None) -> Path:

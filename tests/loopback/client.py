@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-import sys
 import types
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Let no client wait; returns the list of how many seconds they would have."""
     waits: list[float] = []
     still = types.SimpleNamespace(sleep=waits.append)
-    monkeypatch.setattr(sys.modules["huggingface_hub.utils._http"], "time", still)
+    monkeypatch.setattr(importlib.import_module("huggingface_hub.utils._http"), "time", still)
     return waits
 
 
@@ -54,7 +54,8 @@ def environment(hub: Hub, home: Path, token: str = WRITER) -> dict[str, str]:
 def whole_environment(hub: Hub, home: Path, token: str = WRITER) -> dict[str, str]:
     """Return the whole environment of a process; without a token if `token` is empty."""
     kept = {name: value for name, value in os.environ.items() if name not in PROXIES and not name.startswith("HF_")}
-    given = environment(hub, home, token)
+    tests = Path(__file__).parent.parent
+    given = {**environment(hub, home, token), "PYTHONPATH": os.pathsep.join([str(tests.parent), str(tests)])}
     return {**kept, **{name: value for name, value in given.items() if value}}
 
 

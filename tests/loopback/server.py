@@ -169,6 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
             reply = answer(self.hub, request)
         except RefusedError as refused:
             reply = refused.reply
+        self.seen.status = reply.status
         if fault and fault.done:
             self._strike(request, fault)
             self._hang_up()

@@ -10,9 +10,8 @@ from pipeline.errors import HubError
 from pipeline.hub.client import HubRepo, connect
 from pipeline.hub.fetching import check_name
 from pipeline.hub.files import HubFile, LocalFile, compared, read_folder
-from pipeline.hub.release import MAIN, check_version
+from pipeline.hub.releasing import CARD, MAIN, check_version
 
-CARD = "README.md"
 DIGITS = 12
 
 

@@ -26,6 +26,7 @@ from pipeline.hub.files import LocalFile, compared, read_folder
 BATCH = 50
 """Files in one commit on the branch; the Hub advises less than 100."""
 MAIN = "main"
+CARD = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +150,9 @@ class _Release:
             self.hub.branch(self.side, head)
             at = head
         differs = compared(self.files, self.hub.files(at))
-        for number, part in enumerate(batches(differs.lacking), 1):
-            self.say(f"{self.hub.name}: uploading {len(part)} files ({number} of {-(-len(differs.lacking) // BATCH)})")
+        parts = list(batches(differs.lacking))
+        for number, part in enumerate(parts, 1):
+            self.say(f"{self.hub.name}: uploading {len(part)} files ({number} of {len(parts)})")
             at = self._commit(at, Change({path: self.files[path] for path in part}))
         for part in batches(differs.spare):
             at = self._commit(at, Change({}, part))
@@ -196,5 +198,8 @@ class _Release:
 
 
 def batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield paths in as few lots as the Hub takes at once."""
-    return (paths[at : at + BATCH] for at in range(0, len(paths), BATCH))
+    """Yield paths in as few lots as the Hub takes at once; the card, which it may refuse, alone and first."""
+    others = [path for path in paths if path != CARD]
+    if len(others) < len(paths):
+        yield [CARD]
+    yield from (others[at : at + BATCH] for at in range(0, len(others), BATCH))
