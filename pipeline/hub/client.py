@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 from pipeline.errors import HubError
+from pipeline.hub.connection import load_client, quieten, read_token
 from pipeline.hub.faults import LOG_IN, Speaker, is_passing, wait_asked
 from pipeline.hub.files import HubFile, LocalFile, is_same
 
 T = TypeVar("T")
-PATIENCE = 120.0
-"""Seconds without a byte until a connection counts as dead; the client itself would wait for ever."""
 WAITS = (1.0, 2.0, 4.0, 8.0)
 """Seconds between the tries of a call that the client sends only once."""
 LONGEST_WAIT = 60.0
@@ -53,22 +52,24 @@ class HubRepo:
         name: ``org/name``.
         api: the client.
         speaker: words its faults.
+        waits: seconds between the tries of a call that the client sends only once.
         pause: how to wait.
     """
 
     name: str
     api: Any
     speaker: Speaker
+    waits: Sequence[float] = WAITS
     pause: Callable[[float], None] = time.sleep
 
     def visibility(self) -> str:
-        """Return ``public`` or ``private``, or nothing if there is no such repo.
+        """Return ``public`` or ``private``, or nothing if there is no such repo. Asked once: nothing is lost yet.
 
         Raises:
             HubError: if the Hub refuses.
         """
         try:
-            found = self._single(lambda: self.api.repo_info(self.name, repo_type="dataset"))
+            found = self._tried(lambda: self.api.repo_info(self.name, repo_type="dataset"))
         except HubError as fault:
             # To somebody without a token the Hub does not say which repos there are.
             if fault.status == 404 or (fault.status == 401 and not self.speaker.token):
@@ -106,6 +107,26 @@ class HubRepo:
 
         entries = (entry for entry in self._tried(listed) if hasattr(entry, "blob_id"))
         return {e.path: HubFile(e.size, e.blob_id, e.lfs.sha256 if e.lfs else None) for e in entries}
+
+    def fetch(self, commit: str, patterns: Sequence[str] | None, cache: Path | None) -> Path:
+        """Return a folder with the files of a commit; what the cache has is not fetched again.
+
+        Raises:
+            HubError: if the Hub refuses.
+        """
+        return self._tried(
+            lambda: Path(
+                load_client().snapshot_download(
+                    self.name,
+                    repo_type="dataset",
+                    revision=commit,
+                    allow_patterns=list(patterns) if patterns else None,
+                    cache_dir=cache,
+                    endpoint=self.api.endpoint,
+                    token=self.api.token,
+                )
+            )
+        )
 
     def branch(self, name: str, at: str) -> None:
         """Start a branch at a commit, unless it is there.
@@ -166,13 +187,13 @@ class HubRepo:
 
     def _committed(self, branch: str, operations: Sequence[Any], change: Change, say: str, parent: str) -> str:
         """Send a commit, until one arrives: the reply may be lost, and not what it answers."""
+        tries: list[str] = []
 
         def once() -> str:
-            at = parent if first else self.refs().branches.get(branch, "")
-            first.clear()
+            at = self.refs().branches.get(branch, "") if tries else parent
+            tries.append(at)
             return at if at != parent and self._has(at, change) else self._sent(branch, operations, say, parent)
 
-        first = [True]
         return self._single(once)
 
     def _has(self, commit: str, change: Change) -> bool:
@@ -188,74 +209,39 @@ class HubRepo:
 
     def _single(self, call: Callable[[], T]) -> T:
         """Make a call that the client sends once, and that may be sent again whatever became of it."""
-        return self._tried(call, WAITS)
+        return self._tried(call, self.waits)
 
     def _tried(self, call: Callable[[], T], waits: Sequence[float] = ()) -> T:
         for wait in (*waits, None):
             try:
                 return call()
+            except HubError:  # a call within this one has had its own tries
+                raise
             except Exception as fault:
                 asked = wait_asked(fault)
                 if wait is None or asked > LONGEST_WAIT or not is_passing(fault):
-                    raise self._worded(fault) from (None if self.speaker.tells(fault) else fault)
-                self.pause(asked or wait)
-        raise AssertionError("unreachable")
+                    self._give_up(fault)
+                self.pause(asked or wait or 0)
+        raise AssertionError("the last try has returned or raised")
 
-    def _worded(self, fault: Exception) -> Exception:
-        known = isinstance(fault, HubError)
-        return fault if known else self.speaker.error(fault, self.name) or fault
-
-
-def load_client() -> Any:
-    """Return huggingface_hub.
-
-    Raises:
-        HubError: if it is not installed.
-    """
-    try:
-        import huggingface_hub
-    except ImportError as fault:
-        raise HubError("huggingface_hub is not installed: pip install 'carrara[hub]'") from fault
-    return huggingface_hub
+    def _give_up(self, fault: Exception) -> NoReturn:
+        error = self.speaker.error(fault, self.name)
+        if error is None:
+            raise fault
+        raise error from (None if self.speaker.tells(fault) else fault)
 
 
 def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sleep) -> HubRepo:
-    """Return a repo, with the token of the environment or of the last login.
+    """Return a repo. Who only reads loses nothing by an error, and gets it at once.
 
     Raises:
         HubError: if there is no client, or no token where one is needed.
     """
-    hub = load_client()
-    token = read_token(hub)
+    token = read_token()
     if write and not token:
         raise HubError(f"{name}: there is no token to publish with: {LOG_IN}")
-    _quieten(hub)
-    endpoint = hub.constants.ENDPOINT
+    quieten()
+    hub = load_client()
     # False, and not None: the client would look for a token again.
-    return HubRepo(name, hub.HfApi(endpoint=endpoint, token=token or False), Speaker(endpoint, token), pause)
-
-
-def read_token(hub: Any) -> str | None:
-    """Return the token, if there is one.
-
-    Raises:
-        HubError: if no request can carry it.
-    """
-    token = hub.get_token()
-    if token and not (token.isascii() and token.isprintable() and " " not in token):
-        raise HubError(f"the token holds characters that no request can carry: copy it again, then {LOG_IN}")
-    return token or None
-
-
-def _quieten(hub: Any) -> None:
-    """Leave it to errors to say what went wrong, and wait for no server for ever."""
-
-    def factory() -> Any:
-        client = hub.utils._http.default_client_factory()
-        client.timeout = PATIENCE
-        return client
-
-    hub.set_client_factory(factory)
-    hub.utils.logging.set_verbosity(hub.utils.logging.CRITICAL)
-    if not sys.stderr.isatty():
-        hub.utils.disable_progress_bars()
+    api = hub.HfApi(endpoint=hub.constants.ENDPOINT, token=token or False)
+    return HubRepo(name, api, Speaker(api.endpoint, token), WAITS if write else (), pause)

@@ -56,7 +56,7 @@ def preview(folder: Path, repo: str, version: str) -> Preview:
 
 def _seen(repo: str, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dict[str, HubFile] | None]:
     try:
-        return _compared_with(connect(repo, write=False, pause=lambda _: None), tag, files)
+        return _compared_with(connect(repo, write=False), tag, files)
     except HubError as fault:
         return f"nothing could be compared: {fault}", None
 

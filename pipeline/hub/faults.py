@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ STATES = {
     409: "it is there already",
     412: "it moved in the meantime, look at what changed",
 }
+CLIENT = frozenset({"huggingface_hub", "httpx", "httpx2", "httpcore", "httpcore2", "h11", "hf_xet"})
 LONGEST_SAID = 200
 
 
@@ -38,7 +40,7 @@ class Speaker:
     def error(self, fault: BaseException, repo: str) -> HubError | None:
         """Return the error for a fault of the client, None if it is none of the Hub's."""
         for each in chain(fault):
-            said = _card(each) or self._reply(each) or self._silence(each) or _local(each)
+            said = self._card(each) or self._reply(each) or self._silence(each) or self._local(each)
             if said:
                 return HubError(self.hidden(f"{repo}: {said}"), status=status(each))
         return None
@@ -53,7 +55,7 @@ class Speaker:
         return bool(self.token) and any(str(self.token) in f"{each} {each!r}" for each in chain(fault))
 
     def _reply(self, fault: BaseException) -> str:
-        number, detail = status(fault), said_by_server(fault)
+        number, detail = status(fault), self._short(said_by_server(fault))
         if number in (402, 413, 507) or (number == 403 and any(word in detail.lower() for word in FULL)):
             return f"the Hub has no more room ({detail}): free some or extend the plan, then {AGAIN}"
         if number == 401:
@@ -81,21 +83,22 @@ class Speaker:
             return f"cannot reach {self.endpoint} ({fault}): check the network and HF_ENDPOINT, then {AGAIN}"
         return f"the connection to {self.endpoint} broke off ({fault}): {AGAIN}" if "TransportError" in kinds else ""
 
+    def _card(self, fault: BaseException) -> str:
+        refused = isinstance(fault, ValueError) and str(fault).startswith("Invalid metadata in README.md")
+        return f"the Hub refuses the card ({self._short(str(fault))}): mend the YAML of README.md" if refused else ""
 
-def _card(fault: BaseException) -> str:
-    said = str(fault)[: 2 * LONGEST_SAID]
-    refused = isinstance(fault, ValueError) and said.startswith("Invalid metadata in README.md")
-    return f"the Hub refuses the card ({said}): mend the YAML of README.md" if refused else ""
+    def _local(self, fault: BaseException) -> str:
+        if isinstance(fault, OSError) and fault.strerror:
+            where = f" {str(fault.filename)!r}" if fault.filename else ""
+            return f"cannot read or write{where} ({fault.strerror}): mend that, then {AGAIN}"
+        last = not (fault.__cause__ or fault.__context__)
+        if last and (isinstance(fault, ValueError | RuntimeError | OSError) or is_clients(fault)):
+            return f"the client failed ({self._short(f'{type(fault).__name__}: {fault}')}): {AGAIN}"
+        return ""
 
-
-def _local(fault: BaseException) -> str:
-    if isinstance(fault, OSError) and fault.strerror:
-        where = f" {str(fault.filename)!r}" if fault.filename else ""
-        return f"cannot read or write{where} ({fault.strerror}): mend that, then {AGAIN}"
-    last = not (fault.__cause__ or fault.__context__)
-    if last and isinstance(fault, ValueError | RuntimeError | OSError):
-        return f"the client failed ({str(fault)[:LONGEST_SAID]}): {AGAIN}"
-    return ""
+    def _short(self, text: str) -> str:
+        # The token goes first: cut in two it would not be found.
+        return self.hidden(text)[:LONGEST_SAID]
 
 
 def _missing(fault: BaseException, detail: str) -> str:
@@ -105,6 +108,14 @@ def _missing(fault: BaseException, detail: str) -> str:
     if "RevisionNotFoundError" in kinds:
         return "there is no such revision: give a tag that it has"
     return f"the Hub has no such thing ({detail}): check the name"
+
+
+def is_clients(fault: BaseException) -> bool:
+    """Tell whether a fault arose within the client: with a line down, its threads trip over each other."""
+    trace = fault.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).split(".")[0] in CLIENT
 
 
 def kinds_of(fault: BaseException) -> set[str]:
@@ -126,18 +137,21 @@ def status(fault: BaseException) -> int:
 
 
 def said_by_server(fault: BaseException) -> str:
-    """Return the server's own words, shortened."""
+    """Return the server's own words."""
     said = getattr(fault, "server_message", None) or next(iter(str(fault).strip().splitlines()), "")
-    return " ".join(str(said).split())[:LONGEST_SAID] or "it gives no reason"
+    return str(said).strip() or "it gives no reason"
 
 
 def wait_asked(fault: BaseException) -> float:
-    """Return how many seconds the server asks to wait, 0 if it does not say."""
+    """Return how many seconds the server asks to wait, 0 if it does not say.
+
+    Either ``Retry-After: 7``, or as the Hub has it ``RateLimit: "api";r=0;t=7``: none left, new ones in 7 seconds.
+    """
     headers: Any = getattr(getattr(fault, "response", None), "headers", {})
-    try:
-        return max(0.0, float(headers.get("Retry-After", 0)))
-    except ValueError:
-        return 0.0
+    after = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*", headers.get("Retry-After", ""))
+    limit = re.search(r";\s*r=0\s*;\s*t=(\d+)", headers.get("RateLimit", ""))
+    found = after or (limit if status(fault) == 429 else None)
+    return float(found[1]) if found else 0.0
 
 
 def is_passing(fault: BaseException) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from pipeline.errors import HubError
-from pipeline.hub.client import HubRepo, Refs, connect, load_client
+from pipeline.hub.client import HubRepo, Refs, connect
 from pipeline.hub.files import HubFile, is_same, read_file
 
 NAME = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])", re.ASCII)
@@ -80,7 +79,7 @@ def download(
     check_name(repo)
     hub = connect(repo, write=False)
     commit = found(hub, revision)
-    folder = hub._tried(lambda: _snapshot(hub, commit, patterns, cache))
+    folder = hub.fetch(commit, patterns, cache)
     check_files(hub, folder, commit)
     return folder
 
@@ -107,35 +106,24 @@ def _untagged(name: str, revision: str | None, refs: Refs) -> str:
     return f"{name} has no tag {revision!r}: {right}" if revision else f"{name} is named without a tag: {right}"
 
 
-def _snapshot(hub: HubRepo, commit: str, patterns: Sequence[str] | None, cache: Path | None) -> Path:
-    return Path(
-        load_client().snapshot_download(
-            hub.name,
-            repo_type="dataset",
-            revision=commit,
-            allow_patterns=list(patterns) if patterns else None,
-            cache_dir=cache,
-            endpoint=hub.speaker.endpoint,
-            token=hub.api.token,
-        )
-    )
-
-
 def check_files(hub: HubRepo, folder: Path, commit: str) -> None:
     """Check that every file of a snapshot has the checksum that the Hub lists.
 
     Raises:
         HubError: naming the first that has not.
     """
-    there = hub.files(commit)
-    for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-        _check_file(hub.name, path, there.get(path.relative_to(folder).as_posix()))
+    for name, there in hub.files(commit).items():
+        if (folder / name).exists():
+            _check_file(hub.name, folder / name, name, there)
 
 
-def _check_file(name: str, path: Path, there: Any | HubFile) -> None:
-    if there is None or is_same(read_file(path), there):
+def _check_file(repo: str, path: Path, name: str, there: HubFile) -> None:
+    if is_same(read_file(path), there):
         return
     # The client trusts what its cache has: what is wrong there must go, or it would be met again.
     path.resolve().unlink(missing_ok=True)
     path.unlink(missing_ok=True)
-    raise HubError(f"{name}: the bytes of {path.name!r} are not those that were published: download it again")
+    raise HubError(
+        f"{repo}: the bytes of {name!r} are not those that were published: download it again, and if that does not "
+        "help, the copy on the Hub is damaged"
+    )

@@ -98,6 +98,8 @@ class _Release:
         return f"release-{self.tag}"
 
     def run(self) -> Released:
+        size = sum(file.size for file in self.files.values())
+        self.say(f"{self.hub.name}: {self.tag} has {len(self.files)} files, {size:,} bytes")
         self._open()
         refs = self.hub.refs()
         if self.tag in refs.tags:
