@@ -152,7 +152,7 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
         ("POST .*/commit/", 429, {"Retry-After": "700"}, "too many requests (HTTP 429): wait 700 s"),
         ("POST .*/commit/", 429, {}, "too many requests (HTTP 429): wait 60 s"),
         ("POST .*/commit/", 429, {"RateLimit": '"api";r=0;t=77'}, "too many requests (HTTP 429): wait 77 s"),
-        ("preupload", 503, {}, "the Hub fails (HTTP 503): run the same command again, it goes on where it stopped"),
+        ("preupload", 503, {}, "the Hub fails (HTTP 503): wait a while, then run the same command again, it goes on"),
         ("PUT", 500, {}, "the Hub fails (HTTP 500)"),
         ("/tree/", 502, {}, "the Hub fails (HTTP 502)"),
         ("/refs", 504, {}, "the Hub fails (HTTP 504)"),

@@ -65,7 +65,7 @@ class Speaker:
         if number == 429:
             return f"too many requests (HTTP 429): wait {wait_asked(fault) or 60:.0f} s, then {AGAIN}"
         if number >= 500:
-            return f"the Hub fails (HTTP {number}): {AGAIN} later"
+            return f"the Hub fails (HTTP {number}): wait a while, then {AGAIN}"
         return f"{STATES.get(number, f'the Hub refuses, HTTP {number}')} ({detail})" if number else ""
 
     def _unknown(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from loopback import reading, writing
+from loopback import reading, writing, xet
 from loopback.access import role
 from loopback.http import RefusedError, Reply, Request, says
 
@@ -29,6 +29,7 @@ def whoami(hub: Hub, request: Request) -> Reply:
 
 REPO = r"(?P<repo>[^/]+/[^/]+?)"
 REVISION = r"(?P<revision>[^/]+)"
+HASH = r"(?P<name>[0-9a-f]{64})"
 ROUTES: tuple[tuple[str, str, Route], ...] = (
     ("GET", r"/api/whoami-v2", whoami),
     ("POST", r"/api/repos/create", writing.create),
@@ -44,6 +45,10 @@ ROUTES: tuple[tuple[str, str, Route], ...] = (
     ("POST", rf"/datasets/{REPO}\.git/info/lfs/objects/batch", writing.lfs_batch),
     ("PUT", rf"/_lfs/{REPO}/(?P<oid>[0-9a-f]{{64}})", writing.lfs_put),
     ("POST", rf"/_lfs_verify/{REPO}", writing.lfs_verify),
+    ("GET", rf"/api/datasets/{REPO}/xet-write-token/{REVISION}", xet.write_token),
+    ("GET", rf"/_cas/v1/chunks/default/{HASH}", xet.chunk),
+    ("POST", rf"/_cas/v1/xorbs/default/{HASH}", xet.xorb),
+    ("POST", r"/_cas/(?P<version>v1|v2)/shards", xet.shard),
     ("POST", rf"/api/datasets/{REPO}/commit/{REVISION}", writing.commit),
     ("POST|DELETE", rf"/api/datasets/{REPO}/branch/(?P<name>[^/]+)", writing.branch),
     ("POST|DELETE", rf"/api/datasets/{REPO}/tag/{REVISION}", writing.tag),
