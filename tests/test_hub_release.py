@@ -103,6 +103,8 @@ def test_commits_on_the_branch_are_small_and_main_gets_one(hub: Hub, tmp_path: P
     assert is_out(hub, many)
     assert len(hub.lines("POST /api/datasets/org/small/commit/release-v1.0.0")) == 4
     assert len(hub.lines("POST /api/datasets/org/small/commit/main")) == 1
+    sizes = dict.fromkeys("abcde", 100 * 1024 * 1024)
+    assert list(batches(["a", "b", "c", "d", "e", "f"], sizes)) == [["a", "b"], ["c", "d"], ["e", "f"]]
     assert [len(part) for part in batches([*map(str, range(2 * BATCH + 3)), "README.md"])] == [1, BATCH, BATCH, 3]
 
 

@@ -22,6 +22,8 @@ STATES = {
     412: "it moved in the meantime, look at what changed",
 }
 CLIENT = frozenset({"huggingface_hub", "httpx", "httpx2", "httpcore", "httpcore2", "h11", "hf_xet"})
+IN_WORDS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ")
+"""How hf_xet, which is no Python, tells the state of a reply."""
 LONGEST_SAID = 200
 
 
@@ -131,9 +133,11 @@ def chain(fault: BaseException | None) -> Iterator[BaseException]:
 
 
 def status(fault: BaseException) -> int:
-    """Return the HTTP state of a reply that the client took for a fault, 0 if it is none."""
+    """Return the HTTP state of the reply that the client took for a fault, 0 if there was none."""
     response: Any = getattr(fault, "response", None)
-    return int(getattr(response, "status_code", 0) or 0)
+    number = int(getattr(response, "status_code", 0) or 0)
+    told = IN_WORDS.search(str(fault))
+    return number or (int(told[1]) if told else 0)
 
 
 def said_by_server(fault: BaseException) -> str:

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from pipeline.errors import HubError
 from pipeline.hub.client import Change, HubRepo, Refs, connect
@@ -25,6 +26,8 @@ from pipeline.hub.files import LocalFile, compared, read_folder
 
 BATCH = 50
 """Files in one commit on the branch; the Hub advises less than 100."""
+BATCH_BYTES = 256 * 1024 * 1024
+"""Bytes in one; by LFS every file that has arrived is kept, by Xet those of a lot that is whole."""
 MAIN = "main"
 CARD = "README.md"
 
@@ -152,7 +155,7 @@ class _Release:
             self.hub.branch(self.side, head)
             at = head
         differs = compared(self.files, self.hub.files(at))
-        parts = list(batches(differs.lacking))
+        parts = list(batches(differs.lacking, {path: file.size for path, file in self.files.items()}))
         for number, part in enumerate(parts, 1):
             self.say(f"{self.hub.name}: uploading {len(part)} files ({number} of {len(parts)})")
             at = self._commit(at, Change({path: self.files[path] for path in part}))
@@ -199,9 +202,21 @@ class _Release:
         return self._proven(at, "main")
 
 
-def batches(paths: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield paths in as few lots as the Hub takes at once; the card, which it may refuse, alone and first."""
-    others = [path for path in paths if path != CARD]
-    if len(others) < len(paths):
+def batches(paths: Sequence[str], sizes: Mapping[str, int] = MappingProxyType({})) -> Iterator[list[str]]:
+    """Yield paths in lots that the Hub takes at once; the card, which it may refuse, alone and first.
+
+    >>> list(batches(["a", "README.md", "b"]))
+    [['README.md'], ['a', 'b']]
+    """
+    if CARD in paths:
         yield [CARD]
-    yield from (others[at : at + BATCH] for at in range(0, len(others), BATCH))
+    lot: list[str] = []
+    for path in paths:
+        if path == CARD:
+            continue
+        if lot and (len(lot) == BATCH or sum(sizes.get(each, 0) for each in (*lot, path)) > BATCH_BYTES):
+            yield lot
+            lot = []
+        lot.append(path)
+    if lot:
+        yield lot
