@@ -267,6 +267,15 @@ def test_no_call_is_tried_by_both(hub: Hub, folder: Path) -> None:
     assert counts == {"preupload": 6, "batch": 6, "/refs": 3, "POST .*/commit/release": 3, "repos/create": 3}
 
 
+def test_a_call_within_another_is_not_tried_for_both(hub: Hub, folder: Path) -> None:
+    """After a commit that failed the branch is looked at; when that fails for good, the commit is not sent again."""
+    hub.fail("POST .*/commit/release", 503, times=-1)
+    hub.fail("/refs", 503, skip=1, times=-1)
+    with pytest.raises(HubError, match="HTTP 503"):
+        release(folder, REPO, "1.0.0")
+    assert Counter(seen.path.split("/")[5] for seen in hub.log if seen.status == 503) == {"commit": 1, "refs": 3}
+
+
 # The token
 
 
