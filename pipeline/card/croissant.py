@@ -15,7 +15,7 @@ from pipeline.card.facts import Config, Facts
 from pipeline.rows import TEXT_COLUMNS, Column
 
 Json = dict[str, Any]
-PARQUET = "application/vnd.apache.parquet"
+PARQUET = "application/x-parquet"
 CONTEXT: Json = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -27,6 +27,7 @@ CONTEXT: Json = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -67,6 +68,7 @@ def croissant_of(facts: Facts) -> Json:
         "url": url,
         "license": "https://www.apache.org/licenses/LICENSE-2.0" if not facts.own_corpus else f"{url}#sources-and-licences",
         "version": facts.manifest["version"],
+        **({"datePublished": facts.notes.date} if facts.notes.date else {}),
         "citeAs": f"{facts.title}, version {facts.manifest['version']}. {url}",
         "keywords": ["long context", "evaluation", *facts.all_families],
         "isLiveDataset": False,
@@ -95,7 +97,7 @@ def _files(facts: Facts) -> Iterator[Json]:
 
 
 def _file_set(config: Config) -> Json:
-    name = f"files of {config.name}"
+    name = f"files-{config.name}"
     return {
         "@type": "cr:FileSet",
         "@id": name,
@@ -118,24 +120,35 @@ def _records(facts: Facts, config: Config) -> Json:
 
 def _field(config: Config, column: Column) -> Json:
     item = column.type.value_type if pa.types.is_list(column.type) else column.type
-    return {
+    place = f"{config.name}/{column.name}"
+    field = {
         "@type": "cr:Field",
-        "@id": f"{config.name}/{column.name}",
+        "@id": place,
         "name": column.name,
         "description": column.note,
-        **({"repeated": True} if pa.types.is_list(column.type) else {}),
-        **_typed(f"{config.name}/{column.name}", item),
-        "source": {"fileSet": {"@id": f"files of {config.name}"}, "extract": {"column": column.name}},
+        **({"cr:isArray": True, "cr:arrayShape": "-1"} if pa.types.is_list(column.type) else {}),
+    }
+    if pa.types.is_struct(item):
+        return {**field, "subField": [_member(config, column.name, member) for member in item]}
+    return {**field, "dataType": _data_type(item), "source": _source(config, column.name)}
+
+
+def _member(config: Config, column: str, member: pa.Field) -> Json:
+    """Return a field of the structs that a column lists."""
+    return {
+        "@type": "cr:Field",
+        "@id": f"{config.name}/{column}/{member.name}",
+        "name": member.name,
+        "dataType": _data_type(member.type),
+        "source": {**_source(config, column), "transform": {"jsonPath": member.name}},
     }
 
 
-def _typed(place: str, kind: pa.DataType) -> Json:
-    if not pa.types.is_struct(kind):
-        return {"dataType": _data_type(kind)}
-    return {"dataType": "sc:Text"}
+def _source(config: Config, column: str) -> Json:
+    return {"fileSet": {"@id": f"files-{config.name}"}, "extract": {"column": column}}
 
 
 def _data_type(kind: pa.DataType) -> str:
     if pa.types.is_integer(kind):
-        return "cr:Int32" if kind == pa.int32() else "cr:Int64"
+        return "sc:Integer"
     return "sc:Float" if pa.types.is_floating(kind) else "sc:Text"

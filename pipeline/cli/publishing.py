@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from pipeline.card.papers import changes_of
+from pipeline.card.papers import notes_of
 from pipeline.cli.base import cli
 from pipeline.errors import StageError
 from pipeline.splits import Split, open_split
-from pipeline.staging import MODES, Staged, stage
+from pipeline.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
 
 PLACEHOLDER = "{tokenizer}"
 
@@ -50,9 +50,9 @@ def publish(
     for split in splits:
         others = [name for profile, name in names.items() if profile != split.tokenizer]
         target = (out or _published(folder, split)) / split.tokenizer
-        changes = changes_of(str(split.manifest["version"]), changelog)
+        notes = notes_of(str(split.manifest["version"]), changelog)
         made = stage(
-            split, target, keys=keys, repo=names[split.tokenizer], siblings=others, changes=changes, draw=_drawing()
+            split, target, keys=keys, repo=names[split.tokenizer], siblings=others, notes=notes, draw=_drawing()
         )
         staged.append((names[split.tokenizer], made))
     for name, made in staged:
@@ -101,10 +101,15 @@ def _drawing() -> Draw:
 
 
 def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_run: bool) -> None:
-    from pipeline.hub import release
+    """Release a staged folder, or show what that would do; and its keys, where they go to a repo of their own."""
+    from pipeline.hub import preview, release
 
-    release(made.folder, repo, made.version, private=private, dry_run=dry_run, say=click.echo)
-    if made.keys and upload_keys:
-        release(made.keys, repo + KEYS_SUFFIX, made.version, private=True, dry_run=dry_run, say=click.echo)
-    elif made.keys:
+    parts = [(made.folder, repo, private)]
+    parts += [(made.keys, repo + KEYS_SUFFIX, True)] if made.keys and upload_keys else []
+    for folder, name, hidden in parts:
+        if dry_run:
+            click.echo(preview(folder, name, made.version).text())
+        else:
+            release(folder, name, made.version, private=hidden, say=click.echo)
+    if made.keys and not upload_keys:
         click.echo(f"{made.keys}: the keys stay here; keep this folder, it is all that can score {repo}")

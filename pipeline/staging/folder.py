@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pipeline import metrics
 from pipeline.card import Facts, card_of, croissant_of, evaluation_of, keys_card_of
-from pipeline.card.papers import license_text, sources_text
+from pipeline.card.papers import Notes, license_text, sources_text
 from pipeline.errors import StageError, unknown
 from pipeline.manifest import Manifest, read_manifest
 from pipeline.shards import tree_aside
@@ -57,7 +57,7 @@ class Shown:
 
     repo: str
     siblings: tuple[str, ...] = ()
-    changes: str = ""
+    notes: Notes = Notes()
 
 
 def stage(
@@ -67,14 +67,14 @@ def stage(
     keys: str = "inline",
     repo: str,
     siblings: Sequence[str] = (),
-    changes: str = "",
+    notes: Notes = Notes(),
     draw: Draw | None = None,
 ) -> Staged:
     """Make the folder that is published of a sealed split, whole or not at all; an older one in its place goes.
 
     `keys` is ``inline`` (the shards byte for byte, with their keys), ``separate`` or ``withhold``: then rows lose all
     that tells an answer, and the keys are put beside the folder, to be published on their own or kept. `siblings` are
-    repos of the same questions for other tokenizers; `changes` is the version's entry for the changelog, Markdown.
+    repos of the same questions for other tokenizers; `notes` are what the changelog says of the version.
 
     Raises:
         StageError: if the split cannot be published so, or `folder` holds something else.
@@ -84,7 +84,7 @@ def stage(
     if keys not in MODES:
         raise StageError(unknown("way to publish keys", keys, MODES))
     check_split(split)
-    shown = Shown(repo, tuple(siblings), changes)
+    shown = Shown(repo, tuple(siblings), notes)
     version = str(split.manifest["version"])
     _cleared(folder)
     if keys == "inline":
@@ -139,7 +139,7 @@ def _finish(split: Split, shown: Shown, keys: str, draw: Draw | None) -> None:
         _write(folder / "figures" / f"{name}.svg", figure.svg())
         (folder / "figures" / f"{name}.png").write_bytes(figure.png())
     captions = {name: (figure.caption, figure.alt) for name, figure in figures.items()}
-    facts = Facts(split, shown.repo, keys, shown.siblings, shown.changes, captions)
+    facts = Facts(split, shown.repo, keys, shown.siblings, shown.notes, captions)
     _write(folder / "manifest.json", json.dumps(split.manifest, indent=1) + "\n")
     _write(folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
     _write(folder / "LICENSE", license_text())
