@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.splits import Split
+from pipeline.staging import Staged
+from published import built, staged
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -20,3 +24,21 @@ def root() -> Path:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
+    """A sealed split of every task, at the shortest lengths."""
+    return built(tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="session")
+def inline(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It, staged with its keys."""
+    return staged(split, tmp_path_factory.mktemp("inline") / "o200k").folder
+
+
+@pytest.fixture(scope="session")
+def apart(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Staged:
+    """It, staged in two."""
+    return staged(split, tmp_path_factory.mktemp("apart") / "o200k", "separate")

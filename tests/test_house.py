@@ -33,6 +33,8 @@ ORDER = (
         "stats",
         "manifest",
         "splits",
+        "card",
+        "staging",
         "exports",
         "folders",
         "progress",

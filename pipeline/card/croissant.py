@@ -66,7 +66,9 @@ def croissant_of(facts: Facts) -> Json:
         "name": facts.title,
         "description": f"Long-context evaluation prompts, cut to the exact token for {facts.split.tokenizer}.",
         "url": url,
-        "license": "https://www.apache.org/licenses/LICENSE-2.0" if not facts.own_corpus else f"{url}#sources-and-licences",
+        "license": "https://www.apache.org/licenses/LICENSE-2.0"
+        if not facts.own_corpus
+        else f"{url}#sources-and-licences",
         "version": facts.manifest["version"],
         **({"datePublished": facts.notes.date} if facts.notes.date else {}),
         "citeAs": f"{facts.title}, version {facts.manifest['version']}. {url}",

@@ -62,5 +62,3 @@ def _shortened(row: Row, spans: list[tuple[int, int]]) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most].rstrip() + " [...]"
-
-

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.card.papers import Notes
+from pipeline.card.papers import NOTHING, Notes
 from pipeline.manifest import Manifest
 from pipeline.recipe import TIERS
 from pipeline.rows import COLUMNS, Column
@@ -37,7 +37,7 @@ class Facts:
     repo: str
     keys: str
     siblings: tuple[str, ...] = ()
-    notes: Notes = Notes()
+    notes: Notes = NOTHING
     figures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property

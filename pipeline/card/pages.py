@@ -16,7 +16,6 @@ from pipeline.card.facts import Facts
 from pipeline.card.front import front_of, yaml_of
 from pipeline.recipe import digest, load_recipe, shipped_recipes
 
-
 FENCED = re.compile(r"^(`{3,})\w*\n.*?^\1\n", re.MULTILINE | re.DOTALL)
 BLANK = re.compile(r"\n{3,}")
 """Empty lines that a template leaves where nothing was filled in."""
@@ -27,7 +26,11 @@ def _pages() -> jinja2.Environment:
     # Nothing is escaped: what is filled in is Markdown, of our own making or inside code.
     loader = jinja2.FunctionLoader(_template)
     return jinja2.Environment(
-        loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
 
 
@@ -38,12 +41,12 @@ def _template(name: str) -> str | None:
 
 def card_of(facts: Facts) -> str:
     """Return the card of a published split: README.md."""
-    return _page("card.md", facts, **_said(facts))
+    return _page("card.md.jinja", facts, **_said(facts))
 
 
 def keys_card_of(facts: Facts) -> str:
     """Return the card of the keys of a split whose rows are published without."""
-    return _page("keys.md", facts)
+    return _page("keys.md.jinja", facts)
 
 
 def _page(name: str, facts: Facts, **more: Any) -> str:

@@ -34,6 +34,9 @@ class Notes:
     date: str = ""
 
 
+NOTHING = Notes()
+
+
 def notes_of(version: str, file: Path | None = None) -> Notes:
     """Return the entry of a version in a changelog: a file, or Carrara's own; of a file without entries all of it.
 

@@ -146,7 +146,7 @@ def _chance_record(subtask: str, complexity: int, own: Sequence[Mapping[str, Any
     rows = sum(chance["rows"] for chance in own)
 
     def mean(values: Iterable[tuple[int, float]]) -> float:
-        return fsum(count * value for count, value in values) / rows
+        return float(fsum(count * value for count, value in values) / rows)
 
     known = {name for chance in own for name in chance["baselines"]}
     return {

@@ -20,7 +20,10 @@ PLACEHOLDER = "{tokenizer}"
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--repo", required=True, help="org/name on the Hub; {tokenizer} in it is each profile's name.")
 @click.option(
-    "--keys", type=click.Choice(MODES), default="inline", show_default=True,
+    "--keys",
+    type=click.Choice(MODES),
+    default="inline",
+    show_default=True,
     help="inline: beside the rows; separate: in a second, private repo; withhold: not at all, they stay local.",
 )
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Only this profile; may be repeated.  [default: all]")

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pipeline import metrics
 from pipeline.card import Facts, card_of, croissant_of, evaluation_of, keys_card_of
-from pipeline.card.papers import Notes, license_text, sources_text
+from pipeline.card.papers import NOTHING, Notes, license_text, sources_text
 from pipeline.errors import StageError, unknown
 from pipeline.manifest import Manifest, read_manifest
 from pipeline.shards import tree_aside
@@ -57,7 +57,7 @@ class Shown:
 
     repo: str
     siblings: tuple[str, ...] = ()
-    notes: Notes = Notes()
+    notes: Notes = NOTHING
 
 
 def stage(
@@ -67,7 +67,7 @@ def stage(
     keys: str = "inline",
     repo: str,
     siblings: Sequence[str] = (),
-    notes: Notes = Notes(),
+    notes: Notes = NOTHING,
     draw: Draw | None = None,
 ) -> Staged:
     """Make the folder that is published of a sealed split, whole or not at all; an older one in its place goes.
