@@ -25,6 +25,9 @@ from published import SEED, files, rows, staged, strings
 OPEN = ("prompt", "messages", "question", "choices")
 """What stays public of a question, and may hold its answer."""
 
+LONG = ("prompt", "messages.list.element.content")
+"""Columns whose values are too long for a column index; their pages are still found by the offset index."""
+
 
 def test_shards_with_keys_are_those_of_the_build(split: Split, inline: Path) -> None:
     for part in ("data", "keys"):
@@ -66,7 +69,8 @@ def test_published_shards_suit_a_network(inline: Path, apart: Staged) -> None:
             assert [*footer.metadata] == [b"carrara.key"], "no feature metadata that an older reader trips over"
         for group in map(footer.row_group, range(footer.num_row_groups)):
             columns = [group.column(at) for at in range(group.num_columns)]
-            assert all(column.has_offset_index and column.has_column_index for column in columns)
+            assert all(column.has_offset_index for column in columns)
+            assert all(column.has_column_index for column in columns if column.path_in_schema not in LONG)
             assert group.total_byte_size <= 100e6
             assert {column.compression for column in columns} == {"ZSTD"}
 
