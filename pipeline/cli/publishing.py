@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +13,10 @@ from pipeline.cli.base import cli
 from pipeline.errors import StageError
 from pipeline.splits import Split, open_split
 from pipeline.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.tables import table
+
+if TYPE_CHECKING:
+    from pipeline.hub import Line
 
 PLACEHOLDER = "{tokenizer}"
 
@@ -111,8 +116,13 @@ def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_r
     parts += [(made.keys, repo + KEYS_SUFFIX, True)] if made.keys and upload_keys else []
     for folder, name, hidden in parts:
         if dry_run:
-            click.echo(preview(folder, name, made.version).text())
+            seen = preview(folder, name, made.version)
+            click.echo("\n".join([f"{name} v{made.version}: {seen.note}", table(_records(seen.lines)), "", seen.card]))
         else:
             release(folder, name, made.version, private=hidden, say=click.echo)
     if made.keys and not upload_keys:
         click.echo(f"{made.keys}: the keys stay here; keep this folder, it is all that can score {repo}")
+
+
+def _records(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    return [{"": each.action, "file": each.path, "bytes": each.size, "sha256": each.sha256[:12]} for each in lines]
