@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 
 from pipeline.card.facts import Facts
 from pipeline.rows import Row
@@ -12,6 +13,7 @@ from pipeline.shards import read_rows
 HEAD, AROUND, MOST, ANSWER = 420, 90, 420, 280
 """Characters that are shown of a prompt's start, on either side of a needle, of a needle, and of an answer."""
 
+WIDTH = 110
 FOLDED = "\n[...]\n"
 
 
@@ -37,13 +39,13 @@ def examples_of(facts: Facts) -> dict[str, Example]:
 def _example(path: Path, *, withheld: bool) -> Example:
     row = next(read_rows(path))
     if withheld:
-        return Example(row, _shortened(row, []), "")
+        return Example(row, _wrapped(_shortened(row, [])), "")
     spans = [
         (needle["char_start"], needle["char_end"])
         for needle in row["needles"]
         if needle["role"] in ("relevant", "match")
     ]
-    return Example(row, _shortened(row, spans[:1]), _cut(str(row["target"]), ANSWER))
+    return Example(row, _wrapped(_shortened(row, spans[:1])), _wrapped(_cut(str(row["target"]), ANSWER)))
 
 
 def _shortened(row: Row, spans: list[tuple[int, int]]) -> str:
@@ -62,3 +64,8 @@ def _shortened(row: Row, spans: list[tuple[int, int]]) -> str:
 
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[:most].rstrip() + " [...]"
+
+
+def _wrapped(text: str) -> str:
+    """Break long lines at their spaces: pages scroll code to the side."""
+    return "\n".join("\n".join(wrap(line, WIDTH, break_long_words=False) or [""]) for line in text.splitlines())

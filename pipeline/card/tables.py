@@ -20,7 +20,10 @@ def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
     if not rows:
         return ""
     names = list(rows[0])
-    marks = ["---:" if all(isinstance(row[name], int | float) for row in rows) else "---" for name in names]
+    marks = [
+        "---:" if all(isinstance(row[name], int | float) or row[name] == "-" for row in rows) else "---"
+        for name in names
+    ]
     lines = [names, marks, *([_cell(row[name]) for name in names] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
