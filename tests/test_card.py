@@ -116,6 +116,12 @@ def test_a_folder_without_answers_loads_too(apart: Staged) -> None:
     assert "target" not in index.column_names
 
 
+def test_the_keys_load_on_their_own(apart: Staged) -> None:
+    assert apart.keys
+    assert load(apart.keys).to_list() == rows(apart.keys, "keys")
+    assert "Keep this folder private" in (apart.keys / "README.md").read_text()
+
+
 def test_the_card_says_what_a_stranger_asks(card: str, split: Split) -> None:
     for wanted in (
         *(f"`{subtask}`" for cell in split.strata for subtask in [cell["subtask"]]),

@@ -61,7 +61,11 @@ print(json.dumps({
 def ran(hub: Hub, folder: Path, code: str, *args: str, given: str = "") -> str:
     """Run code in a process whose client talks to the Hub, in a folder; return what it printed."""
     environment = whole_environment(hub, folder / "home")
-    environment["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
+    hf = folder / "bin" / "hf"
+    hf.parent.mkdir(exist_ok=True)
+    hf.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m huggingface_hub.cli.hf "$@"\n', encoding="utf-8")
+    hf.chmod(0o755)
+    environment["PATH"] = os.pathsep.join([str(hf.parent), environment["PATH"]])
     command = [sys.executable, "-c", code, *args]
     done = subprocess.run(
         command, cwd=folder, env=environment, input=given, capture_output=True, text=True, timeout=120, check=False
