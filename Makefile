@@ -14,7 +14,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow test-croissant lint golden schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -73,6 +73,10 @@ test: $(VENV)/.ready-test  ## all tests but the slow sweeps, lint and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest
+
+test-croissant: $(VENV)/.ready-test  ## croissant.json before ML Commons' own reader, which is large
+	@$(INSTALL) --editable '.[croissant]'
+	@$(BIN)/python -m pytest tests/check_croissant.py
 
 test-slow: $(VENV)/.ready-test  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow
