@@ -193,3 +193,27 @@ import datasets, sys
 rows = datasets.load_dataset(sys.argv[1], split="test", revision="v1.0.0", streaming=True)
 print(next(iter(rows))["id"])
 """
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--tokenizer", "gemma3"], "holds no sealed split of 'gemma3': give one of glm4, o200k"),
+        ([], "would take 2 tokenizers: put {tokenizer} in its name"),
+        (["--tokenizer", "o200k", "--changelog", "none.md"], "'none.md' cannot be read"),
+    ],
+)
+def test_what_cannot_be_published_is_told_in_a_line(split: Split, tmp_path: Path, args: list[str], said: str) -> None:
+    for name in ("o200k", "glm4"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manifest.json").write_bytes((split.folder / "manifest.json").read_bytes())
+    seen = CliRunner().invoke(cli, ["publish", str(tmp_path), "--repo", "org/one", *args])
+    assert seen.exit_code == 1
+    assert said in seen.output
+    assert len(seen.output.strip().splitlines()) == 1
+
+
+def test_a_folder_without_a_sealed_split_is_named(tmp_path: Path) -> None:
+    seen = CliRunner().invoke(cli, ["publish", str(tmp_path), "--repo", "org/one"])
+    assert seen.exit_code == 1
+    assert "holds no split" in seen.output
