@@ -6,6 +6,7 @@ TOKENIZERS ?=
 WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
+REPO ?=
 
 BIN := $(VENV)/bin
 CARRARA := $(BIN)/carrara
@@ -13,7 +14,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify bench test test-slow lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow test-croissant lint golden schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -26,6 +27,11 @@ $(BIN)/python:
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'setting up $(VENV) (once)' >&2
 	@$(INSTALL) --editable '.[tokenizers]'
+	@touch $@
+
+$(VENV)/.ready-hub: $(VENV)/.ready
+	@echo 'adding what publishing needs (once)' >&2
+	@$(INSTALL) --editable '.[hub,report]'
 	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready
@@ -56,6 +62,9 @@ sample render pack: setup  ## one stage of RECIPE=128k
 verify: setup  ## re-count and re-solve every row in OUT
 	@$(CARRARA) verify '$(FOLDER)' $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
+publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline
+	@$(CARRARA) publish '$(FOLDER)' --repo '$(REPO)' $(if $(KEYS),--keys $(KEYS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+
 bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
@@ -64,6 +73,10 @@ test: $(VENV)/.ready-test  ## all tests but the slow sweeps, lint and types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-croissant: $(VENV)/.ready-test  ## croissant.json before ML Commons' own reader, which is large
+	@$(INSTALL) --editable '.[croissant]'
+	@$(BIN)/python -m pytest tests/check_croissant.py
 
 test-slow: $(VENV)/.ready-test  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow

@@ -11,6 +11,7 @@ Every message is one line that says what was wrong, the value, and what would be
     |   `-- ExactError   a prompt whose tokens are not what was planned
     |-- CorruptError     a file whose bytes are not what was written
     |-- SplitError       a split that is not there, or not what is asked for
+    |-- StageError       a split that cannot be published
     |-- ExportError      rows that a harness cannot take
     |-- EndpointError    a server that refuses, or stays silent
     `-- HubError         a Hub that refuses, stays silent, or holds something else
@@ -59,6 +60,10 @@ class CorruptError(CarraraError):
 
 class SplitError(CarraraError):
     """A split is not there, or holds no such rows."""
+
+
+class StageError(CarraraError):
+    """A split cannot be published as it is asked for."""
 
 
 class ExportError(CarraraError):

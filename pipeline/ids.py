@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -65,6 +66,30 @@ def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
         rng.shuffle(forms)
         for cell in forms:
             yield RowPlan(cell, index, _name(recipe, cell, f"{index:04d}" + "ba"[cell.complexity]))
+
+
+PAIRED = re.compile(r"(.*-\d+)[ab](-[^-]+)")
+"""An id of a pair: what both forms share, and the tag."""
+
+
+def placed_names(ids: Iterable[str]) -> list[str]:
+    """Return ids that tell a pair's forms by their place alone, the first `a` and the second `b`; others as they are.
+
+    Takes the ids of a family and tier in the order of their rows.
+
+    >>> placed_names(["bio-idk-32k-4096-0000b-8b6cda", "bio-idk-32k-4096-0000a-8b6cda"])
+    ['bio-idk-32k-4096-0000a-8b6cda', 'bio-idk-32k-4096-0000b-8b6cda']
+    """
+    seen: set[str] = set()
+    names = []
+    for each in ids:
+        if found := PAIRED.fullmatch(each):
+            pair = found[1] + found[2]
+            names.append(found[1] + ("b" if pair in seen else "a") + found[2])
+            seen.add(pair)
+        else:
+            names.append(each)
+    return names
 
 
 def _order(recipe: Recipe, cell: Stratum) -> Random:

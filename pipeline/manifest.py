@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,13 @@ from pipeline.tasks import task_of
 from pipeline.verify import Proof
 
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
+SOUGHT = frozenset({"relevant", "match"})
+"""Roles of the segments whose depths are counted: what a reader has to find, and what looks the same."""
+
+DEPTH_BINS = 10
+PORTIONS = {"prompt": "prompt_tokens", "template": "template_tokens", "reply": "max_new_tokens"}
+"""The parts of a window, and the columns that count them."""
+
 PARTS = {"release", "version", "variant", "frame", "tokenizer", "tiers", "totals"}
 Manifest = dict[str, Any]
 
@@ -81,7 +89,9 @@ def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
         "longest": max(cell.length for cell in recipe.strata),
         "pools": {spec.name: {"key": plan.pool_key(spec), "source": spec.source} for spec in pools},
         "strata": [_stratum(cell, profile, recipe) for cell in recipe.strata],
-        "chance": [asdict(chance) for chance in chances(_keys(plan, profile))],
+        "chance": [asdict(chance) for chance in chances(_keys(plan, profile, CHANCE_COLUMNS))],
+        "depths": depth_counts(_keys(plan, profile, ["family", "needles"])),
+        "budgets": budgets(_keys(plan, profile, ["length", *PORTIONS.values()])),
         "proven": _proven(proofs),
         "totals": {
             "rows": sum(proof.rows for proof in proofs),
@@ -92,10 +102,29 @@ def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
     }
 
 
-def _keys(plan: Plan, profile: Profile) -> Iterator[Row]:
+def _keys(plan: Plan, profile: Profile, columns: list[str]) -> Iterator[Row]:
     for family in plan.recipe.families:
         for shard in plan.shards(family, profile):
-            yield from read_rows(shard.path(plan.out, "keys"), CHANCE_COLUMNS)
+            yield from read_rows(shard.path(plan.out, "keys"), columns)
+
+
+def depth_counts(keys: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+    """Return how many relevant and matching segments of each family lie in each tenth of the body, first to last."""
+    counts: dict[str, list[int]] = {}
+    for row in keys:
+        bins = counts.setdefault(row["family"], [0] * DEPTH_BINS)
+        for needle in row["needles"]:
+            if needle["role"] in SOUGHT and needle["depth"] is not None:
+                bins[min(int(needle["depth"] * DEPTH_BINS), DEPTH_BINS - 1)] += 1
+    return counts
+
+
+def budgets(keys: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return by length, shortest first, what the windows of all rows hold, in tokens."""
+    sums: dict[int, Counter[str]] = {}
+    for row in keys:
+        sums.setdefault(row["length"], Counter()).update({part: row[name] for part, name in PORTIONS.items()})
+    return {str(length): {part: sums[length][part] for part in PORTIONS} for length in sorted(sums)}
 
 
 def _tokenizer(profile: Profile) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.manifest import DEPTH_BINS, PORTIONS
 from pipeline.profiles.spec import ENGINES, Engine, Pieces, Template, Vocabulary
 from pipeline.recipe import FRAMES, TIERS, K
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
@@ -152,6 +153,8 @@ def _manifest() -> Schema:
             "pools": _map(_closed("A pool", {"key": SHA256, "source": TEXT})),
             "strata": _list({"type": "object"}),
             "chance": _list({"type": "object"}),
+            "depths": _map(_list(WHOLE, minItems=DEPTH_BINS, maxItems=DEPTH_BINS)),
+            "budgets": _map(_closed("Tokens of all rows of a length", dict.fromkeys(PORTIONS, WHOLE))),
             "proven": {"type": "object"},
             "totals": totals,
             "shards": _list({"type": "object", "required": ["shard", "key", "rows", "data_sha256", "keys_sha256"]}),

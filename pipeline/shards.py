@@ -6,8 +6,8 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,21 @@ def write_table(path: Path, table: pa.Table, key: str) -> None:
         writer.write_table(table)
 
 
+def rewrite(source: Path, path: Path, key: str, changed: Callable[[pa.Table], pa.Table]) -> None:
+    """Write a changed copy of a file, one row group in memory at a time.
+
+    Raises:
+        BuildError: if the file cannot be written.
+        CorruptError: if the bytes of `source` are not the ones that were written.
+    """
+    with written_aside(path) as aside, ExitStack() as open_files:
+        writer: pq.ParquetWriter | None = None
+        for group in read_groups(source):
+            table = changed(group)
+            writer = writer or open_files.enter_context(_writer(aside, table.schema, key))
+            writer.write_table(table, row_group_size=len(table))
+
+
 @contextmanager
 def _writer(path: Path, schema: pa.Schema, key: str) -> Iterator[pq.ParquetWriter]:
     with pq.ParquetWriter(
@@ -154,10 +169,20 @@ def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
+    for group in read_groups(path, columns):
+        yield from group.to_pylist()
+
+
+def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the row groups of a file.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):
-                yield from file.read_row_group(group, columns=columns).to_pylist()
+                yield file.read_row_group(group, columns=columns)
     except (OSError, ValueError, pa.ArrowException) as fault:
         raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
 

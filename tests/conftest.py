@@ -7,6 +7,9 @@ import pytest
 
 from loopback import Hub
 from loopback.client import settled
+from pipeline.splits import Split
+from pipeline.staging import Staged
+from published import built, staged
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -32,3 +35,19 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with Hub(tmp_path / "hub") as served:
         settled(served, tmp_path, monkeypatch)
         yield served
+@pytest.fixture(scope="session")
+def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
+    """A sealed split of every task, at the shortest lengths."""
+    return built(tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="session")
+def inline(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It, staged with its keys."""
+    return staged(split, tmp_path_factory.mktemp("inline") / "o200k").folder
+
+
+@pytest.fixture(scope="session")
+def apart(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Staged:
+    """It, staged in two."""
+    return staged(split, tmp_path_factory.mktemp("apart") / "o200k", "separate")

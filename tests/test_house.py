@@ -46,6 +46,8 @@ ORDER = (
         "stats",
         "manifest",
         "splits",
+        "card",
+        "staging",
         "exports",
         "folders",
         "progress",

@@ -1,0 +1,128 @@
+"""The command that takes a build to the Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.card.papers import notes_of
+from pipeline.cli.base import cli
+from pipeline.errors import StageError
+from pipeline.splits import Split, open_split
+from pipeline.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.tables import table
+
+if TYPE_CHECKING:
+    from pipeline.hub import Line
+
+PLACEHOLDER = "{tokenizer}"
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--repo", required=True, help="org/name on the Hub; {tokenizer} in it is each profile's name.")
+@click.option(
+    "--keys",
+    type=click.Choice(MODES),
+    default="inline",
+    show_default=True,
+    help="inline: beside the rows; separate: in a second, private repo; withhold: not at all, they stay local.",
+)
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Only this profile; may be repeated.  [default: all]")
+@click.option("--out", type=click.Path(path_type=Path), help="Where the folders are made.  [default: DIR/published]")
+@click.option("--changelog", type=click.Path(path_type=Path), help="Markdown, by version.  [default: Carrara's own]")
+@click.option("--private", is_flag=True, help="Make the repo private, if it is a new one.")
+@click.option("--dry-run", is_flag=True, help="Make the folders, show their files and cards; upload nothing.")
+def publish(
+    *,
+    folder: Path,
+    repo: str,
+    keys: str,
+    tokenizers: Sequence[str],
+    out: Path | None,
+    changelog: Path | None,
+    private: bool,
+    dry_run: bool,
+) -> None:
+    """Publish the sealed splits of DIR on the Hugging Face Hub, a repo for each tokenizer.
+
+    DIR is a release folder, or one tokenizer's folder of it. The rows are uploaded to a branch and verified there;
+    then main and the tag v<version> move to them. A re-run goes on, and uploads nothing twice.
+    """
+    splits = _splits(folder, tokenizers)
+    names = {split.tokenizer: _repo_of(repo, split, splits) for split in splits}
+    staged = []
+    for split in splits:
+        others = [name for profile, name in names.items() if profile != split.tokenizer]
+        target = (out or _published(folder, split)) / split.tokenizer
+        notes = notes_of(str(split.manifest["version"]), changelog)
+        made = stage(
+            split, target, keys=keys, repo=names[split.tokenizer], siblings=others, notes=notes, draw=_drawing()
+        )
+        staged.append((names[split.tokenizer], made))
+    for name, made in staged:
+        _release(made, name, upload_keys=keys == "separate", private=private, dry_run=dry_run)
+
+
+def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
+    """Return the sealed splits that are meant.
+
+    Raises:
+        StageError: if a tokenizer has none.
+        SplitError: if the folder holds none.
+    """
+    inside = sorted(path.parent.name for path in folder.glob("*/manifest.json"))
+    if not inside or (folder / "manifest.json").is_file():
+        return [open_split(folder)]
+    for name in tokenizers:
+        if name not in inside:
+            raise StageError(f"{str(folder)!r} holds no sealed split of {name!r}: give one of {', '.join(inside)}")
+    return [open_split(folder / name) for name in (dict.fromkeys(tokenizers) or inside)]
+
+
+def _repo_of(repo: str, split: Split, splits: Sequence[Split]) -> str:
+    if len(splits) > 1 and PLACEHOLDER not in repo:
+        raise StageError(
+            f"--repo {repo!r} would take {len(splits)} tokenizers: put {PLACEHOLDER} in its name, or choose one with "
+            "--tokenizer"
+        )
+    return repo.replace(PLACEHOLDER, split.tokenizer)
+
+
+def _published(folder: Path, split: Split) -> Path:
+    """Return the default place: beside the profiles, in the release folder."""
+    return (folder.parent if split.folder == folder else folder) / "published"
+
+
+def _drawing() -> Draw:
+    """Return what draws the figures.
+
+    Raises:
+        ReportError: if matplotlib is not installed.
+    """
+    from pipeline.figures import figures_of
+
+    return figures_of
+
+
+def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_run: bool) -> None:
+    """Release a staged folder, or show what that would do; and its keys, where they go to a repo of their own."""
+    from pipeline.hub import preview, release
+
+    parts = [(made.folder, repo, private)]
+    parts += [(made.keys, repo + KEYS_SUFFIX, True)] if made.keys and upload_keys else []
+    for folder, name, hidden in parts:
+        if dry_run:
+            seen = preview(folder, name, made.version)
+            click.echo("\n".join([f"{name} v{made.version}: {seen.note}", table(_records(seen.lines)), "", seen.card]))
+        else:
+            release(folder, name, made.version, private=hidden, say=click.echo)
+    if made.keys and not upload_keys:
+        click.echo(f"{made.keys}: the keys stay here; keep this folder, it is all that can score {repo}")
+
+
+def _records(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    return [{"": each.action, "file": each.path, "bytes": each.size, "sha256": each.sha256[:12]} for each in lines]
