@@ -11,6 +11,7 @@ Every message is one line that says what was wrong, the value, and what would be
     |   `-- ExactError   a prompt whose tokens are not what was planned
     |-- CorruptError     a file whose bytes are not what was written
     |-- SplitError       a split that is not there, or not what is asked for
+    |   `-- FrozenError  what would change a frozen split, or is not what was frozen
     |-- StageError       a split that cannot be published
     |-- ExportError      rows that a harness cannot take
     |-- EndpointError    a server that refuses, or stays silent
@@ -64,6 +65,10 @@ class SplitError(CarraraError):
 
 class StageError(CarraraError):
     """A split cannot be published as it is asked for."""
+
+
+class FrozenError(SplitError):
+    """A lock cannot be read, or what is there or asked for is not what it says."""
 
 
 class ExportError(CarraraError):

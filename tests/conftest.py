@@ -35,6 +35,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with Hub(tmp_path / "hub") as served:
         settled(served, tmp_path, monkeypatch)
         yield served
+
+
 @pytest.fixture(scope="session")
 def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
     """A sealed split of every task, at the shortest lengths."""

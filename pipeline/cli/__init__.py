@@ -1,6 +1,6 @@
-"""The command `carrara`: each stage, the whole build, corpora, publishing, and ways to look at it."""
+"""The command `carrara`: each stage, the whole build, corpora, frozen splits, publishing, and ways to look at it."""
 
-from pipeline.cli import looking, making, publishing, writing
+from pipeline.cli import freezing, looking, making, proving, publishing, writing
 from pipeline.cli.base import cli
 
-__all__ = ["cli", "looking", "making", "publishing", "writing"]
+__all__ = ["cli", "freezing", "looking", "making", "proving", "publishing", "writing"]
