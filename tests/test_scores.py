@@ -35,7 +35,7 @@ def tables(records: Iterable[Record]) -> Tables:
 
 def stacked() -> list[Record]:
     """Return three tiers: 2K rows in all of them, 64K rows in two, 512K rows in one."""
-    rows = [
+    return [
         *[record(at, value, tier="32k", length=2048) for at, value in enumerate([1.0, 1.0])],
         *[record(at, value, tier="128k", length=2048) for at, value in enumerate([1.0, 0.0])],
         *[record(at, value, tier="1m", length=2048) for at, value in enumerate([0.0, 0.0])],
@@ -43,7 +43,6 @@ def stacked() -> list[Record]:
         *[record(at, value, tier="1m", bucket="128k", length=65536) for at, value in enumerate([0.0, 0.0])],
         *[record(at, value, tier="1m", bucket="1m", length=524288) for at, value in enumerate([0.5, 0.0])],
     ]
-    return rows
 
 
 def test_the_cumulative_average_divides_each_bucket_by_how_often_it_is_stacked() -> None:
