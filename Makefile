@@ -7,6 +7,8 @@ WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
 REPO ?=
+SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
+PREDICTIONS ?= predictions.jsonl
 
 BIN := $(VENV)/bin
 CARRARA := $(BIN)/carrara
@@ -14,7 +16,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow test-croissant lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow test-croissant lint golden schemas clean score
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -64,6 +66,8 @@ verify: setup  ## re-count and re-solve every row in OUT
 
 publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline
 	@$(CARRARA) publish '$(FOLDER)' --repo '$(REPO)' $(if $(KEYS),--keys $(KEYS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
+	@$(CARRARA) score '$(SPLIT)' $(PREDICTIONS)
 
 bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))

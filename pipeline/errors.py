@@ -14,7 +14,9 @@ Every message is one line that says what was wrong, the value, and what would be
     |   `-- FrozenError  what would change a frozen split, or is not what was frozen
     |-- StageError       a split that cannot be published
     |-- ExportError      rows that a harness cannot take
+    |-- PredictionsError predictions that cannot be read, or are of another split
     |-- EndpointError    a server that refuses, or stays silent
+    |   `-- RequestError a server that refuses one request, and perhaps not the next
     `-- HubError         a Hub that refuses, stays silent, or holds something else
 """
 
@@ -75,6 +77,10 @@ class ExportError(CarraraError):
     """A split cannot be written in the shape that a harness reads."""
 
 
+class PredictionsError(CarraraError):
+    """Predictions cannot be read, or belong to another split."""
+
+
 class EndpointError(CarraraError):
     """A server refuses a request, or gives no reply that can be read."""
 
@@ -89,6 +95,10 @@ class HubError(CarraraError):
     def __init__(self, said: str, *, status: int = 0) -> None:
         super().__init__(said)
         self.status = status
+
+
+class RequestError(EndpointError):
+    """A server refuses this request, or failed at it; another may be answered."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -48,6 +48,8 @@ ORDER = (
         "splits",
         "card",
         "staging",
+        "predictions",
+        "running",
         "exports",
         "folders",
         "locks",
@@ -56,7 +58,7 @@ ORDER = (
         "progress",
     ),
     *("engine", "stages", "freeze", "against", "rebuild", "extend", "recut"),
-    *("tables", "show", "schema", "cli", "bench", "__main__"),
+    *("tables", "scoring", "show", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},

@@ -1,0 +1,238 @@
+"""Published graders, written from their definitions, beside ours: where the rules coincide the scores are the same.
+
+Where ours differ on purpose the last tests say how: no rule of ours rewards a reply that lists what it has read.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import Any
+
+import pytest
+
+from pipeline.metrics import score, scorers_of
+from pipeline.streams import stream
+
+PREDICTIONS = 1000
+Row = dict[str, Any]
+
+CITIES = ("Oslo", "Lima", "Porto Alegre", "Quito", "Cebu City", "Bergen", "Hat Yai", "Tartu")
+NAMES = ("Ann Bee Cole", "Dora Eve Finch", "Gus Hal Ives", "Jo Kim Lund")
+SYLLABLES = ("ba", "ke", "lo", "mi", "nu", "ra", "se", "to")
+
+
+# The definitions
+
+
+def openai_mrcr(response: str, answer: str, prefix: str) -> float:
+    """openai/mrcr: 0 unless the response starts with the prefix; the ratio of what follows it in both."""
+    if not response.startswith(prefix):
+        return 0.0
+    return SequenceMatcher(None, response.removeprefix(prefix), answer.removeprefix(prefix)).ratio()
+
+
+def mrcr_v2(prediction: str, target: str) -> float:
+    """MRCR v2: what follows the last hash (the target's first 12 characters) in the stripped prediction."""
+    prediction, code = prediction.strip(), target[:12]
+    if code not in prediction:
+        return 0.0
+    return SequenceMatcher(None, target[12:], prediction.rsplit(code, 1)[1]).ratio()
+
+
+def ruler_all(prediction: str, references: list[str]) -> float:
+    """RULER's string_match_all: the share of references that the prediction holds, whatever their case."""
+    return sum(each.lower() in prediction.lower() for each in references) / len(references)
+
+
+def ruler_part(prediction: str, references: list[str]) -> float:
+    """RULER's string_match_part: whether any reference is held."""
+    return max(float(each.lower() in prediction.lower()) for each in references)
+
+
+def longbio_text(prediction: str, reference: str) -> float:
+    """LongBioBench, an answer of text: it is held, whatever its case."""
+    return float(reference.strip().lower() in prediction.lower())
+
+
+def longbio_number(prediction: str, reference: int) -> float:
+    """LongBioBench, a number: the last digits of the answer."""
+    found = re.findall(r"\d+", prediction)
+    return float(bool(found) and int(found[-1]) == reference)
+
+
+def longbio_list(prediction: str, references: list[str]) -> float:
+    """LongBioBench, a list: all are found, one after the other."""
+    return float(bool(re.search(".*?".join(map(re.escape, references)), prediction, re.IGNORECASE | re.DOTALL)))
+
+
+def longbio_pair(prediction: str, people: dict[str, int], apart: int) -> float:
+    """LongBioBench's twodiff: exactly two people of the context are named, of ages as far apart as asked."""
+    named = [age for name, age in people.items() if name.lower() in prediction.lower()]
+    return float(len(named) == 2 and abs(named[0] - named[1]) == apart)
+
+
+def longbio_citation(prediction: str, label: str) -> float:
+    """LongBioBench's citation: the label in brackets is held."""
+    return float(f"[{label}]" in prediction)
+
+
+def longbio_refusal(prediction: str) -> float:
+    """LongBioBench's idk, the form without the sentence: the reply holds these two words."""
+    return float("not stated" in prediction.lower())
+
+
+# Agreement
+
+
+def text(rng: Any, words: int) -> str:
+    return " ".join("".join(rng.choices(SYLLABLES, k=rng.randint(1, 4))) for _ in range(words)).capitalize() + "."
+
+
+def edited(rng: Any, given: str) -> str:
+    """Return a text that is left whole, cut, doubled, mixed with another, or replaced."""
+    at = rng.randrange(len(given))
+    other = text(rng, 60)
+    forms = (given, given[:at], given[at:], given + given[:at], given[:at] + other, other, given.replace(" ", "\n", 5))
+    return str(rng.choice(forms))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_both_graders_of_mrcr(number: int) -> None:
+    rng, starts = stream("mrcr", number), scorers_of(["mrcr=starts"])
+    for _ in range(PREDICTIONS // 4):
+        code = "".join(rng.choices("abcXYZ019", k=12))
+        answer = code + text(rng, rng.choice([8, 60, 200]))
+        row = {"scorer": "mrcr", "target": answer, "random_string_to_prepend": code}
+        body = edited(rng, answer[12:])
+        heads = ("", code, f" {code}", f"\n{code}", f"Here: {code}", f"{code}{body}\n{code}", f"{code} ", code.lower())
+        reply = rng.choice(heads) + body + rng.choice(("", "", "\n", " "))
+        assert score(row, reply, starts) == openai_mrcr(reply, answer, code)
+        assert score(row, reply) == mrcr_v2(reply, answer)
+
+
+def said(rng: Any, value: str) -> str:
+    """Return a reply that gives one value and nothing else."""
+    forms = ("{}", "{}.", "Answer: {}", "The answer is {}.", "**{}**", "I have read it all.\n{}", "Final answer: {}")
+    form = rng.choice(forms)
+    return str(form).format(value.upper() if rng.random() < 0.2 else value)
+
+
+def test_one_value_as_ruler_and_longbio_have_it() -> None:
+    rng = stream("value")
+    for _ in range(PREDICTIONS):
+        right = rng.choice(CITIES)
+        reply = said(rng, rng.choice([right, rng.choice(CITIES)]))
+        row = {"scorer": "exact", "question": "Where was Ann Bee Cole born?", "target": right, "answers": [right]}
+        assert score(row, reply) == ruler_part(reply, [right]) == longbio_text(reply, right)
+
+
+def test_several_values_as_ruler_and_longbio_have_them() -> None:
+    rng = stream("values")
+    for _ in range(PREDICTIONS):
+        parts = rng.sample(CITIES, 3)
+        given = rng.choice([parts, parts[::-1], parts[:2], [*parts[:2], rng.choice(CITIES)]])
+        given = list(dict.fromkeys(given))
+        reply = rng.choice(["; ", ", ", "\n"]).join(given)
+        answer = "; ".join(parts)
+        row = {"scorer": "all_in_order", "question": "Where?", "target": answer, "answers": [answer]}
+        assert score(row, reply) == longbio_list(reply, parts)
+        assert (ruler_all(reply, parts) == 1.0) == (set(given) == set(parts))
+        if given == parts:
+            assert score(row, reply) == ruler_all(reply, parts) == 1.0
+
+
+def test_numbers_as_longbio_has_them() -> None:
+    rng = stream("numbers")
+    for _ in range(PREDICTIONS):
+        right = rng.randint(1, 50)
+        given = rng.choice([right, rng.randint(1, 50)])
+        reply = rng.choice(["{}", "Answer: {}", "54 - 12 = {}", "The difference is {} years.", "Ages: 20, 31\n{}"])
+        reply = reply.format(given)
+        row = {"scorer": "last_integer", "question": "By how much?", "target": str(right), "answers": [str(right)]}
+        assert score(row, reply) == longbio_number(reply, right)
+
+
+def test_pairs_of_people_as_longbio_has_them() -> None:
+    rng = stream("pairs")
+    for _ in range(PREDICTIONS):
+        people = dict(zip(NAMES, (20, 27, 41, 59), strict=True))
+        right = sorted(rng.sample(NAMES, 2))
+        apart = abs(people[right[0]] - people[right[1]])
+        given = rng.choice([right, right[::-1], rng.sample(NAMES, 2), rng.sample(NAMES, 3), right[:1]])
+        reply = rng.choice([" and ", ", "]).join(given)
+        answers = [" and ".join(right), " and ".join(right[::-1])]
+        row = {"scorer": "pair", "question": f"Who is {apart} years apart?", "target": answers[0], "answers": answers}
+        assert score(row, reply) == longbio_pair(reply, people, apart)
+
+
+def test_citations_as_longbio_has_them() -> None:
+    rng = stream("citations")
+    for _ in range(PREDICTIONS):
+        city, label = rng.choice(CITIES), f"{rng.randint(10000, 99999)}"
+        cited = rng.choice([label, f"{rng.randint(10000, 99999)}"])
+        reply = rng.choice(["{} [{}]", "Answer: {} [{}]", "She lives in {} [{}]."]).format(city, cited)
+        target = f"{city} [{label}]"
+        row = {"scorer": "citation", "question": "Where does she live?", "target": target, "answers": [target]}
+        assert score(row, reply) == longbio_citation(reply, label)
+
+
+def test_pairs_of_forms_as_longbio_has_them() -> None:
+    rng = stream("refusals")
+    for _ in range(PREDICTIONS):
+        right = rng.choice(CITIES)
+        question = "Where was Ann Bee Cole born?"
+        stated = {"scorer": "idk_pair", "question": question, "target": right, "answers": [right]}
+        unstated = {**stated, "target": "Not stated", "answers": ["Not stated"]}
+        one = said(rng, rng.choice([right, rng.choice(CITIES), "not stated"]))
+        other = rng.choice(["Not stated", "The answer is not stated.", f"It is {right}.", said(rng, right)])
+        ours = score(stated, one) * score(unstated, other)
+        assert ours == longbio_text(one, right) * longbio_refusal(other)
+
+
+# Where ours differ on purpose
+
+
+def test_listing_everything_is_rewarded_by_containment_and_not_by_us() -> None:
+    everything = ", ".join(CITIES)
+    row = {"scorer": "exact", "question": "Where was she born?", "target": "Lima", "answers": ["Lima"]}
+    assert ruler_part(everything, ["Lima"]) == longbio_text(everything, "Lima") == 1.0
+    assert score(row, everything) == 0.0
+    both = {"scorer": "all_in_order", "question": "Where?", "target": "Oslo; Quito", "answers": ["Oslo; Quito"]}
+    assert ruler_all(everything, ["Oslo", "Quito"]) == longbio_list(everything, ["Oslo", "Quito"]) == 1.0
+    assert score(both, everything) == 0.0
+
+
+def test_a_part_of_several_values_is_no_answer() -> None:
+    row = {"scorer": "all_in_order", "question": "Where?", "target": "Oslo; Quito", "answers": ["Oslo; Quito"]}
+    assert ruler_all("Oslo", ["Oslo", "Quito"]) == 0.5
+    assert score(row, "Oslo") == 0.0
+
+
+def test_the_last_lines_are_the_answer_whoever_is_named_before() -> None:
+    people = dict(zip(NAMES, (20, 27, 41, 59), strict=True))
+    answers = [f"{NAMES[0]} and {NAMES[2]}", f"{NAMES[2]} and {NAMES[0]}"]
+    row = {"scorer": "pair", "question": "Who is 21 years apart?", "target": answers[0], "answers": answers}
+    reply = f"I began with {NAMES[3]}.\n{NAMES[0]}\n{NAMES[2]}"
+    assert longbio_pair(reply, people, 21) == 0.0
+    assert score(row, reply) == 1.0
+
+
+def test_parts_of_words_and_denials_are_no_answers() -> None:
+    row = {"scorer": "exact", "question": "Where was she born?", "target": "Lima", "answers": ["Lima"]}
+    for reply in ("Limassol", "not Lima"):
+        assert longbio_text(reply, "Lima") == 1.0
+        assert score(row, reply) == 0.0
+
+
+def test_the_right_source_of_a_wrong_value_is_no_citation() -> None:
+    row = {"scorer": "citation", "question": "Where?", "target": "Oslo [12345]", "answers": ["Oslo [12345]"]}
+    assert longbio_citation("Lima [12345]", "12345") == 1.0
+    assert score(row, "Lima [12345]") == 0.0
+
+
+def test_reasoning_is_dropped_before_the_code_is_looked_for() -> None:
+    row = {"scorer": "mrcr", "target": "abcdefghijklThe end.", "random_string_to_prepend": "abcdefghijkl"}
+    reply = "<think>Which one?</think>\n\nabcdefghijklThe end."
+    assert openai_mrcr(reply, row["target"], "abcdefghijkl") == 0.0
+    assert score(row, reply) == score(row, reply, scorers_of(["mrcr=starts"])) == 1.0
