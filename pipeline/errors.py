@@ -12,6 +12,7 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- CorruptError     a file whose bytes are not what was written
     |-- SplitError       a split that is not there, or not what is asked for
     |-- ExportError      rows that a harness cannot take
+    |-- ReportError      a report or a figure that cannot be made
     `-- EndpointError    a server that refuses, or stays silent
 """
 
@@ -62,6 +63,10 @@ class SplitError(CarraraError):
 
 class ExportError(CarraraError):
     """A split cannot be written in the shape that a harness reads."""
+
+
+class ReportError(CarraraError):
+    """A report or a figure cannot be made of what is given."""
 
 
 class EndpointError(CarraraError):

@@ -33,6 +33,7 @@ ORDER = (
         "stats",
         "manifest",
         "splits",
+        "figures",
         "exports",
         "folders",
         "progress",
