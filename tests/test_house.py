@@ -33,6 +33,7 @@ ORDER = (
         "stats",
         "manifest",
         "splits",
+        "excerpts",
         "figures",
         "exports",
         "folders",

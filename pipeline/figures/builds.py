@@ -125,7 +125,7 @@ def cell(axes: Axes, place: tuple[float, float], value: float, most: float, word
     color = shade(share) if value or words else PAPER
     axes.add_patch(Rectangle(place, 1, 1, facecolor=color, edgecolor=PAPER, linewidth=2))
     text = words if words is not None else f"{value:,.0f}" if value else "-"
-    ink = (SOFT if color == PAPER else "#000000") if share < 0.55 else "#ffffff"
+    ink = (SOFT if color == PAPER else "#000000") if share < 0.66 else "#ffffff"
     axes.text(place[0] + 0.5, place[1] + 0.52, text, ha="center", va="center", fontsize=9.5, color=ink)
 
 
