@@ -24,7 +24,7 @@ SERIES = ("#0067a8", "#c04a00", "#007a5a", "#9b3d78", "#7a5f00", "#4d4d4d")
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)), (0, (8, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P")
-HATCHES = ("", "////", "....", "xxxx", "----", "\\\\\\\\")
+HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "||||")
 
 THEME = {
     INK: "ink", SOFT: "soft", GRID: "grid", PAPER: "paper", **{color: f"s{at}" for at, color in enumerate(SERIES)},
