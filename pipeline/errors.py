@@ -12,6 +12,7 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- CorruptError     a file whose bytes are not what was written
     |-- SplitError       a split that is not there, or not what is asked for
     |-- ExportError      rows that a harness cannot take
+    |-- PredictionsError predictions that cannot be read, or are of another split
     `-- EndpointError    a server that refuses, or stays silent
 """
 
@@ -59,6 +60,10 @@ class SplitError(CarraraError):
 
 class ExportError(CarraraError):
     """A split cannot be written in the shape that a harness reads."""
+
+
+class PredictionsError(CarraraError):
+    """Predictions cannot be read, or belong to another split."""
 
 
 class EndpointError(CarraraError):
