@@ -37,7 +37,7 @@ ORDER = (
         "folders",
         "progress",
     ),
-    *("engine", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
+    *("engine", "scoring", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},

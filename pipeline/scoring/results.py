@@ -117,7 +117,7 @@ class Cell:
         baselines: means of all other guessers, by name; only over rows that have them.
     """
 
-    place: Mapping[str, str | int]
+    place: Mapping[str, str | int | float]
     rows: int
     units: int
     answered: int
@@ -144,7 +144,7 @@ class Classes:
     `balanced` is the plain mean over both classes: always refusing scores one half.
     """
 
-    place: Mapping[str, str | int]
+    place: Mapping[str, str | int | float]
     stated: Cell | None
     unstated: Cell | None
     balanced: float | None
