@@ -14,6 +14,7 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- ExportError      rows that a harness cannot take
     |-- PredictionsError predictions that cannot be read, or are of another split
     `-- EndpointError    a server that refuses, or stays silent
+        `-- RequestError a server that refuses one request, and perhaps not the next
 """
 
 from __future__ import annotations
@@ -68,6 +69,10 @@ class PredictionsError(CarraraError):
 
 class EndpointError(CarraraError):
     """A server refuses a request, or gives no reply that can be read."""
+
+
+class RequestError(EndpointError):
+    """A server refuses this request, or failed at it; another may be answered."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

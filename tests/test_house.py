@@ -33,6 +33,8 @@ ORDER = (
         "stats",
         "manifest",
         "splits",
+        "predictions",
+        "running",
         "exports",
         "folders",
         "progress",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from pipeline.cli.base import cli
+from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
 from pipeline.scoring.cells import GROUPS, Tables
@@ -18,54 +20,16 @@ from pipeline.scoring.reading import files_of
 from pipeline.scoring.scoring import score_predictions
 from pipeline.scoring.views import fault_lines, page, result_of
 from pipeline.shards import written_aside
-from pipeline.splits import Selection, Split, open_split
 
 REPORTED = 2
 """The exit code that says that rows lack an answer, or that something was wrong with predictions."""
 
 
-def selection_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add which rows of a split are meant."""
-    for option in reversed(
-        [
-            click.option("--family", "families", multiple=True, help="Only this family; may be repeated."),
-            click.option("--subtask", "subtasks", multiple=True, help="Only this subtask; may be repeated."),
-            click.option("--tier", "tiers", multiple=True, help="Only this tier; may be repeated."),
-            click.option("--length", "lengths", type=int, multiple=True, help="Only this length; may be repeated."),
-            click.option("--complexity", "complexities", type=int, multiple=True, help="Only this; may be repeated."),
-            click.option("--limit", type=click.IntRange(1), help="Only the first rows of each stratum."),
-        ]
-    ):
-        command = option(command)
-    return command
-
-
-def selected(
-    families: Sequence[str],
-    subtasks: Sequence[str],
-    tiers: Sequence[str],
-    lengths: Sequence[int],
-    complexities: Sequence[int],
-    limit: int | None,
-) -> Selection:
-    """Return the selection that the options ask for."""
-    return Selection(tuple(families), tuple(subtasks), tuple(tiers), tuple(lengths), tuple(complexities), limit)
-
-
-def split_at(where: str, patterns: Sequence[str]) -> Split:
-    """Open a split in a folder, or one that is published: ``org/name@tag``, of which only some files are fetched."""
-    if "@" in where and not Path(where).exists():
-        from pipeline.hub import download
-
-        return open_split(Path(download(where, patterns=list(patterns))))
-    return open_split(Path(where))
-
-
 @cli.command()
-@click.argument("where", metavar="DIR|ORG/NAME@TAG")
+@click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--stack", multiple=True, metavar="DIR|ORG/NAME@TAG", help="Another split to stack; may be repeated.")
-@selection_options
+@click.option("--stack", multiple=True, metavar=WHERE, help="Another split to stack; may be repeated.")
+@selecting
 @click.option("--by", metavar="COLUMNS", help=f"One table by these, with commas: {', '.join(GROUPS)}.")
 @click.option("--quirk", "quirks", multiple=True, metavar="mrcr=starts", help="Another published rule; see the README.")
 @click.option("--model", default="", help="A label for the model, in the output.")
@@ -83,7 +47,7 @@ def score(
     out: Path | None,
     as_json: bool,
     workers: int,
-    **chosen: Sequence[str],
+    **chosen: Any,
 ) -> None:
     """Score PREDICTIONS of one model against a split, with intervals, chance and all that is wrong with them.
 
@@ -95,10 +59,9 @@ def score(
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
-    splits = [split_at(one, ("keys/**", "manifest.json")) for one in (where, *stack)]
-    selection = selected(**chosen)  # type: ignore[arg-type]
+    splits = [split_from(one, ("keys/*", "manifest.json")) for one in (where, *stack)]
     scored = score_predictions(
-        splits, files_of(predictions), model=model, selection=selection, quirks=quirks, workers=workers
+        splits, files_of(predictions), model=model, selection=selection_of(**chosen), quirks=quirks, workers=workers
     )
     tables = Tables(scored)
     if out:

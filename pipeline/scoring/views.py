@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline import __version__
 from pipeline.scoring.cells import Tables
-from pipeline.scoring.results import Cell, Classes, Fault, Scored, plain_result
+from pipeline.scoring.results import Cell, Classes, Fault, Record, Scored, plain_result
 from pipeline.tables import table
 
 NAMED = 10
@@ -37,10 +37,9 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
     result = {
         "results_version": RESULTS_VERSION,
         "carrara": __version__,
-        **{
-            name: plain_result_value(getattr(scored, name))
-            for name in ("model", "split", "tokenizer", "tags", "quirks")
-        },
+        **{name: getattr(scored, name) for name in ("model", "split", "tokenizer")},
+        "tags": dict(scored.tags),
+        "quirks": list(scored.quirks),
         "complete": scored.complete,
         "counts": dict(scored.counts),
         "overall": plain_result(tables.overall) if tables.overall else None,
@@ -54,14 +53,13 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
     return result
 
 
-def plain_result_value(value: object) -> Any:
-    """Return a plain field as JSON has it."""
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _row(record: Any) -> dict[str, Any]:
-    names = ("id", "state", "score", "alone")
-    return {name: plain_result_value(getattr(record, name)) for name in names}
+def _row(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "state": record.state,
+        "score": round(record.score, 6),
+        "alone": round(record.alone, 6),
+    }
 
 
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
