@@ -6,6 +6,9 @@ TOKENIZERS ?=
 WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
+SPLIT ?=
+PREDICTIONS ?=
+REPORT ?= outputs/report
 
 BIN := $(VENV)/bin
 CARRARA := $(BIN)/carrara
@@ -13,7 +16,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify bench test test-slow lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify report bench test test-slow lint golden schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -31,6 +34,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.ready-test: $(VENV)/.ready
 	@echo 'adding what the tests need (once)' >&2
 	@$(INSTALL) --editable '.[test]'
+	@touch $@
+
+$(VENV)/.ready-report: $(VENV)/.ready
+	@echo 'adding what reports need (once)' >&2
+	@$(INSTALL) --editable '.[report]'
 	@touch $@
 
 setup: $(VENV)/.ready  ## the virtual environment, once
@@ -56,6 +64,9 @@ sample render pack: setup  ## one stage of RECIPE=128k
 verify: setup  ## re-count and re-solve every row in OUT
 	@$(CARRARA) verify '$(FOLDER)' $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
+report: $(VENV)/.ready-report  ## a page of OUT, or of its folder SPLIT with PREDICTIONS, in REPORT
+	@$(CARRARA) report '$(if $(SPLIT),$(SPLIT),$(FOLDER))' $(PREDICTIONS) --out '$(REPORT)' $(if $(WORKERS),--workers $(WORKERS))
+
 bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
@@ -78,4 +89,4 @@ schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas
 
 clean:  ## remove the environment and the builds in outputs
-	rm -rf $(VENV) outputs/v*
+	rm -rf $(VENV) outputs/v* outputs/report

@@ -16,10 +16,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipeline import __version__
-from pipeline.errors import EndpointError
+from pipeline.errors import EndpointError, RequestError
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """HTTP states that another try may mend."""
+OF_REQUEST = frozenset({400, 413, 422})
+"""HTTP states that may be the fault of one request alone, as of a prompt that is too long."""
 HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
 """Faults of a connection that none will: no certificate, or no TLS at all. Their other kinds are broken lines."""
 LONGEST_WAIT = 60.0
@@ -47,7 +49,7 @@ class Endpoint:
         key: sent as a bearer token; hidden wherever a server repeats it.
         timeout: seconds for each try, from the first byte to the last.
         tries: how often one request is sent.
-        options: what is sent with each request beside model and messages.
+        options: what is sent with each request beside model and messages; None leaves out what else would be sent.
         pause: how to wait.
     """
 
@@ -77,35 +79,59 @@ class Endpoint:
     @property
     def address(self) -> str:
         """The address of chat completions."""
-        return self.url.rstrip("/").removesuffix("/chat/completions") + "/chat/completions"
+        return self._place("/chat/completions")
+
+    def _place(self, tail: str) -> str:
+        return self.url.rstrip("/").removesuffix("/chat/completions").removesuffix("/completions") + tail
 
     def ask(
-        self, messages: Sequence[Mapping[str, str]], *, given_up: Callable[[], bool] = lambda: False
+        self,
+        messages: Sequence[Mapping[str, str]],
+        *,
+        more: Mapping[str, Any] | None = None,
+        given_up: Callable[[], bool] = lambda: False,
     ) -> dict[str, Any]:
         """Return the body of the reply to some messages; its first choice is a message, be it without text.
 
-        There are no more tries once `given_up` says so.
+        `more` is sent beside them. There are no more tries once `given_up` says so.
 
         Raises:
-            EndpointError: if it refuses, or no try brought a reply that can be read.
+            RequestError: if it refuses this request, or no try brought a reply that can be read.
+            EndpointError: if it would refuse any other as well.
         """
-        body = json.dumps({"model": self.model, "messages": list(messages), **self.options}).encode()
+        return self._asked(self.address, {"messages": list(messages), **(more or {})}, given_up)
+
+    def complete(
+        self, prompt: str, *, more: Mapping[str, Any] | None = None, given_up: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any]:
+        """Return the body of the completion of a bare string, as `ask` does that of a reply.
+
+        Raises:
+            RequestError: if it refuses this request, or no try brought a reply that can be read.
+            EndpointError: if it would refuse any other as well.
+        """
+        return self._asked(self._place("/completions"), {"prompt": prompt, **(more or {})}, given_up)
+
+    def _asked(self, address: str, what: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
+        said = {"model": self.model, **what, **self.options}
+        body = json.dumps({name: value for name, value in said.items() if value is not None}).encode()
         number = 1
         while True:
             try:
-                return self._sent(body)
+                return self._sent(address, body)
             except _TryError as fault:
                 if not fault.again or number >= self.tries or given_up():
                     later = f" ({number} tries): run it again later" if fault.again else ""
-                    raise EndpointError(self._hidden(f"{self.address}: {fault}{later}")) from None
+                    kind = RequestError if fault.again or fault.alone else EndpointError
+                    raise kind(self._hidden(f"{address}: {fault}{later}")) from None
                 self.pause(min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6)))
             number += 1
 
-    def _sent(self, body: bytes) -> dict[str, Any]:
+    def _sent(self, address: str, body: bytes) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "User-Agent": f"carrara/{__version__}"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
-            request = urllib.request.Request(self.address, body, headers)
+            request = urllib.request.Request(address, body, headers)
             with urllib.request.build_opener(_Staying).open(request, timeout=self.timeout) as response:
                 return _understood(self._hidden(_whole(response, self.timeout)))
         except urllib.error.HTTPError as fault:
@@ -122,11 +148,14 @@ class Endpoint:
 
 
 class _TryError(Exception):
-    """Why a try failed; whether another may succeed, after `wait` seconds if the server says how many."""
+    """Why a try failed; whether another may succeed, after `wait` seconds if the server says how many.
 
-    def __init__(self, said: str, *, again: bool, wait: float = 0.0) -> None:
+    `alone`: it may be the fault of this request, and others be answered.
+    """
+
+    def __init__(self, said: str, *, again: bool, wait: float = 0.0, alone: bool = False) -> None:
         super().__init__(said)
-        self.again, self.wait = again, wait
+        self.again, self.wait, self.alone = again, wait, alone
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
@@ -154,7 +183,7 @@ def _whole(response: Any, seconds: float) -> str:
     while part := response.read1(1 << 16):
         raw += part
         if len(raw) > LARGEST:
-            raise _TryError(f"a reply of more than {LARGEST:,} bytes", again=False)
+            raise _TryError(f"a reply of more than {LARGEST:,} bytes", again=False, alone=True)
         if time.monotonic() > end:
             raise TimeoutError("timed out")
     if response.length:
@@ -165,7 +194,8 @@ def _whole(response: Any, seconds: float) -> str:
 def _understood(raw: str) -> dict[str, Any]:
     try:
         body = json.loads(raw)
-        if isinstance(body["choices"][0]["message"], dict):
+        choice = body["choices"][0]
+        if isinstance(choice["message"], dict) if "message" in choice else isinstance(choice["text"], str):
             return dict(body)
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
@@ -182,7 +212,8 @@ def _refused(fault: urllib.error.HTTPError, hidden: Callable[[str], str]) -> _Tr
         said += f" ({detail})"
     if 300 <= fault.code < 400:
         said = f"it sends on to {fault.headers.get('Location')!r}: give that address"
-    return _TryError(f"HTTP {fault.code}: {said}", again=fault.code in AGAIN, wait=_seconds(fault.headers))
+    again, alone = fault.code in AGAIN, fault.code in OF_REQUEST
+    return _TryError(f"HTTP {fault.code}: {said}", again=again, wait=_seconds(fault.headers), alone=alone)
 
 
 def _message(raw: str) -> str:
@@ -209,7 +240,8 @@ def _seconds(headers: Message) -> float:
 
 def content_of(body: Mapping[str, Any]) -> str:
     """Return the text of a reply's first choice: a string, or parts of one; nothing if it has none."""
-    content = body["choices"][0]["message"].get("content")
+    choice = body["choices"][0]
+    content = choice["message"].get("content") if "message" in choice else choice.get("text")
     if isinstance(content, list):
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""

@@ -13,7 +13,9 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- SplitError       a split that is not there, or not what is asked for
     |-- ExportError      rows that a harness cannot take
     |-- ReportError      a report or a figure that cannot be made
+    |-- PredictionsError predictions that cannot be read, or are of another split
     `-- EndpointError    a server that refuses, or stays silent
+        `-- RequestError a server that refuses one request, and perhaps not the next
 """
 
 from __future__ import annotations
@@ -69,8 +71,16 @@ class ReportError(CarraraError):
     """A report or a figure cannot be made of what is given."""
 
 
+class PredictionsError(CarraraError):
+    """Predictions cannot be read, or belong to another split."""
+
+
 class EndpointError(CarraraError):
     """A server refuses a request, or gives no reply that can be read."""
+
+
+class RequestError(EndpointError):
+    """A server refuses this request, or failed at it; another may be answered."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

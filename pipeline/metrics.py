@@ -2,6 +2,11 @@ r"""Scores of replies. Standard library alone: this file is published beside the
 
 ``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
 
+``python metrics.py PREDICTIONS KEYS [--json] [--quirk mrcr=starts]`` prints mean scores by family, subtask and length.
+PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON Lines of rows, or a Parquet file or a folder of
+them (which needs pyarrow). Rows without a prediction score 0, and so do rows with two different ones; both forms of
+a pair must be right. Exit code 2 says that something was missing or wrong; it is named on stderr.
+
 How the answer is taken from a reply, for every scorer:
 
 1. reasoning is dropped: all up to the last ``</think>``; an open ``<think>`` without an end leaves nothing;
@@ -11,9 +16,14 @@ How the answer is taken from a reply, for every scorer:
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -47,13 +57,15 @@ SLACK = 3
 """Further words that an exact answer may bring along."""
 
 
-def score(row: Row, prediction: object) -> float:
+def score(row: Row, prediction: object, scorers: Mapping[str, Scorer] | None = None) -> float:
     """Return the score of a reply to a row, from 0 to 1; anything that is no text scores 0.
+
+    `scorers` are the defaults, or what `scorers_of` returns.
 
     Raises:
         KeyError: if the row names a scorer that this version does not know.
     """
-    scorer = SCORERS[row["scorer"]]
+    scorer = (SCORERS if scorers is None else scorers)[row["scorer"]]
     return scorer(row, prediction) if isinstance(prediction, str) else 0.0
 
 
@@ -240,21 +252,25 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     """Score a reply that gives a text back behind a code (Michelangelo, section 2.2).
 
     The difflib ratio of the text behind the last code in the reply to the text behind it in the target, 0 without the
-    code. With `anywhere` off the reply must start with the code, as openai/mrcr has it. `autojunk` is difflib's own
-    default, as in both published metrics; without it chance is ten times as high.
+    code (MRCR v2). With `anywhere` off the reply must start with the code, and difflib gets both texts the other way
+    round, which may change the ratio a little (openai/mrcr). `autojunk` is difflib's own default, as in both published
+    metrics; without it chance is ten times as high. Unlike both, reasoning is dropped and space around the text is not
+    counted.
     """
     _, end, reply = prediction[-LONGEST:].rpartition("</think>")
     reply = (reply if end else reply.partition("<think>")[0]).strip()
     code = str(row["random_string_to_prepend"])
     if code not in reply or not (anywhere or reply.startswith(code)):
         return 0.0
-    given = reply.rpartition(code)[2] if anywhere else reply.removeprefix(code)
-    return similarity(str(row["target"]).removeprefix(code), given.strip(), autojunk=autojunk)
+    wanted = str(row["target"]).removeprefix(code)
+    if anywhere:
+        return similarity(wanted, reply.rpartition(code)[2].strip(), autojunk=autojunk)
+    return similarity(reply.removeprefix(code).strip(), wanted, autojunk=autojunk)
 
 
-def similarity(wanted: str, given: str, *, autojunk: bool = True) -> float:
-    """Return difflib's ratio of two texts."""
-    return SequenceMatcher(None, wanted, given, autojunk=autojunk).ratio()
+def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
+    """Return difflib's ratio of two texts; what is junk is told from the second."""
+    return SequenceMatcher(None, one, other, autojunk=autojunk).ratio()
 
 
 def last_integer(row: Row, prediction: str) -> float:
@@ -501,3 +517,134 @@ SCORERS: dict[str, Scorer] = {
     "pair": pair,
     "label": label,
 }
+
+
+QUIRKS: dict[str, dict[str, dict[str, bool]]] = {
+    "mrcr": {"anywhere": {"anywhere": True}, "starts": {"anywhere": False}, "no-autojunk": {"autojunk": False}}
+}
+"""Other rules of published graders, by scorer; the first is the default."""
+
+
+def scorers_of(quirks: Iterable[str]) -> dict[str, Scorer]:
+    """Return the scorers under quirks like ``mrcr=starts``; several of one scorer add up.
+
+    Raises:
+        ValueError: for a quirk that is not known, naming those that are.
+    """
+    chosen: dict[str, dict[str, bool]] = {}
+    for quirk in quirks:
+        name, _, value = quirk.partition("=")
+        if value not in QUIRKS.get(name, {}):
+            known = ", ".join(f"{scorer}={each}" for scorer, values in QUIRKS.items() for each in values)
+            raise ValueError(f"unknown quirk {quirk!r} (known: {known})")
+        chosen.setdefault(name, {}).update(QUIRKS[name][value])
+    return {name: partial(scorer, **chosen[name]) if name in chosen else scorer for name, scorer in SCORERS.items()}
+
+
+# The command. `carrara score` does more: intervals, depth, other formats.
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a table of scores; return 0, 1 if nothing could be scored, or 2 if something was missing or wrong."""
+    parser = argparse.ArgumentParser(prog="metrics.py", description="Score predictions against keys.")
+    parser.add_argument("predictions", type=Path, help="JSON Lines with id and prediction")
+    parser.add_argument("keys", type=Path, help="JSON Lines or Parquet of keys, or a folder of such files")
+    parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    parser.add_argument("--quirk", action="append", default=[], metavar="mrcr=starts", help="another published rule")
+    given = parser.parse_args(arguments)
+    try:
+        scorers = scorers_of(given.quirk)
+        keys = {str(row["id"]): row for row in read_keys(given.keys)}
+        faults: list[str] = []
+        replies = read_replies(given.predictions, keys, faults)
+    except (OSError, ValueError, KeyError, ImportError) as fault:
+        sys.stderr.write(f"metrics.py: {type(fault).__name__}: {fault}\n")
+        return 1
+    faults += [f"{row_id}: no prediction" for row_id in keys if row_id not in replies]
+    sys.stderr.write("".join(f"{fault}\n" for fault in faults))
+    lines = summary(keys, replies, scorers)
+    sys.stdout.write(json.dumps(lines, indent=1) + "\n" if given.json else _table(lines))
+    return 2 if faults else 0
+
+
+def read_keys(path: Path) -> Iterator[Row]:
+    """Yield the rows of a file of keys, or of all files of a folder.
+
+    Raises:
+        ValueError: if a line is no object of JSON.
+        ImportError: for Parquet without pyarrow.
+    """
+    for file in sorted(path.rglob("*.parquet")) or sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]:
+        if file.suffix == ".parquet":
+            from pyarrow import parquet
+
+            yield from parquet.ParquetFile(file).read().to_pylist()
+        else:
+            yield from map(json.loads, filter(str.strip, file.open(encoding="utf-8")))
+
+
+def read_replies(path: Path, keys: Mapping[str, Row], faults: list[str]) -> dict[str, str]:
+    """Return the one text that was given for each id; all that is wrong is added to `faults`, with its line."""
+    replies: dict[str, str] = {}
+    for number, line in enumerate(path.open("rb"), start=1):
+        where = f"{path}:{number}"
+        try:
+            said = json.loads(line.strip() or b"{}")
+            row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
+        except (ValueError, RecursionError):
+            faults.append(f"{where}: no line of JSON")
+            continue
+        if said == {} or (isinstance(said, dict) and said.get("error")):
+            continue
+        if not isinstance(row_id, str) or row_id not in keys:
+            faults.append(f"{where}: no row has the id {row_id!r}")
+        elif not isinstance(text, str):
+            faults.append(f"{where}: {row_id}: the prediction is no text")
+        elif replies.setdefault(row_id, text) != text:
+            faults.append(f"{where}: {row_id}: another answer than before, none counts")
+            replies[row_id] = CONFLICT
+    return {row_id: text for row_id, text in replies.items() if text != CONFLICT}
+
+
+CONFLICT = "\0two answers"
+
+
+def summary(
+    keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Scorer]
+) -> list[dict[str, str | int | float]]:
+    """Return rows, answered rows and mean score, over all and by family, subtask and length."""
+    scores = {row_id: score(row, replies.get(row_id), scorers) for row_id, row in keys.items()}
+    for row_id, row in keys.items():
+        other = _other_form(row_id) if row["scorer"] == "idk_pair" else row_id
+        scores[row_id] = min(scores[row_id], scores.get(other, 1.0))
+    groups: dict[tuple[str, str, int], list[str]] = {}
+    for row_id, row in keys.items():
+        for subtask, length in ((row["subtask"], row["length"]), (row["subtask"], 0), ("", row["length"]), ("", 0)):
+            groups.setdefault((row["family"], subtask, length), []).append(row_id)
+    return [
+        {
+            **dict(zip(("family", "subtask", "length"), (family, subtask or "all", length or "all"), strict=True)),
+            "rows": len(ids),
+            "answered": sum(row_id in replies for row_id in ids),
+            "score": round(sum(scores[row_id] for row_id in ids) / len(ids), 6),
+        }
+        for (family, subtask, length), ids in sorted(groups.items())
+    ]
+
+
+def _other_form(row_id: str) -> str:
+    """Return the id of the other form of a pair: a for b, b for a."""
+    head, dash, tag = row_id.rpartition("-")
+    return head[:-1] + {"a": "b", "b": "a"}.get(head[-1:], head[-1:]) + dash + tag
+
+
+def _table(lines: Sequence[Mapping[str, object]]) -> str:
+    head = ["family", "subtask", "length", "rows", "answered", "score"]
+    cells = [head, *([f"{v:.3f}" if isinstance(v, float) else str(v) for v in line.values()] for line in lines)]
+    widths = [max(len(line[at]) for line in cells) for at in range(len(head))]
+    pad = [str.ljust, str.ljust, str.rjust, str.rjust, str.rjust, str.rjust]
+    return "".join("  ".join(f(c, w) for f, c, w in zip(pad, line, widths, strict=True)) + "\n" for line in cells)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

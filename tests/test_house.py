@@ -35,11 +35,13 @@ ORDER = (
         "splits",
         "excerpts",
         "figures",
+        "predictions",
+        "running",
         "exports",
         "folders",
         "progress",
     ),
-    *("engine", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
+    *("engine", "scoring", "stages", "tables", "show", "report", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},

@@ -197,9 +197,7 @@ def _depth_words(family: str, counts: Sequence[int]) -> str:
     )
 
 
-def budget_picture(
-    budgets: Mapping[int, Mapping[str, float]], name: str = "budgets", tokenizer: str = ""
-) -> Picture:
+def budget_picture(budgets: Mapping[int, Mapping[str, float]], name: str = "budgets", tokenizer: str = "") -> Picture:
     """Draw what the window of each length is made of: prompt, template and room for the reply, as shares of it."""
     parts = list(dict.fromkeys(part for tokens in budgets.values() for part in tokens))
     with styled():

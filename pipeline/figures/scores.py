@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pipeline.figures.builds import bare, cell
 from pipeline.figures.style import DASHES, MARKERS, SERIES, SOFT, Picture, kilo, panel, percent, styled
@@ -20,6 +20,10 @@ LABEL = 15
 
 APART = 0.062
 """Least distance of two labels, as a share of the height."""
+
+
+GUESSES: tuple[Any, ...] = ((0, (1, 2)), (0, (7, 2, 1, 2)))
+"""Dashes of guessers' lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,24 +46,37 @@ class Line:
     points: Sequence[Point]
 
 
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """What a guesser scores at each length, drawn as a thin grey line; `style` is which dash it has."""
+
+    label: str
+    style: int
+    means: Mapping[int, float]
+
+
 def curve_picture(
-    name: str, title: str, caption: str, lines: Sequence[Line], chance: Mapping[int, float] | None = None
+    name: str, title: str, caption: str, lines: Sequence[Line], guesses: Sequence[Guess] = (), across: str = "length"
 ) -> Picture:
-    """Draw scores over length with bands of confidence, one line for each model, and what chance scores.
+    """Draw scores over length with bands of confidence, one line for each model, and what guessers score.
+
+    `across` is what the axis of lengths is called.
 
     Raises:
         ReportError: if matplotlib is not installed.
     """
-    lengths = sorted({point.length for line in lines for point in line.points} | set(chance or {}))
+    guesses = [guess for guess in guesses if guess.means]
+    lengths = {point.length for line in lines for point in line.points}
+    lengths |= {length for guess in guesses for length in guess.means}
     with styled():
         figure, axes = panel(WIDTH, HEIGHT, (54, 42, 128, 34))
-        if chance:
-            _chance(axes, chance)
+        for guess in guesses:
+            _guess(axes, guess)
         for line in lines:
             _line(axes, line)
-        _frame(axes, title, lengths)
-        _labels(axes, lines, chance or {})
-    return Picture(name, caption, _curve_words(title, lines, chance or {}), figure)
+        _frame(axes, title, sorted(lengths), f"{across}, tokens")
+        _labels(axes, lines, guesses)
+    return Picture(name, caption, _curve_words(title, lines, guesses), figure)
 
 
 def _line(axes: Axes, line: Line) -> None:
@@ -75,16 +92,18 @@ def _line(axes: Axes, line: Line) -> None:
     axes.plot(at, means, color=color, linestyle=dash, marker=marker, markeredgecolor="none")
 
 
-def _chance(axes: Axes, chance: Mapping[int, float]) -> None:
-    lengths = sorted(chance)
+def _guess(axes: Axes, guess: Guess) -> None:
+    """Draw a guesser's line from one edge of the plot to the other."""
+    lengths = sorted(guess.means)
     ends = [lengths[0], *lengths, lengths[-1]]
     at = [lengths[0] / 2, *lengths, lengths[-1] * 2]
-    axes.plot(at, [100 * chance[length] for length in ends], color=SOFT, linewidth=1.2, linestyle=(0, (1, 2)))
+    dash = GUESSES[guess.style % len(GUESSES)]
+    axes.plot(at, [100 * guess.means[length] for length in ends], color=SOFT, linewidth=1.1, linestyle=dash)
 
 
-def _frame(axes: Axes, title: str, lengths: Sequence[int]) -> None:
+def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
     axes.set_xscale("log", base=2)
-    axes.set(title=title, ylim=(-2, 102), xlabel="length in tokens", ylabel="score, %")
+    axes.set(title=title, ylim=(-2, 102), xlabel=across, ylabel="score, %")
     axes.set_yticks([0, 25, 50, 75, 100])
     axes.set_xticks(lengths, [kilo(length) for length in lengths])
     axes.minorticks_off()
@@ -92,14 +111,14 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int]) -> None:
         axes.set_xlim(lengths[0] / 1.19, lengths[-1] * 1.19)
 
 
-def _labels(axes: Axes, lines: Sequence[Line], chance: Mapping[int, float]) -> None:
+def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess]) -> None:
     """Write each line's name beside its end, in its color, pushed apart where ends are close."""
     ends = [
         (line.points[-1].mean, f"{MARKS[line.style % 6]} {short(line.label)}", SERIES[line.style % 6])
         for line in lines
         if line.points
     ]
-    ends += [(chance[max(chance)], "chance", SOFT)] if chance else []
+    ends += [(guess.means[max(guess.means)], guess.label, SOFT) for guess in guesses]
     ends.sort(key=lambda end: end[:2])
     for (_, text, color), place in zip(ends, spaced([mean for mean, _, _ in ends]), strict=True):
         where = (1.02, (2 + 100 * place) / 104)
@@ -137,16 +156,16 @@ def spaced(places: Sequence[float]) -> list[float]:
     return [round(place, 6) for place in moved]
 
 
-def _curve_words(title: str, lines: Sequence[Line], chance: Mapping[int, float]) -> str:
-    parts = [f"Curves of score over length: {title}."]
-    for line in lines:
-        first, last = line.points[0], line.points[-1]
-        ends = f"{percent(first.mean)} at {kilo(first.length)}"
-        ends += f", {percent(last.mean)} at {kilo(last.length)}" if len(line.points) > 1 else ""
-        parts.append(f"{line.label}: {ends}.")
-    if chance:
-        parts.append(f"Chance: {percent(chance[max(chance)])} at {kilo(max(chance))}.")
-    return " ".join(parts)
+def _curve_words(title: str, lines: Sequence[Line], guesses: Sequence[Guess]) -> str:
+    ends = [(line.label, {point.length: point.mean for point in line.points}) for line in lines]
+    ends += [(guess.label, dict(guess.means)) for guess in guesses]
+    parts = [f"{label}: {_ends(means)}." for label, means in ends if means]
+    return " ".join([f"Curves of score over length: {title}.", *parts])
+
+
+def _ends(means: Mapping[int, float]) -> str:
+    lengths = sorted({min(means), max(means)})
+    return ", ".join(f"{percent(means[length])} at {kilo(length)}" for length in lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +188,7 @@ def heat_picture(name: str, title: str, caption: str, cells: Sequence[Heat], bin
     means = {(each.length, each.depth): each for each in cells}
     with styled():
         figure, axes = panel(WIDTH, 76 + 26 * len(bins), (80, 42, 12, 34))
-        axes.set(title=title, xlim=(0, len(lengths)), ylim=(len(bins), 0), xlabel="length in tokens", ylabel="depth")
+        axes.set(title=title, xlim=(0, len(lengths)), ylim=(len(bins), 0), xlabel="length, tokens", ylabel="depth")
         for column, length in enumerate(lengths):
             for row in range(len(bins)):
                 found = means.get((length, row))

@@ -47,11 +47,7 @@ def release_facts(splits: Sequence[Split]) -> list[tuple[str, str]]:
     """Return where rows come from: release, tags, tokenizers, frame, digests, canary."""
     first = splits[0].manifest
     tags = {f"{tier} {tag}": None for split in splits for tier, tag in split.tags.items()}
-    vocabularies = {
-        split.tokenizer: f"{split.manifest['tokenizer']['title']}, vocabulary "
-        f"{split.manifest['tokenizer']['vocabulary_sha256'][:DIGITS]}, template {split.manifest['tokenizer']['template']}"
-        for split in splits
-    }
+    vocabularies = {split.tokenizer: _vocabulary(split.manifest["tokenizer"]) for split in splits}
     return [
         ("Release", " ".join(filter(None, (first["release"], first["version"], first["variant"])))),
         ("Split tags", ", ".join(tags)),
@@ -60,6 +56,10 @@ def release_facts(splits: Sequence[Split]) -> list[tuple[str, str]]:
         ("Made with", f"Carrara {first['carrara']}, schema {first['schema_version']}"),
         ("Canary", first["canary"]),
     ]
+
+
+def _vocabulary(made: Mapping[str, Any]) -> str:
+    return f"{made['title']}, vocabulary {made['vocabulary_sha256'][:DIGITS]}, template {made['template']}"
 
 
 def _totals(splits: Sequence[Split]) -> list[Block]:
@@ -130,36 +130,39 @@ def _depths(split: Split) -> list[Block]:
 
 def _budgets(splits: Sequence[Split]) -> list[Block]:
     budgets = {split.tokenizer: budgets_of(_spent(split)) for split in splits}
-    text = "Replies get the room that the longest right answer needs, and more; templates of chats grow with their turns."
+    text = "The room for replies is that of the task, or of the recipe; the template of a chat grows with its turns."
     pictures = [budget_picture(made, f"budgets-{name}", name) for name, made in budgets.items()]
     return [Note(text), Gallery(pictures, wide=True), *(_budget_table(name, made) for name, made in budgets.items())]
 
 
 def _budget_table(name: str, budgets: Mapping[int, Mapping[str, float]]) -> Table:
-    columns = [Column("length"), *(Column(part, numeric=True) for part in (*PARTS, "window"))]
+    parts = list(next(iter(budgets.values())))
+    columns = [Column("length"), *(Column(part, numeric=True) for part in (*parts, "window"))]
     rows = [
-        [kilo(length), *(f"{tokens[part]:,.1f}" for part in PARTS), f"{sum(tokens.values()):,.0f}"]
+        [kilo(length), *(f"{tokens[part]:,.1f}" for part in parts), f"{sum(tokens.values()):,.0f}"]
         for length, tokens in budgets.items()
     ]
     return Table(f"Mean tokens of a row by length, {name}", columns, rows, folded=True)
 
 
 def _spent(split: Split) -> list[Mapping[str, Any]]:
-    """Return the tiers with the tokens of prompt, template and reply at each length, summed over all rows."""
+    """Return the tiers with the tokens of prompt, template and reply at each length, summed over the rows at hand."""
     sums: dict[str, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(PARTS, 0)))
     for row in _counted(split):
         into = sums[row["tier"]][row["length"]]
         into["prompt"] += row["prompt_tokens"]
         into["template"] += row["template_tokens"]
         into["reply"] += row["max_new_tokens"]
-    return [{**made, "budgets": sums[tier]} for tier, made in split.manifest["tiers"].items()]
+    return [{**made, "budgets": sums.get(tier)} for tier, made in split.manifest["tiers"].items()]
 
 
 def _counted(split: Split) -> Iterable[Row]:
-    """Yield what rows count, from the keys where they are at hand, else from the data."""
-    keys = split.shards("keys")
-    whole = all(path.is_file() for path in keys) and keys and set(COUNTED) <= set(pq.read_schema(keys[0]).names)
-    return split.key_rows(COUNTED) if whole else split.rows(COUNTED)
+    """Return what rows count, from the keys if all are at hand, else from the data, else nothing."""
+    for part, read in (("keys", split.key_rows), ("data", split.rows)):
+        paths = split.shards(part)
+        if paths and all(path.is_file() for path in paths) and set(COUNTED) <= set(pq.read_schema(paths[0]).names):
+            return read(COUNTED)
+    return ()
 
 
 def _judged(split: Split) -> bool:
@@ -188,10 +191,7 @@ def _chance_table(split: Split) -> tuple[list[Column], list[list[str]]]:
 def _chance_row(family: str, subtask: str, complexity: int, each: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = sum(one["rows"] for one in each)
     names = sorted({name for one in each for name in one["baselines"]})
-    means = {
-        name: 100 * sum(one["rows"] * one["baselines"].get(name, 0.0) for one in each) / rows
-        for name in names
-    }
+    means = {name: 100 * sum(one["rows"] * one["baselines"].get(name, 0.0) for one in each) / rows for name in names}
     best = 100 * sum(one["rows"] * one["best_constant"] for one in each) / rows
     uniform = f"{means.pop('uniform'):.1f}" if "uniform" in means else "-"
     others = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())

@@ -41,7 +41,7 @@ def failures(splits: Sequence[Split], scored: Sequence[Scored], marks: Sequence[
     prompts = {row["id"]: row for split in splits for row in _prompts(split, chosen)}
     shown: dict[str, list[Failure]] = defaultdict(list)
     for record in chosen.values():
-        replies = [_reply(mark, by_id[record.id]) for mark, by_id in zip(marks, found, strict=True) if record.id in by_id]
+        replies = [_reply(mark, by_id[record.id]) for mark, by_id in zip(marks, found, strict=True)]
         parts = list(folded(prompts[record.id])) if record.id in prompts else []
         facts = _facts(record)
         question, target = _cut(record.question), _cut(record.target)

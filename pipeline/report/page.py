@@ -23,7 +23,9 @@ GENERATOR = "carrara report"
 """What the page says of itself, by which a later run knows a folder of its own."""
 
 INDEX, FIGURES = "index.html", "figures"
-UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+HIDING = "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff"
+UNFIT = re.compile(f"[{CONTROLS}{HIDING}]")
 """Characters that a page may not hold, or that would hide or turn round the text about them."""
 
 

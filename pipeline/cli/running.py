@@ -1,0 +1,119 @@
+"""The command that asks a model: run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.cli.base import cli
+from pipeline.cli.scoring import REPORTED
+from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
+from pipeline.endpoint import Endpoint
+from pipeline.errors import RecipeError
+from pipeline.predictions import Predictions
+from pipeline.progress import meter
+from pipeline.running import COLUMNS, Outcome, run_rows
+from pipeline.splits import Selection, Split
+
+NAMED = 10
+"""Rows without a reply that are named at the end."""
+
+
+@cli.command()
+@click.argument("where", metavar=WHERE)
+@click.option("--endpoint", envvar="CARRARA_ENDPOINT", required=True, help="http(s)://host/v1; CARRARA_ENDPOINT.")
+@click.option("--model", envvar="CARRARA_MODEL", required=True, help="Model to ask; CARRARA_MODEL.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File of predictions (.jsonl); goes on.")
+@selecting
+@click.option(
+    "--key", envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"], default="", help="CARRARA_API_KEY, OPENAI_API_KEY."
+)
+@click.option("--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests at a time.")
+@click.option("--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, help="Seconds of a try.")
+@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries of one request.")
+@click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens in place of max_tokens.")
+@click.option(
+    "--option", "options", multiple=True, metavar="NAME=JSON", help="Sent with each request; null leaves it out."
+)
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def run(
+    *,
+    where: str,
+    endpoint: str,
+    model: str,
+    out: Path,
+    key: str,
+    workers: int,
+    timeout: float,
+    tries: int,
+    completion_tokens: bool,
+    options: Sequence[str],
+    quiet: bool,
+    **chosen: Any,
+) -> None:
+    """Send the rows of a split to an OpenAI-compatible server, and write its replies to a file of predictions.
+
+    Rows of frame chat go to /chat/completions (real turns as they are, else one user turn), rows of frame raw to
+    /completions, with temperature 0 and each row's max_new_tokens. The same command goes on where it stopped. Rows
+    that the server refuses are named, kept without a prediction and asked again by the next run; exit code 2.
+    """
+    split = split_from(where)
+    asked = Endpoint(endpoint, model, key.strip(), timeout, tries, _options(options))
+    name = "max_completion_tokens" if completion_tokens else "max_tokens"
+    selection = selection_of(**chosen)
+    with Predictions(out, model, frozenset(split.tags.values())) as kept:
+        rows, tokens = _size(split, selection)
+        with meter("run", tokens, quiet=quiet) as shown:
+            found = run_rows(
+                asked,
+                split.rows(COLUMNS, selection),
+                kept,
+                workers=workers,
+                limit_name=name,
+                told=lambda row: shown.advance(1, row["prompt_tokens"]),
+            )
+    _tell(out, rows, found)
+
+
+def _options(given: Sequence[str]) -> dict[str, Any]:
+    """Read ``NAME=JSON`` options, beside temperature 0.
+
+    Raises:
+        RecipeError: for one that cannot be read.
+    """
+    options: dict[str, Any] = {"temperature": 0}
+    for each in given:
+        name, _, value = each.partition("=")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            raise RecipeError(f"--option {each}: give NAME=JSON, as in top_p=0.9 or stop='[\"END\"]'") from None
+    return options
+
+
+def _size(split: Split, selection: Selection) -> tuple[int, int]:
+    """Return how many rows and tokens are selected."""
+    tokens = [row["prompt_tokens"] for row in split.rows(["prompt_tokens"], selection)]
+    return len(tokens), sum(tokens)
+
+
+def _tell(out: Path, rows: int, found: Outcome) -> None:
+    without = len(found.failed)
+    click.echo(f"{out}: {rows - without:,} of {rows:,} rows have a prediction, {found.replies:,} of them new")
+    if differing := sum(count for off, count in found.off.items() if off):
+        least, most = min(found.off), max(found.off)
+        click.echo(
+            f"the server counts other prompt tokens than the split in {differing:,} of {sum(found.off.values()):,} "
+            f"rows, by {least:+} to {most:+}: is it the model, and the template, of this tokenizer?"
+        )
+    for row_id, said in list(found.failed.items())[:NAMED]:
+        click.echo(f"{row_id}: {said}", err=True)
+    if without > NAMED:
+        click.echo(f"... and {without - NAMED:,} more", err=True)
+    if without:
+        sys.exit(REPORTED)

@@ -1,0 +1,80 @@
+"""Intervals of mean scores by a stratified bootstrap, the same for the same records.
+
+Units (rows, or pairs, which count as one) are drawn anew within their strata; a stratum's totals over DRAWS draws are
+made once and serve every table. Of n units n - 1 are drawn and scaled up, which makes the variance of the mean
+unbiased also in strata of a few rows (McCarthy and Snowden 1985). The interval is the percentile one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.streams import stream, words
+
+DRAWS = 2000
+LEVEL = 0.95
+Floats = NDArray[np.float64]
+Stratum = tuple[str | int, ...]
+
+
+class Units(NamedTuple):
+    """The units of one stratum: the sum of scores of each unit's rows, and the weight of each row in the mean."""
+
+    values: Floats
+    weight: float
+
+
+class Resampler:
+    """Totals of strata over the draws of a bootstrap, made when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Stratum, bytes], Floats] = {}
+
+    def interval(self, strata: Mapping[Stratum, Units]) -> tuple[float, float]:
+        """Return the 95 % interval of the weighted mean over the units of some strata.
+
+        Strata of one unit, which tell nothing of their spread, are drawn as if they were one. Where no row scores, or
+        every row all, no draw differs: the bound is that of the largest chance under which this still happens in 25 of
+        1,000 such sets.
+        """
+        mean = sum(float(units.values.sum()) * units.weight for units in strata.values())
+        count = sum(len(units.values) for units in strata.values())
+        if mean <= 1e-12 or mean >= 1 - 1e-12 or count < 2:
+            return _bounds(mean, count)
+        lone = [units.values * units.weight for units in strata.values() if len(units.values) == 1]
+        drawn = np.zeros(DRAWS)
+        for stratum, units in strata.items():
+            if len(units.values) > 1:
+                drawn += units.weight * self._totals(stratum, units.values)
+        if lone:
+            drawn += self._totals(("lone", len(lone)), np.concatenate(lone))
+        low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
+        return float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
+
+    def _totals(self, stratum: Stratum, values: Floats) -> Floats:
+        place = (stratum, values.tobytes())
+        if place not in self._known:
+            self._known[place] = _drawn(stratum, values)
+        return self._known[place]
+
+
+def _drawn(stratum: Stratum, values: Floats) -> Floats:
+    """Return the totals of one stratum over all draws."""
+    count = len(values)
+    if count < 2 or float(values.min()) == float(values.max()):
+        return np.full(DRAWS, values.sum())
+    chosen = words(stream("interval", *stratum), DRAWS * (count - 1)) % np.uint32(count)
+    totals: Floats = values[chosen].reshape(DRAWS, count - 1).sum(axis=1)
+    return totals * (count / (count - 1))
+
+
+def _bounds(mean: float, count: int) -> tuple[float, float]:
+    """Return the interval where draws tell nothing: all units score nothing or everything, or there is one."""
+    least = ((1 - LEVEL) / 2) ** (1 / max(1, count))
+    if mean >= 1 - 1e-12:
+        return least, 1.0
+    return (0.0, 1.0 - least) if mean <= 1e-12 else (0.0, 1.0)
