@@ -192,13 +192,18 @@ def _histogram(axes: Axes, family: str, counts: Sequence[int], *, top: float, la
 
 def _depth_words(family: str, counts: Sequence[int]) -> str:
     total = sum(counts) or 1
-    return (
-        f"{family}: {total:,} needles, {percent(min(counts) / total)} to {percent(max(counts) / total)} in each tenth"
-    )
+    least, most = percent(min(counts) / total), percent(max(counts) / total)
+    return f"{family}: {sum(counts):,} needles, {least} to {most} in each tenth"
 
 
 def budget_picture(budgets: Mapping[int, Mapping[str, float]], name: str = "budgets", tokenizer: str = "") -> Picture:
-    """Draw what the window of each length is made of: prompt, template and room for the reply, as shares of it."""
+    """Draw what the window of each length is made of: prompt, template and room for the reply, as shares of it.
+
+    Args:
+        budgets: mean tokens of each part by length, as `budgets_of` gives them.
+        name: of the picture.
+        tokenizer: named in the caption, if given.
+    """
     parts = list(dict.fromkeys(part for tokens in budgets.values() for part in tokens))
     with styled():
         figure, axes = panel(WIDTH, 82 + 34 * len(budgets), (46, 42, 250, 40))
@@ -217,9 +222,9 @@ def budget_picture(budgets: Mapping[int, Mapping[str, float]], name: str = "budg
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=3, frameon=False, borderaxespad=0.2, fontsize=9.5)
         bare(axes)
         axes.grid(visible=True, axis="x", color=GRID)
-    return Picture(
-        name, "What fills the window of each length, as the mean over its rows.", _budget_words(budgets), figure
-    )
+    where = f"{tokenizer}: what" if tokenizer else "What"
+    caption = f"{where} fills the window of each length, as the mean over its rows."
+    return Picture(name, caption, f"{caption} {_budget_words(budgets)}", figure)
 
 
 def _share(tokens: Mapping[str, float], parts: Sequence[str]) -> float:
@@ -235,4 +240,4 @@ def _budget_words(budgets: Mapping[int, Mapping[str, float]]) -> str:
         f"{kilo(length)}: " + ", ".join(f"{part} {value:,.0f}" for part, value in tokens.items())
         for length, tokens in budgets.items()
     )
-    return "Bars of mean tokens by length. " + ". ".join(each) + "."
+    return "Mean tokens: " + ". ".join(each) + "."

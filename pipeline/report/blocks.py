@@ -91,10 +91,17 @@ class Failure:
     expected: str
     replies: Sequence[Reply]
     parts: Sequence[Part] = ()
-    kind: str = "failure"
 
 
-Block = Table | Gallery | Note | Heading | Listing | Failure
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Failures beside each other."""
+
+    rows: Sequence[Failure]
+    kind: str = "failures"
+
+
+Block = Table | Gallery | Note | Heading | Listing | Failures
 
 
 @dataclass(frozen=True, slots=True)

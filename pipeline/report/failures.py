@@ -18,8 +18,8 @@ from pipeline.rows import Row
 from pipeline.scoring.results import ANSWERED, MISSING, Record, Scored
 from pipeline.splits import Split
 
-WORST = 3
-"""Failures of each family that are shown for each model."""
+WORST, TOGETHER = 3, 6
+"""Most failures of each family that are shown for one model, and for all models."""
 
 KEPT, LONGEST, MOST = 200, 1200, 40
 """Characters kept beside folded filler, of the longest segment that is shown whole, and segments of one prompt."""
@@ -37,7 +37,8 @@ def failures(splits: Sequence[Split], scored: Sequence[Scored], marks: Sequence[
         CorruptError: if a shard cannot be read.
     """
     found = [{record.id: record for record in each.records} for each in scored]
-    chosen = {record.id: record for each in scored for record in worst(each.records)}
+    count = min(WORST, max(1, TOGETHER // len(scored)))
+    chosen = {record.id: record for each in scored for record in worst(each.records, count)}
     prompts = {row["id"]: row for split in splits for row in _prompts(split, chosen)}
     shown: dict[str, list[Failure]] = defaultdict(list)
     for record in chosen.values():
@@ -49,7 +50,7 @@ def failures(splits: Sequence[Split], scored: Sequence[Scored], marks: Sequence[
     return dict(shown)
 
 
-def worst(records: Iterable[Record], count: int = WORST) -> Iterator[Record]:
+def worst(records: Iterable[Record], count: int) -> Iterator[Record]:
     """Yield the worst answered rows of each family, shortest first, of as many subtasks as there are."""
     families: dict[str, list[Record]] = defaultdict(list)
     for record in records:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.errors import ReportError
 from pipeline.figures.style import SERIES
-from pipeline.report.blocks import Block, Heading, Mark, Note, Page, Section
+from pipeline.report.blocks import Block, Failures, Heading, Mark, Note, Page, Section
 from pipeline.report.builds import release_facts
 from pipeline.report.failures import failures
 from pipeline.report.models import Model
@@ -81,4 +81,4 @@ def _failures(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Bloc
     )
     for family, shown in sorted(found.items()):
         yield Heading(family)
-        yield from shown
+        yield Failures(shown)
