@@ -6,6 +6,7 @@ TOKENIZERS ?=
 WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
+CHROMIUM ?= chromium
 SPLIT ?=
 PREDICTIONS ?=
 REPORT ?= outputs/report
@@ -16,7 +17,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify report bench test test-slow lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify report bench test test-slow test-browser lint golden schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -78,6 +79,9 @@ test: $(VENV)/.ready-test  ## all tests but the slow sweeps, lint and types
 
 test-slow: $(VENV)/.ready-test  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow
+
+test-browser: $(VENV)/.ready-test  ## report pages in a real browser: CHROMIUM=chromium
+	@CHROMIUM='$(CHROMIUM)' $(BIN)/python -m pytest -m browser
 
 lint: $(VENV)/.ready-test  ## ruff and mypy --strict
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -152,9 +152,8 @@ def _strata_words(counts: Mapping[str, Mapping[tuple[str, int], int]]) -> str:
             families[family] += rows
         lengths = sorted({length for _, length in cells})
         each = ", ".join(f"{family} {rows:,}" for family, rows in families.items())
-        parts.append(
-            f"Tier {tier}: {sum(cells.values()):,} rows from {kilo(lengths[0])} to {kilo(lengths[-1])}: {each}."
-        )
+        span = f"from {kilo(lengths[0])} to {kilo(lengths[-1])}" if len(lengths) > 1 else f"at {kilo(lengths[0])}"
+        parts.append(f"Tier {tier}: {sum(cells.values()):,} rows {span}: {each}.")
     return " ".join(["Table of row counts by family and length.", *parts])
 
 

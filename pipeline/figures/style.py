@@ -71,7 +71,10 @@ RC: Mapping[str, Any] = {
 }
 """Everything that a machine's own matplotlibrc could change, and the salt of ids in SVG."""
 
-IDENTITY = re.compile(r'\bid="([^"]+)"|url\(#([^)]+)\)|xlink:href="#([^"]+)"')
+TAG = re.compile("<[^>]*>")
+IDENTITY = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
+DROPPED = re.compile(r"<metadata>.*?</metadata>\s*|<defs>\s*<style.*?</style>\s*</defs>\s*|<!--.*?-->\s*", re.DOTALL)
+"""What a page has no use for: a style of all its elements would be one of the page."""
 
 
 @contextmanager
@@ -142,19 +145,17 @@ class Picture:
     def inline(self) -> str:
         """Return the figure as an element of a page: letters as text, ids of its own, colours by CSS variable."""
         text = self._svg("none")
-        body = text[text.index("<svg") :]
-        body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
-        body = IDENTITY.sub(self._own, body)
-        for color, name in THEME.items():
-            body = body.replace(color, f"var(--{name}, {color})")
-        body = body.replace("'DejaVu Sans'", "var(--figure-font, sans-serif)")
+        body = DROPPED.sub("", text[text.index("<svg") + len("<svg") :])
+        body = TAG.sub(self._own, body)
         head = f'<svg class="figure" role="img" aria-label="{escape(self.alt)}"'
-        return re.sub(r' (?:width|height)="[\d.]+pt"', "", head + body[4:], count=2).strip()
+        return re.sub(r' (?:width|height)="[\d.]+pt"', "", head + body, count=2).strip()
 
     def _own(self, found: re.Match[str]) -> str:
-        whole = found[0]
-        name = found[1] or found[2] or found[3]
-        return whole.replace(name, f"{self.name}-{name}")
+        """Return a tag with the ids and colours of this figure; what a label says is left alone."""
+        tag = IDENTITY.sub(rf"\g<1>{self.name}-\g<2>", found[0])
+        for color, name in THEME.items():
+            tag = tag.replace(color, f"var(--{name}, {color})")
+        return tag.replace("'DejaVu Sans'", "var(--figure-font, sans-serif)")
 
     def _svg(self, letters: str) -> str:
         out = BytesIO()
