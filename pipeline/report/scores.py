@@ -17,6 +17,9 @@ from pipeline.scoring.cells import Tables
 from pipeline.scoring.results import Scored
 from pipeline.splits import Split
 
+NAME = 60
+"""Letters that are shown of a model's name."""
+
 
 def score_page(splits: Sequence[Split], scored: Sequence[Scored]) -> Page:
     """Return the page of one model's predictions or of several side by side.
@@ -33,7 +36,7 @@ def score_page(splits: Sequence[Split], scored: Sequence[Scored]) -> Page:
         raise ReportError("no rows are selected: there is nothing to report")
     if len(scored) > len(SERIES):
         raise ReportError(f"{len(scored)} models on one page: its figures tell {len(SERIES)} apart, make several pages")
-    models = [Model(Mark(fit(each.model), at), Tables(each)) for at, each in enumerate(scored)]
+    models = [Model(Mark(_label(each.model), at), Tables(each)) for at, each in enumerate(scored)]
     count = "one model" if len(models) == 1 else f"{len(models)} models"
     return Page(
         title=f"Scores on {scored[0].split}",
@@ -42,6 +45,12 @@ def score_page(splits: Sequence[Split], scored: Sequence[Scored]) -> Page:
         sections=[section for section in _sections(splits, models) if section.blocks],
         marks=[model.mark for model in models],
     )
+
+
+def _label(model: str) -> str:
+    """Return a model's name as it fits tables: on one line, and without its middle where it is very long."""
+    name = " ".join(fit(model).split())
+    return name if len(name) <= NAME else f"{name[: NAME // 2]}...{name[-NAME // 2 :]}"
 
 
 def _sections(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Section]:
