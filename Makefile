@@ -6,6 +6,8 @@ TOKENIZERS ?=
 WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
+SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
+PREDICTIONS ?= predictions.jsonl
 
 BIN := $(VENV)/bin
 CARRARA := $(BIN)/carrara
@@ -13,7 +15,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify bench test test-slow lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify score bench test test-slow lint golden schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -55,6 +57,9 @@ sample render pack: setup  ## one stage of RECIPE=128k
 
 verify: setup  ## re-count and re-solve every row in OUT
 	@$(CARRARA) verify '$(FOLDER)' $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+
+score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
+	@$(CARRARA) score '$(SPLIT)' $(PREDICTIONS)
 
 bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))

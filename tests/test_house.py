@@ -39,7 +39,7 @@ ORDER = (
         "folders",
         "progress",
     ),
-    *("engine", "scoring", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
+    *("engine", "stages", "tables", "scoring", "show", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},
