@@ -577,30 +577,37 @@ def read_keys(path: Path) -> Iterator[Row]:
         if file.suffix == ".parquet":
             yield from import_module("pyarrow.parquet").ParquetFile(file).read().to_pylist()
         else:
-            yield from map(json.loads, filter(str.strip, file.open(encoding="utf-8")))
+            with file.open(encoding="utf-8") as lines:
+                yield from map(json.loads, filter(str.strip, lines))
 
 
 def read_replies(path: Path, keys: Mapping[str, Row], faults: list[str]) -> dict[str, str]:
     """Return the one text that was given for each id; all that is wrong is added to `faults`, with its line."""
     replies: dict[str, str] = {}
-    for number, line in enumerate(path.open("rb"), start=1):
-        where = f"{path}:{number}"
-        try:
-            said = json.loads(line.strip() or b"{}")
-            row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
-        except (ValueError, RecursionError):
-            faults.append(f"{where}: no line of JSON")
-            continue
-        if said == {} or (isinstance(said, dict) and said.get("error")):
-            continue
-        if not isinstance(row_id, str) or row_id not in keys:
-            faults.append(f"{where}: no row has the id {row_id!r}")
-        elif not isinstance(text, str):
-            faults.append(f"{where}: {row_id}: the prediction is no text")
-        elif replies.setdefault(row_id, text) != text:
-            faults.append(f"{where}: {row_id}: another answer than before, none counts")
-            replies[row_id] = CONFLICT
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if fault := _take(line, keys, replies):
+                faults.append(f"{path}:{number}: {fault}")
     return {row_id: text for row_id, text in replies.items() if text != CONFLICT}
+
+
+def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
+    """Add a line's text to the replies; return what is wrong with the line, if anything is."""
+    try:
+        said = json.loads(line.strip() or b'{"error": "empty"}')
+    except (ValueError, RecursionError):
+        return "no line of JSON"
+    row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
+    if isinstance(said, dict) and said.get("error"):
+        return ""
+    if not isinstance(row_id, str) or row_id not in keys:
+        return f"no row has the id {row_id!r}"
+    if not isinstance(text, str):
+        return f"{row_id}: the prediction is no text"
+    if replies.setdefault(row_id, text) != text:
+        replies[row_id] = CONFLICT
+        return f"{row_id}: another answer than before, none counts"
+    return ""
 
 
 CONFLICT = "\0two answers"
