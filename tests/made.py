@@ -18,14 +18,11 @@ Row = dict[str, Any]
 
 def row(number: int, *, tag: str = TAG, form: str = "", depth: float | None = 0.5, **given: Any) -> Row:
     """Return a row of bio.standard at 2,048 tokens, but for what is given."""
-    made: Row = {
-        **{"family": "bio", "subtask": "standard", "tier": "32k", "tokenizer": "o200k", "frame": "chat"},
-        **{"scorer": "exact", "length": 2048, "complexity": 1, "prompt_tokens": 100, "template_tokens": 7},
-        **{"max_new_tokens": 64, "shots": 0, "task_version": 1, "question": "Where does Ann Bee work?"},
-        **{"choices": None, "answer_prefix": "", "random_string_to_prepend": None, "question_start": 0},
-        **{"target": f"Town{number}", "messages": None, "prompt": f"Prompt {number}?"},
-        **given,
-    }
+    made: Row = {"family": "bio", "subtask": "standard", "tier": "32k", "tokenizer": "o200k", "frame": "chat"}
+    made |= {"scorer": "exact", "length": 2048, "complexity": 1, "prompt_tokens": 100, "template_tokens": 7}
+    made |= {"max_new_tokens": 64, "shots": 0, "task_version": 1, "question": "Where does Ann Bee work?"}
+    made |= {"choices": None, "answer_prefix": "", "random_string_to_prepend": None, "question_start": 0}
+    made |= {"target": f"Town{number}", "messages": None, "prompt": f"Prompt {number}?", **given}
     made["context_tokens"] = made["length"]
     made["bucket"] = next(tier for tier, most in TIERS.items() if made["length"] <= most)
     made["id"] = "-".join(

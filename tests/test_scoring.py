@@ -69,13 +69,15 @@ def test_json_lines_and_parquet_give_the_same(scored: Callable[..., Scored], tmp
 def lm_eval(row: made.Row, text: str) -> dict[str, Any]:
     document = {"id": row["id"], "prompt": row["prompt"], "target": row["target"]}
     return {
-        **{
-            "doc_id": 0,
-            "doc": document,
-            "target": row["target"],
-            "arguments": {"gen_args_0": {"arg_0": row["prompt"]}},
-        },
-        **{"resps": [[text]], "filtered_resps": [text], "filter": "none", "metrics": ["score"], "score": 0.0},
+        "doc_id": 0,
+        "doc": document,
+        "target": row["target"],
+        "arguments": {"gen_args_0": {"arg_0": row["prompt"]}},
+        "resps": [[text]],
+        "filtered_resps": [text],
+        "filter": "none",
+        "metrics": ["score"],
+        "score": 0.0,
     }
 
 
