@@ -7,9 +7,10 @@ WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
 CHROMIUM ?= chromium
-SPLIT ?=
-PREDICTIONS ?=
 REPORT ?= outputs/report
+SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
+PREDICTIONS ?= predictions.jsonl
+GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
 
 BIN := $(VENV)/bin
 CARRARA := $(BIN)/carrara
@@ -17,7 +18,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify report bench test test-slow test-browser lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify score report bench test test-slow test-browser lint golden schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -65,8 +66,11 @@ sample render pack: setup  ## one stage of RECIPE=128k
 verify: setup  ## re-count and re-solve every row in OUT
 	@$(CARRARA) verify '$(FOLDER)' $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
-report: $(VENV)/.ready-report  ## a page of OUT, or of its folder SPLIT with PREDICTIONS, in REPORT
-	@$(CARRARA) report '$(if $(SPLIT),$(SPLIT),$(FOLDER))' $(PREDICTIONS) --out '$(REPORT)' $(if $(WORKERS),--workers $(WORKERS))
+score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
+	@$(CARRARA) score '$(SPLIT)' $(PREDICTIONS)
+
+report: $(VENV)/.ready-report  ## a page of the build in OUT, or of PREDICTIONS=out.jsonl against SPLIT
+	@$(CARRARA) report $(if $(GIVEN),'$(SPLIT)' $(GIVEN),'$(FOLDER)') --out '$(REPORT)'
 
 bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))

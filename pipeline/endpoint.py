@@ -99,7 +99,7 @@ class Endpoint:
             RequestError: if it refuses this request, or no try brought a reply that can be read.
             EndpointError: if it would refuse any other as well.
         """
-        return self._asked(self.address, {"messages": list(messages), **(more or {})}, given_up)
+        return self._asked(self.address, _is_chat, {"messages": list(messages), **(more or {})}, given_up)
 
     def complete(
         self, prompt: str, *, more: Mapping[str, Any] | None = None, given_up: Callable[[], bool] = lambda: False
@@ -110,15 +110,17 @@ class Endpoint:
             RequestError: if it refuses this request, or no try brought a reply that can be read.
             EndpointError: if it would refuse any other as well.
         """
-        return self._asked(self._place("/completions"), {"prompt": prompt, **(more or {})}, given_up)
+        return self._asked(self._place("/completions"), _is_text, {"prompt": prompt, **(more or {})}, given_up)
 
-    def _asked(self, address: str, what: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
+    def _asked(
+        self, address: str, fits: Callable[[Any], bool], what: Mapping[str, Any], given_up: Callable[[], bool]
+    ) -> dict[str, Any]:
         said = {"model": self.model, **what, **self.options}
         body = json.dumps({name: value for name, value in said.items() if value is not None}).encode()
         number = 1
         while True:
             try:
-                return self._sent(address, body)
+                return self._sent(address, fits, body)
             except _TryError as fault:
                 if not fault.again or number >= self.tries or given_up():
                     later = f" ({number} tries): run it again later" if fault.again else ""
@@ -127,13 +129,13 @@ class Endpoint:
                 self.pause(min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6)))
             number += 1
 
-    def _sent(self, address: str, body: bytes) -> dict[str, Any]:
+    def _sent(self, address: str, fits: Callable[[Any], bool], body: bytes) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "User-Agent": f"carrara/{__version__}"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
             request = urllib.request.Request(address, body, headers)
             with urllib.request.build_opener(_Staying).open(request, timeout=self.timeout) as response:
-                return _understood(self._hidden(_whole(response, self.timeout)))
+                return _understood(self._hidden(_whole(response, self.timeout)), fits)
         except urllib.error.HTTPError as fault:
             with fault:
                 raise _refused(fault, self._hidden) from None
@@ -191,15 +193,22 @@ def _whole(response: Any, seconds: float) -> str:
     return raw.decode(errors="surrogateescape")
 
 
-def _understood(raw: str) -> dict[str, Any]:
+def _understood(raw: str, fits: Callable[[Any], bool]) -> dict[str, Any]:
     try:
         body = json.loads(raw)
-        choice = body["choices"][0]
-        if isinstance(choice["message"], dict) if "message" in choice else isinstance(choice["text"], str):
+        if fits(body["choices"][0]):
             return dict(body)
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
     raise _TryError(f"a reply that cannot be read: {_message(raw) or ascii(raw[:80])}", again=True)
+
+
+def _is_chat(choice: Any) -> bool:
+    return isinstance(choice["message"], dict)
+
+
+def _is_text(choice: Any) -> bool:
+    return isinstance(choice["text"], str)
 
 
 def _refused(fault: urllib.error.HTTPError, hidden: Callable[[str], str]) -> _TryError:

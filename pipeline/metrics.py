@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -252,20 +253,18 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     """Score a reply that gives a text back behind a code (Michelangelo, section 2.2).
 
     The difflib ratio of the text behind the last code in the reply to the text behind it in the target, 0 without the
-    code (MRCR v2). With `anywhere` off the reply must start with the code, and difflib gets both texts the other way
-    round, which may change the ratio a little (openai/mrcr). `autojunk` is difflib's own default, as in both published
-    metrics; without it chance is ten times as high. Unlike both, reasoning is dropped and space around the text is not
-    counted.
+    code (as MRCR v2 has it). With `anywhere` off the very first characters must be the code, and difflib gets both
+    texts the other way round, which may move the ratio a little (as openai/mrcr has it). `autojunk` is difflib's own
+    default, as in both published metrics; without it chance is ten times as high. Unlike both, reasoning is dropped.
     """
     _, end, reply = prediction[-LONGEST:].rpartition("</think>")
-    reply = (reply if end else reply.partition("<think>")[0]).strip()
+    reply = reply.lstrip() if end else reply.partition("<think>")[0]
     code = str(row["random_string_to_prepend"])
-    if code not in reply or not (anywhere or reply.startswith(code)):
-        return 0.0
     wanted = str(row["target"]).removeprefix(code)
-    if anywhere:
-        return similarity(wanted, reply.rpartition(code)[2].strip(), autojunk=autojunk)
-    return similarity(reply.removeprefix(code).strip(), wanted, autojunk=autojunk)
+    if not anywhere:
+        return similarity(reply.removeprefix(code), wanted, autojunk=autojunk) if reply.startswith(code) else 0.0
+    _, found, given = reply.strip().rpartition(code)
+    return similarity(wanted, given, autojunk=autojunk) if found else 0.0
 
 
 def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
@@ -576,34 +575,39 @@ def read_keys(path: Path) -> Iterator[Row]:
     """
     for file in sorted(path.rglob("*.parquet")) or sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]:
         if file.suffix == ".parquet":
-            from pyarrow import parquet
-
-            yield from parquet.ParquetFile(file).read().to_pylist()
+            yield from import_module("pyarrow.parquet").ParquetFile(file).read().to_pylist()
         else:
-            yield from map(json.loads, filter(str.strip, file.open(encoding="utf-8")))
+            with file.open(encoding="utf-8") as lines:
+                yield from map(json.loads, filter(str.strip, lines))
 
 
 def read_replies(path: Path, keys: Mapping[str, Row], faults: list[str]) -> dict[str, str]:
     """Return the one text that was given for each id; all that is wrong is added to `faults`, with its line."""
     replies: dict[str, str] = {}
-    for number, line in enumerate(path.open("rb"), start=1):
-        where = f"{path}:{number}"
-        try:
-            said = json.loads(line.strip() or b"{}")
-            row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
-        except (ValueError, RecursionError):
-            faults.append(f"{where}: no line of JSON")
-            continue
-        if said == {} or (isinstance(said, dict) and said.get("error")):
-            continue
-        if not isinstance(row_id, str) or row_id not in keys:
-            faults.append(f"{where}: no row has the id {row_id!r}")
-        elif not isinstance(text, str):
-            faults.append(f"{where}: {row_id}: the prediction is no text")
-        elif replies.setdefault(row_id, text) != text:
-            faults.append(f"{where}: {row_id}: another answer than before, none counts")
-            replies[row_id] = CONFLICT
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if fault := _take(line, keys, replies):
+                faults.append(f"{path}:{number}: {fault}")
     return {row_id: text for row_id, text in replies.items() if text != CONFLICT}
+
+
+def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
+    """Add a line's text to the replies; return what is wrong with the line, if anything is."""
+    try:
+        said = json.loads(line.strip() or b'{"error": "empty"}')
+    except (ValueError, RecursionError):
+        return "no line of JSON"
+    row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
+    if isinstance(said, dict) and said.get("error"):
+        return ""
+    if not isinstance(row_id, str) or row_id not in keys:
+        return f"no row has the id {row_id!r}"
+    if not isinstance(text, str):
+        return f"{row_id}: the prediction is no text"
+    if replies.setdefault(row_id, text) != text:
+        replies[row_id] = CONFLICT
+        return f"{row_id}: another answer than before, none counts"
+    return ""
 
 
 CONFLICT = "\0two answers"

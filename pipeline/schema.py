@@ -14,6 +14,8 @@ import pyarrow as pa
 from pipeline.profiles.spec import ENGINES, Engine, Pieces, Template, Vocabulary
 from pipeline.recipe import FRAMES, TIERS, K
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
+from pipeline.scoring.results import ANSWERED, MISSING, UNUSABLE, Cell, Classes
+from pipeline.scoring.views import SAID
 from pipeline.tasks import TASKS
 
 Schema = dict[str, Any]
@@ -31,6 +33,7 @@ def schemas() -> dict[str, Schema]:
         "recipe": _recipe(),
         "profile": _profile(),
         "manifest": _manifest(),
+        "scores": _scores(),
     }
     return {f"{name}.schema.json": {"$schema": DRAFT, **schema} for name, schema in made.items()}
 
@@ -166,6 +169,45 @@ def _manifest() -> Schema:
             "tiers": _map(tier),
             "totals": totals,
         },
+    )
+
+
+def _scores() -> Schema:
+    """Return the schema of what `carrara score --json` prints, and --out writes with the rows."""
+    share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+    maybe = {"anyOf": [share, {"type": "null"}]}
+    counts = dict.fromkeys(("rows", "answered", "missing", "unusable", "predictions"), WHOLE)
+    told: dict[str, Schema] = {"place": {"type": "object"}, "baselines": _map(share)}
+    told |= dict.fromkeys(("rows", "units", "answered"), WHOLE) | dict.fromkeys(("mean", "low", "high"), share)
+    cell = _closed("Cell", {field.name: told.get(field.name, maybe) for field in fields(Cell)})
+    either = {"anyOf": [cell, {"type": "null"}]}
+    classes: dict[str, Schema] = {field.name: either for field in fields(Classes)} | {
+        "place": {"type": "object"},
+        "balanced": maybe,
+    }
+    row: dict[str, Schema] = {
+        "id": TEXT,
+        "state": {"enum": [ANSWERED, MISSING, UNUSABLE]},
+        "score": share,
+        "alone": share,
+    }
+    return _closed(
+        "Scores of one model's predictions",
+        {
+            "results_version": WHOLE,
+            **dict.fromkeys(("carrara", "model", "split", "tokenizer"), TEXT),
+            "tags": _map(TEXT),
+            "quirks": _list(TEXT),
+            "complete": {"type": "boolean"},
+            "counts": _closed("Rows by state", counts),
+            "overall": either,
+            "tables": _map(_list(cell)),
+            "cumulative": _list(cell),
+            "classes": _list(_closed("Accuracy by class", classes)),
+            "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(SAID)}, "said": TEXT})),
+            "rows": _list(_closed("A row", row)),
+        },
+        optional=("rows",),
     )
 
 

@@ -41,7 +41,7 @@ ORDER = (
         "folders",
         "progress",
     ),
-    *("engine", "scoring", "stages", "tables", "show", "report", "schema", "cli", "bench", "__main__"),
+    *("engine", "stages", "tables", "scoring", "show", "report", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,9 +43,24 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
         CorruptError: if a shard cannot be read.
     """
     best = _constants(split)
-    read = split.key_rows if _has_keys(split, "keys") else split.rows
-    for row in read(COLUMNS, selection):
+    for row in _reader(split)(COLUMNS, selection):
         yield _key_row(row, split.tags.get(row["tier"], ""), best)
+
+
+def known_ids(split: Split) -> Iterator[str]:
+    """Yield the ids of all rows of a split.
+
+    Raises:
+        PredictionsError: if the split withholds its keys.
+        CorruptError: if a shard cannot be read.
+    """
+    for row in _reader(split)(["id"], ALL):
+        yield row["id"]
+
+
+def _reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
+    """Return what reads rows with keys: those of ``keys``, or where there are none, those of ``data``."""
+    return split.key_rows if _has_keys(split, "keys") else split.rows
 
 
 def _has_keys(split: Split, part: str) -> bool:

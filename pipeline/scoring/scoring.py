@@ -9,10 +9,11 @@ from math import prod
 from pathlib import Path
 
 from pipeline.engine import processes, run
+from pipeline.errors import PredictionsError
 from pipeline.metrics import score, scorers_of
 from pipeline.rows import Row
 from pipeline.scoring.joining import Answer, Joined, join
-from pipeline.scoring.keys import ALL, KeyRow, judged, read_keys
+from pipeline.scoring.keys import ALL, KeyRow, judged, known_ids, read_keys
 from pipeline.scoring.results import ANSWERED, HEAD, MISSING, UNUSABLE, Fault, Record, Scored
 from pipeline.splits import Selection, Split
 
@@ -43,13 +44,15 @@ def score_predictions(
         workers: processes.
 
     Raises:
-        PredictionsError: if a file is of no known form, a prediction is of another split, or keys are withheld.
+        PredictionsError: if a file is of no known form, a prediction is of another split, keys are withheld, or splits
+            share rows.
         SplitError: if a wanted name is none of the splits'.
         CorruptError: if a shard cannot be read.
         ValueError: for an unknown quirk.
     """
     scorers_of(quirks)
     keys = [key for split in splits for key in read_keys(split, selection)]
+    _check_once(keys)
     tags = {f"{split.title} {tier}": tag for split in splits for tier, tag in split.tags.items()}
     title = " + ".join(split.title for split in splits)
     everything = {key.row["id"] for key in keys} if selection == ALL else _ids(splits)
@@ -68,9 +71,16 @@ def score_predictions(
     )
 
 
+def _check_once(keys: Sequence[KeyRow]) -> None:
+    """Refuse splits that share rows, as those of two tokenizers do."""
+    for row_id, times in Counter(key.row["id"] for key in keys).items():
+        if times > 1:
+            raise PredictionsError(f"row {row_id!r} is given twice: stack splits of other tiers, of one tokenizer")
+
+
 def _ids(splits: Sequence[Split]) -> set[str]:
     """Return the ids of all rows: those that are not selected are known, and do not count."""
-    return {row["id"] for split in splits for path in (split.key_rows(["id"]),) for row in path}
+    return {key for split in splits for key in known_ids(split)}
 
 
 def _counts(records: Sequence[Record], joined: Joined) -> dict[str, int]:

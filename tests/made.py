@@ -1,0 +1,84 @@
+"""Small splits made by hand, without a build: rows of any family, tier and length with the keys that a test wants."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS
+from pipeline.shards import write_rows
+
+TAG = "0a1b2c"
+TIERS = {"32k": 32768, "128k": 131072, "1m": 1048576}
+
+Row = dict[str, Any]
+
+
+def row(number: int, *, tag: str = TAG, form: str = "", depth: float | None = 0.5, **given: Any) -> Row:
+    """Return a row of bio.standard at 2,048 tokens, but for what is given."""
+    made: Row = {"family": "bio", "subtask": "standard", "tier": "32k", "tokenizer": "o200k", "frame": "chat"}
+    made |= {"scorer": "exact", "length": 2048, "complexity": 1, "prompt_tokens": 100, "template_tokens": 7}
+    made |= {"max_new_tokens": 64, "shots": 0, "task_version": 1, "question": "Where does Ann Bee work?"}
+    made |= {"choices": None, "answer_prefix": "", "random_string_to_prepend": None, "question_start": 0}
+    made |= {"target": f"Town{number}", "messages": None, "prompt": f"Prompt {number}?", **given}
+    made["context_tokens"] = made["length"]
+    made["bucket"] = next(tier for tier, most in TIERS.items() if made["length"] <= most)
+    made["id"] = "-".join(
+        [made["family"], made["subtask"], made["tier"], str(made["length"]), f"{number:04d}{form}", tag]
+    )
+    made.setdefault("answers", [made["target"]])
+    needle = {"role": "relevant", "char_start": 0, "char_end": 1, "token_start": 0, "token_end": 1, "depth": depth}
+    made["needles"] = [] if depth is None else [needle]
+    made["metadata"] = json.dumps({"latent": {"asked": ""}, "baselines": given.get("baselines", {"uniform": 0.1})})
+    return made
+
+
+def pair(number: int, **given: Any) -> list[Row]:
+    """Return both forms of a pair of bio.idk."""
+    both = {"subtask": "idk", "scorer": "idk_pair", **given}
+    stated = row(number, form="a", complexity=1, baselines={"uniform": 0.1, "refusal": 0.0}, **both)
+    unstated = {"target": "Not stated", "baselines": {"uniform": 0.0, "refusal": 1.0}}
+    return [stated, row(number, form="b", complexity=0, **both, **unstated)]
+
+
+def split(folder: Path, rows: Iterable[Row], tag: str = TAG, **manifest: Any) -> Path:
+    """Write a sealed split of rows; return its folder."""
+    tiers: dict[str, list[Row]] = {}
+    for each in rows:
+        tiers.setdefault(each["tier"], []).append(each)
+    made = {tier: _tier(folder, tier, some, tag) for tier, some in tiers.items()}
+    whole = {"release": "made", "version": "1.0.0", "variant": "", "frame": "chat", "totals": {}, **manifest}
+    text = json.dumps({**whole, "tokenizer": {"name": "o200k"}, "tiers": made})
+    (folder / "manifest.json").write_text(text, encoding="ascii")
+    return folder
+
+
+def _tier(folder: Path, tier: str, rows: Sequence[Row], tag: str) -> dict[str, Any]:
+    shards = []
+    for family in dict.fromkeys(each["family"] for each in rows):
+        own = [each for each in rows if each["family"] == family]
+        name = f"{family}/{tier}/test-00000-of-00001"
+        write_rows(folder / "data" / f"{name}.parquet", _plain(own, DATA_SCHEMA.names), DATA_SCHEMA, "made")
+        keys = [name for name in KEYS_SCHEMA.names if name not in TEXT_COLUMNS]
+        write_rows(folder / "keys" / f"{name}.parquet", _plain(own, keys), KEYS_SCHEMA, "made")
+        shards.append({"shard": name})
+    strata = [{name: each[name] for name in ("family", "subtask", "length", "complexity")} for each in rows]
+    chance = {"family": "bio", "subtask": "standard", "complexity": 1, "asked": "", "best_constant": 0.25}
+    return {"tag": tag, "shards": shards, "strata": strata, "chance": [chance]}
+
+
+def _plain(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:
+    return [{name: each[name] for name in names} for each in rows]
+
+
+def lines(path: Path, said: Iterable[object]) -> Path:
+    """Write JSON Lines."""
+    path.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="utf-8")
+    return path
+
+
+def answers(rows: Iterable[Row]) -> list[dict[str, str]]:
+    """Return right predictions."""
+    return [{"id": each["id"], "prediction": each["target"]} for each in rows]

@@ -1,0 +1,388 @@
+"""Scoring: every form of predictions is read, joined by id, and whatever is wrong is named while the rest is scored."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+import made
+from pipeline.cli import cli
+from pipeline.errors import PredictionsError
+from pipeline.metrics import LONGEST
+from pipeline.metrics import main as metrics_main
+from pipeline.scoring.results import ANSWERED, HEAD, MISSING, UNUSABLE, Scored
+from pipeline.scoring.scoring import score_predictions
+from pipeline.splits import Selection, open_split
+
+ROWS = [made.row(number, length=length) for length in (2048, 4096) for number in range(3)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made.split(tmp_path_factory.mktemp("made") / "o200k", ROWS)
+
+
+@pytest.fixture
+def scored(folder: Path) -> Callable[..., Scored]:
+    def score(*paths: Path, **how: Any) -> Scored:
+        return score_predictions([open_split(folder)], paths, **how)
+
+    return score
+
+
+def kinds(found: Scored) -> Counter[str]:
+    return Counter(fault.kind for fault in found.faults)
+
+
+def states(found: Scored) -> list[str]:
+    return [record.state for record in found.records]
+
+
+def ran(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(each) for each in arguments])
+
+
+# Forms
+
+
+def test_json_lines_and_parquet_give_the_same(scored: Callable[..., Scored], tmp_path: Path) -> None:
+    right = made.answers(ROWS)
+    plain = scored(made.lines(tmp_path / "a.jsonl", right))
+    pq.write_table(pa.Table.from_pylist(right), tmp_path / "a.parquet")
+    assert [record.score for record in plain.records] == [1.0] * 6
+    assert plain.complete
+    assert scored(tmp_path / "a.parquet").records == plain.records
+
+
+def lm_eval(row: made.Row, text: str) -> dict[str, Any]:
+    document = {"id": row["id"], "prompt": row["prompt"], "target": row["target"]}
+    return {
+        "doc_id": 0,
+        "doc": document,
+        "target": row["target"],
+        "arguments": {"gen_args_0": {"arg_0": row["prompt"]}},
+        "resps": [[text]],
+        "filtered_resps": [text],
+        "filter": "none",
+        "metrics": ["score"],
+        "score": 0.0,
+    }
+
+
+def batch(row: made.Row, text: str) -> dict[str, Any]:
+    body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+    response = {"status_code": 200, "request_id": "r", "body": body}
+    return {"id": "batch_req_1", "custom_id": row["id"], "response": response, "error": None}
+
+
+def completion(row: made.Row, text: str) -> dict[str, Any]:
+    response = {"status_code": 200, "body": {"choices": [{"text": text}]}}
+    return {"id": "vllm-1", "custom_id": row["id"], "response": response, "error": None}
+
+
+def inspect(row: made.Row, text: object) -> dict[str, Any]:
+    choice = {"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}
+    output = {"model": "mockllm/model", "choices": [choice], "completion": text}
+    return {"id": row["id"], "epoch": 1, "input": row["prompt"], "target": "x", "output": output, "metadata": {}}
+
+
+def ran_by_us(row: made.Row, text: str) -> dict[str, Any]:
+    return {"id": row["id"], "prediction": text, "model": "m", "finish_reason": "stop", "prompt_tokens": 107}
+
+
+@pytest.mark.parametrize("form", [lm_eval, batch, completion, ran_by_us])
+def test_output_files_are_taken_as_they_are(
+    scored: Callable[..., Scored], tmp_path: Path, form: Callable[..., dict[str, Any]]
+) -> None:
+    found = scored(made.lines(tmp_path / "out.jsonl", [form(row, row["target"]) for row in ROWS]))
+    assert [record.score for record in found.records] == [1.0] * 6
+    assert found.complete
+
+
+def inspect_log(path: Path, samples: list[dict[str, Any]], *, zstd: bool) -> Path:
+    """Write a log as Inspect does: a ZIP, its entries packed with Zstandard, which this zipfile cannot write."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED if zstd else zipfile.ZIP_DEFLATED) as log:
+        log.writestr("_journal/start.json", b"{}")
+        for sample in samples:
+            raw = json.dumps(sample).encode()
+            name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
+            log.writestr(name, pa.compress(raw, codec="zstd", asbytes=True) if zstd else raw)
+        log.writestr("header.json", b"{}")
+    if zstd:
+        _name_zstd(path)
+    return path
+
+
+def _name_zstd(path: Path) -> None:
+    """Change the method in the headers of samples from stored (0) to Zstandard (93)."""
+    raw = bytearray(path.read_bytes())
+    for mark, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        place = raw.find(mark)
+        while place >= 0:
+            raw[place + at] = 93
+            place = raw.find(mark, place + 4)
+    path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("zstd", [True, False])
+def test_logs_of_inspect_are_read(scored: Callable[..., Scored], tmp_path: Path, zstd: bool) -> None:
+    samples = [inspect(row, row["target"]) for row in ROWS]
+    samples[1] |= {"id": 2, "metadata": {"id": ROWS[1]["id"]}}
+    samples[2]["output"]["choices"][0]["message"]["content"] = [
+        {"type": "reasoning", "reasoning": "Town9"},
+        {"type": "text", "text": ROWS[2]["target"]},
+    ]
+    samples[3] |= {"error": {"message": "out of memory", "traceback": "..."}}
+    samples.append({**inspect(ROWS[0], "later"), "epoch": 2})
+    found = scored(inspect_log(tmp_path / "log.eval", samples, zstd=zstd))
+    assert [record.score for record in found.records] == [1.0, 1.0, 1.0, 0.0, 1.0, 1.0]
+    assert states(found)[3] == MISSING
+    assert kinds(found) == {"failed": 1, "repeated": 1}
+    assert any("out of memory" in fault.said for fault in found.faults)
+    whole = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": samples, "reductions": []}
+    (tmp_path / "log.json").write_text(json.dumps(whole, indent=2), encoding="utf-8")
+    assert scored(tmp_path / "log.json").records == found.records
+
+
+def test_a_folder_is_searched_for_the_output_of_a_harness(
+    folder: Path, scored: Callable[..., Scored], tmp_path: Path
+) -> None:
+    for at, row in enumerate(ROWS):
+        made.lines(tmp_path / f"samples_{at}_2026.jsonl", [lm_eval(row, row["target"])])
+    (tmp_path / "results_2026.json").write_text("{}", encoding="utf-8")
+    done = ran("score", folder, tmp_path)
+    assert done.exit_code == 0
+    assert "6 answered, 0 missing" in done.output
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"answer": 1}\n', "its first object holds answer"),
+        (b"id,prediction\nx,y\n", "no line of it is an object"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no line of it is an object"),
+        (b"[1, 2]\n", "no line of it is an object"),
+        (b"PK\x03\x04junk", "broken ZIP"),
+        (b"PAR1junk", "cannot be read"),
+        (b'{\n  "version": 2,\n  "eval": {}\n}', "no log of Inspect with samples"),
+    ],
+)
+def test_a_file_of_no_known_form_is_named(
+    scored: Callable[..., Scored], tmp_path: Path, content: bytes, said: str
+) -> None:
+    (tmp_path / "odd.bin").write_bytes(content)
+    with pytest.raises(PredictionsError, match=said) as caught:
+        scored(tmp_path / "odd.bin")
+    assert "odd.bin" in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+def test_parquet_without_the_columns_and_an_empty_zip_are_named(scored: Callable[..., Scored], tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ["a"], "reply": ["b"]}), tmp_path / "odd.parquet")
+    with pytest.raises(PredictionsError, match="has the columns id, reply"):
+        scored(tmp_path / "odd.parquet")
+    with zipfile.ZipFile(tmp_path / "odd.eval", "w") as log:
+        log.writestr("readme.txt", "hello")
+    with pytest.raises(PredictionsError, match="no log of Inspect"):
+        scored(tmp_path / "odd.eval")
+
+
+# Faults
+
+
+def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
+    scored: Callable[..., Scored], tmp_path: Path
+) -> None:
+    right = [json.dumps(each) for each in made.answers(ROWS)]
+    path = tmp_path / "bad.jsonl"
+    path.write_text(
+        "\n".join(
+            [
+                right[0],
+                "",
+                "not json",
+                '"a text"',
+                json.dumps({"id": ROWS[1]["id"], "prediction": None}),
+                json.dumps({"id": ROWS[2]["id"], "prediction": 42}),
+                json.dumps({"id": "nobody", "prediction": "x"}),
+                json.dumps({"id": 7, "prediction": "x"}),
+                json.dumps({"id": ROWS[3]["id"], "prediction": "x" * LONGEST + "\nTown0"}),
+                json.dumps({"custom_id": "of another form", "response": {}}),
+                right[0],
+                json.dumps({"id": ROWS[0]["id"], "prediction": "Town9"}),
+                "[" * 100_000,
+                right[4][: len(right[4]) // 2],
+            ]
+        ),
+        encoding="utf-8",
+    )
+    found = scored(path)
+    assert [record.score for record in found.records] == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    assert states(found) == [UNUSABLE, UNUSABLE, UNUSABLE, ANSWERED, MISSING, MISSING]
+    said = {fault.kind: [] for fault in found.faults}
+    for fault in found.faults:
+        said[fault.kind].append(fault.said.removeprefix(f"{path}:"))
+    assert [line.split(":")[0] for line in said["unreadable"]] == ["3", "4", "10", "13", "14"]
+    assert "ends in the middle" in said["unreadable"][-1]
+    assert [line.split(":")[0] for line in said["no text"]] == ["5", "6"]
+    assert [line.split(":")[0] for line in said["unknown"]] == ["7", "8"]
+    assert [line.split(":")[0] for line in said["huge"]] == ["9"]
+    assert said["repeated"] == [f"11: {ROWS[0]['id']}: the same answer as in {path}:1"]
+    assert said["conflict"] == [f"12: {ROWS[0]['id']}: another answer than in {path}:1"]
+    assert said["missing"] == [ROWS[4]["id"], ROWS[5]["id"]]
+    assert found.counts == {"rows": 6, "answered": 1, "missing": 2, "unusable": 3, "predictions": 8}
+    assert not found.complete
+
+
+def test_an_error_is_no_prediction_and_a_later_reply_counts(scored: Callable[..., Scored], tmp_path: Path) -> None:
+    failed = {"id": ROWS[0]["id"], "prediction": None, "model": "m", "error": "HTTP 400: too long"}
+    found = scored(made.lines(tmp_path / "a.jsonl", [failed, *made.answers(ROWS[1:])]))
+    assert states(found) == [MISSING, *[ANSWERED] * 5]
+    assert kinds(found) == {"failed": 1}
+    assert "too long" in found.faults[0].said
+    found = scored(made.lines(tmp_path / "b.jsonl", [failed, *made.answers(ROWS), failed]))
+    assert found.complete
+    assert found.records[0].score == 1.0
+    refused = {"custom_id": ROWS[0]["id"], "response": {"status_code": 400, "body": {"error": {"message": "long"}}}}
+    found = scored(
+        made.lines(tmp_path / "c.jsonl", [refused]), made.lines(tmp_path / "d.jsonl", made.answers(ROWS[1:]))
+    )
+    assert kinds(found) == {"failed": 1}
+
+
+def test_predictions_of_another_split_are_refused_by_both_tags(folder: Path, tmp_path: Path) -> None:
+    other = made.row(0, tag="ffffff")
+    done = ran("score", folder, made.lines(tmp_path / "a.jsonl", made.answers([*ROWS, other])))
+    assert done.exit_code == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "its tag is ffffff, that of made 1.0.0 o200k is 0a1b2c" in done.stderr
+
+
+def test_rows_of_the_split_that_are_not_selected_are_no_fault(folder: Path, tmp_path: Path) -> None:
+    path = made.lines(tmp_path / "a.jsonl", made.answers(ROWS[:3]))
+    assert ran("score", folder, path).exit_code == 2
+    done = ran("score", folder, path, "--length", 2048)
+    assert done.exit_code == 0
+    assert "3 rows, 3 answered" in done.output
+    done = ran("score", folder, made.lines(tmp_path / "b.jsonl", made.answers([ROWS[0], ROWS[3]])), "--limit", 1)
+    assert done.exit_code == 0
+
+
+def test_a_split_that_withholds_its_keys_says_so(tmp_path: Path) -> None:
+    folder = made.split(tmp_path / "o200k", ROWS)
+    answers = made.lines(tmp_path / "a.jsonl", made.answers(ROWS))
+    (folder / "keys").rename(folder / "other")
+    assert ran("score", folder, answers).exit_code == 0
+    for path in sorted((folder / "data").rglob("*.parquet")):
+        pq.write_table(pq.read_table(path).drop_columns(["target", "answers", "needles"]), path)
+    done = ran("score", folder, answers)
+    assert done.exit_code == 1
+    assert "withholds its keys" in done.stderr
+
+
+def test_long_predictions_are_kept_in_part(scored: Callable[..., Scored], tmp_path: Path) -> None:
+    long = "y" * 10 * HEAD + "\nTown0"
+    found = scored(made.lines(tmp_path / "a.jsonl", [{"id": ROWS[0]["id"], "prediction": long}]))
+    assert found.records[0].score == 1.0
+    assert len(found.records[0].prediction) < 3 * HEAD
+    assert found.records[0].prediction.endswith("Town0")
+
+
+# The commands
+
+
+def test_the_command_prints_tables_json_and_rows(folder: Path, tmp_path: Path) -> None:
+    path = made.lines(tmp_path / "a.jsonl", made.answers(ROWS[:4]))
+    done = ran("score", folder, path, "--json", "--model", "m", "--out", tmp_path / "out.json")
+    assert done.exit_code == 2
+    result = json.loads(done.stdout)
+    assert result["model"] == "m"
+    assert result["counts"]["missing"] == 2
+    assert result["overall"]["mean"] == pytest.approx(4 / 6, abs=1e-6)
+    assert result["overall"]["answered_mean"] == 1.0
+    assert result["overall"]["best_constant"] == 0.25
+    assert "2 rows without a prediction" in done.stderr
+    written = json.loads((tmp_path / "out.json").read_text(encoding="ascii"))
+    assert [row["score"] for row in written["rows"]] == [1, 1, 1, 1, 0, 0]
+    schema = json.loads((Path(__file__).parent.parent / "schemas" / "scores.schema.json").read_text(encoding="ascii"))
+    for each in (result, written):
+        jsonschema.validate(each, schema)
+    assert ran("score", folder, path, "--json", "--model", "m").stdout == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--by", "familly"], "give some of family"),
+        (["--quirk", "mrcr=start"], "known: mrcr=anywhere, mrcr=starts"),
+        (["--family", "boi"], "did you mean 'bio'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(folder: Path, tmp_path: Path, arguments: list[str], said: str) -> None:
+    done = ran("score", folder, made.lines(tmp_path / "a.jsonl", made.answers(ROWS)), *arguments)
+    assert done.exit_code == 1
+    assert said in done.stderr
+
+
+def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.scoring.scoring.WORTH_A_POOL", 1)
+    monkeypatch.setattr("pipeline.scoring.scoring.BATCH", 7)
+    rows = [made.row(number) for number in range(40)]
+    split = open_split(made.split(tmp_path / "o200k", rows))
+    replies = [{"id": row["id"], "prediction": row["target"] if at % 3 else "x"} for at, row in enumerate(rows)]
+    path = made.lines(tmp_path / "a.jsonl", replies)
+    one, two = (score_predictions([split], [path], workers=workers).records for workers in (1, 2))
+    assert one == two
+    assert [record.score for record in one] == [float(at % 3 > 0) for at in range(40)]
+
+
+def test_the_published_file_scores_by_itself(
+    folder: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keys = made.split(tmp_path / "o200k", [*ROWS, *made.pair(0), *made.pair(1)])
+    rows = [*ROWS[:5], *made.pair(0), made.pair(1)[1]]
+    replies = made.lines(tmp_path / "a.jsonl", made.answers(rows))
+    alone = tmp_path / "metrics.py"
+    alone.write_bytes((root / "pipeline" / "metrics.py").read_bytes())
+    command = [sys.executable, str(alone), str(replies), str(keys / "keys"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={}, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 2
+    found = {(line["subtask"], line["length"]): line["score"] for line in json.loads(done.stdout)}
+    assert found["standard", "all"] == pytest.approx(5 / 6, abs=1e-6)
+    assert found["idk", "all"] == 0.5
+    ours = json.loads(ran("score", keys, replies, "--json").stdout)
+    subtasks = {cell["place"]["subtask"]: cell["mean"] for cell in ours["tables"]["family subtask"]}
+    assert subtasks == {"standard": found["standard", "all"], "idk": 0.5}
+    plain = made.lines(tmp_path / "keys.jsonl", ROWS)
+    assert metrics_main([str(made.lines(tmp_path / "b.jsonl", made.answers(ROWS))), str(plain)]) == 0
+    assert "standard    4096     3         3  1.000" in capsys.readouterr().out
+    bad = tmp_path / "c.jsonl"
+    bad.write_text('{"id": "x", "prediction": "y"}\n{\n{"id": 5}\n', encoding="ascii")
+    assert metrics_main([str(bad), str(plain)]) == 2
+    assert "c.jsonl:2: no line of JSON" in capsys.readouterr().err
+    assert metrics_main([str(tmp_path / "missing"), str(plain)]) == 1
+
+
+def test_a_selection_splits_pairs_only_with_a_word(tmp_path: Path) -> None:
+    rows = [*made.pair(0), *made.pair(1)]
+    split = open_split(made.split(tmp_path / "o200k", rows))
+    path = made.lines(tmp_path / "a.jsonl", made.answers(rows[:3]))
+    both = score_predictions([split], [path])
+    assert [(record.alone, record.score) for record in both.records] == [(1, 1), (1, 1), (1, 0), (0, 0)]
+    assert both.records[0].baselines == {"uniform": 0.0, "refusal": 0.0}
+    half = score_predictions([split], [path], selection=Selection(complexities=(1,)))
+    assert [record.score for record in half.records] == [1, 1]
+    assert kinds(half) == {"half": 2}
