@@ -7,8 +7,11 @@ WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
 REPO ?=
+CHROMIUM ?= chromium
+REPORT ?= outputs/report
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
+GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
 
 BIN := $(VENV)/bin
 CARRARA := $(BIN)/carrara
@@ -16,7 +19,7 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow test-croissant lint golden schemas clean score
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow test-croissant test-browser lint golden schemas score report clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -34,6 +37,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.ready-hub: $(VENV)/.ready
 	@echo 'adding what publishing needs (once)' >&2
 	@$(INSTALL) --editable '.[hub,report]'
+	@touch $@
+
+$(VENV)/.ready-report: $(VENV)/.ready
+	@echo 'adding what reports need (once)' >&2
+	@$(INSTALL) --editable '.[report]'
 	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready
@@ -66,8 +74,12 @@ verify: setup  ## re-count and re-solve every row in OUT
 
 publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline
 	@$(CARRARA) publish '$(FOLDER)' --repo '$(REPO)' $(if $(KEYS),--keys $(KEYS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+
 score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
 	@$(CARRARA) score '$(SPLIT)' $(PREDICTIONS)
+
+report: $(VENV)/.ready-report  ## a page of the build in OUT, or of PREDICTIONS=out.jsonl against SPLIT
+	@$(CARRARA) report $(if $(GIVEN),'$(SPLIT)' $(GIVEN),'$(FOLDER)') --out '$(REPORT)'
 
 bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))
@@ -81,6 +93,9 @@ test: $(VENV)/.ready-test  ## all tests but the slow sweeps, lint and types
 test-croissant: $(VENV)/.ready-test  ## croissant.json before ML Commons' own reader, which is large
 	@$(INSTALL) --editable '.[croissant]'
 	@$(BIN)/python -m pytest tests/check_croissant.py
+
+test-browser: $(VENV)/.ready-test  ## report pages in a real browser: CHROMIUM=chromium
+	@CHROMIUM='$(CHROMIUM)' $(BIN)/python -m pytest -m browser
 
 test-slow: $(VENV)/.ready-test  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow

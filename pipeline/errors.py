@@ -17,7 +17,8 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- PredictionsError predictions that cannot be read, or are of another split
     |-- EndpointError    a server that refuses, or stays silent
     |   `-- RequestError a server that refuses one request, and perhaps not the next
-    `-- HubError         a Hub that refuses, stays silent, or holds something else
+    |-- HubError         a Hub that refuses, stays silent, or holds something else
+    `-- ReportError      a report or a figure that cannot be made
 """
 
 from __future__ import annotations
@@ -75,6 +76,10 @@ class FrozenError(SplitError):
 
 class ExportError(CarraraError):
     """A split cannot be written in the shape that a harness reads."""
+
+
+class ReportError(CarraraError):
+    """A report or a figure cannot be made of what is given."""
 
 
 class PredictionsError(CarraraError):

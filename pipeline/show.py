@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipeline.errors import CarraraError, CorruptError, unknown
+from pipeline.excerpts import parts_of
 from pipeline.rows import Row
 
 KEPT = 600
@@ -75,32 +76,14 @@ def _above(row: Row) -> Iterator[str]:
 
 def _body(row: Row, *, full: bool) -> Iterator[str]:
     """Yield the prompt in pieces: marked segments with a note before them, what lies between them folded."""
-    prompt, at = row["prompt"], 0
-    for needle in sorted(row["needles"], key=lambda needle: int(needle["char_start"])):
-        yield from _between(prompt[at : needle["char_start"]], full=full)
-        tokens = needle["token_end"] - needle["token_start"]
-        depth = "" if needle["depth"] is None else f", depth {needle['depth']:.4f}"
-        yield click.style(f"[{needle['role']}{depth}, {tokens} tokens]", dim=True)
-        yield click.style(prompt[needle["char_start"] : needle["char_end"]].rstrip("\n"), fg=COLORS.get(needle["role"]))
-        at = needle["char_end"]
-    yield from _between(prompt[at : row["question_start"]], full=full)
-    yield click.style("[question]", dim=True)
-    yield click.style(prompt[row["question_start"] :], bold=True)
-
-
-def _between(text: str, *, full: bool) -> Iterator[str]:
-    text = text.rstrip("\n")
-    if not text:
-        return
-    if full or len(text) <= 3 * KEPT:
-        yield text
-        return
-    start = text.rfind("\n", 0, KEPT) + 1 or KEPT
-    end = text.find("\n", len(text) - KEPT) + 1 or len(text) - KEPT
-    folded = text[start:end]
-    yield text[:start].rstrip("\n")
-    yield click.style(f"[... {folded.count(chr(10)):,} lines, {len(folded):,} characters of filler ...]", dim=True)
-    yield text[end:]
+    for part in parts_of(row, None if full else KEPT):
+        if part.kind == "folded":
+            yield click.style(f"[... {part.note} of filler ...]", dim=True)
+        elif part.kind == "filler":
+            yield part.text
+        else:
+            yield click.style(f"[{part.note}]", dim=True)
+            yield click.style(part.text, fg=COLORS.get(part.kind), bold=part.kind == "question" or None)
 
 
 def _below(row: Row) -> Iterator[str]:

@@ -46,6 +46,8 @@ ORDER = (
         "stats",
         "manifest",
         "splits",
+        "excerpts",
+        "figures",
         "card",
         "staging",
         "predictions",
@@ -58,7 +60,7 @@ ORDER = (
         "progress",
     ),
     *("engine", "stages", "freeze", "against", "rebuild", "extend", "recut"),
-    *("tables", "scoring", "show", "schema", "cli", "bench", "__main__"),
+    *("tables", "scoring", "show", "report", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},

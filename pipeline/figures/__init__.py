@@ -1,0 +1,6 @@
+"""Figures in the house style: of a build for its card and report, of scores for the report."""
+
+from pipeline.figures.builds import figures_of
+from pipeline.figures.style import Picture
+
+__all__ = ["Picture", "figures_of"]

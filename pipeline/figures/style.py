@@ -1,0 +1,186 @@
+"""The house style of figures: what makes them legible without colour, the same bytes every time, and fit for a page."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from html import escape
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import ReportError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, SOFT, GRID, PAPER = "#1b1f24", "#57606a", "#d5dae0", "#fefefe"
+SERIES = ("#0067a8", "#c04a00", "#007a5a", "#9b3d78", "#7a5f00", "#4d4d4d")
+"""Colours that keep a contrast of 4.5 to 1 with white paper and differ for every common colour blindness."""
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.4)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1)), (0, (8, 3)))
+MARKERS = ("o", "s", "^", "D", "v", "P")
+HATCHES = ("", "////", "\\\\\\\\", "xxxx", "----", "||||")
+
+THEME = {
+    INK: "ink", SOFT: "soft", GRID: "grid", PAPER: "paper", **{color: f"s{at}" for at, color in enumerate(SERIES)},
+}  # fmt: skip
+"""The colours that a page may set anew, by the names of its CSS variables."""
+
+RC: Mapping[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": SOFT,
+    "axes.facecolor": PAPER,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.labelcolor": SOFT,
+    "axes.labelsize": 10,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 8,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.unicode_minus": False,
+    "figure.dpi": 96,
+    "figure.facecolor": PAPER,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 10,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "hatch.linewidth": 0.8,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+    "path.simplify": False,
+    "savefig.dpi": 192,
+    "svg.hashsalt": "carrara",
+    "svg.id": None,
+    "text.color": INK,
+    "text.parse_math": False,
+    "xtick.color": SOFT,
+    "xtick.labelcolor": INK,
+    "xtick.labelsize": 9.5,
+    "ytick.color": SOFT,
+    "ytick.labelcolor": INK,
+    "ytick.labelsize": 9.5,
+}
+"""Everything that a machine's own matplotlibrc could change, and the salt of ids in SVG."""
+
+TAG = re.compile("<[^>]*>")
+IDENTITY = re.compile(r'(\bid="|url\(#|xlink:href="#)([^")]+)')
+DROPPED = re.compile(r"<metadata>.*?</metadata>\s*|<defs>\s*<style.*?</style>\s*</defs>\s*|<!--.*?-->\s*", re.DOTALL)
+"""What a page has no use for: a style of all its elements would be one of the page."""
+
+
+@contextmanager
+def styled(**changed: Any) -> Iterator[None]:
+    """Draw and save in the house style; settings of the process are as before afterwards.
+
+    Raises:
+        ReportError: if matplotlib is not installed.
+    """
+    matplotlib = _matplotlib()
+    base = _defaults()
+    with warnings.catch_warnings(), matplotlib.rc_context({**base, **RC, **changed}):
+        # A label may hold a character that the font lacks: a box is drawn in its place.
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        yield
+
+
+def _matplotlib() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise ReportError("figures need matplotlib: pip install 'carrara[report]'") from None
+    return matplotlib
+
+
+@lru_cache(maxsize=1)
+def _defaults() -> Mapping[str, Any]:
+    defaults: Any = _matplotlib().rcParamsDefault
+    return {name: defaults[name] for name in sorted(defaults) if name not in ("backend", "backend_fallback")}
+
+
+def canvas(width: float, height: float) -> Figure:
+    """Return an empty figure of `width` by `height` CSS pixels, bound to no window and to no list of figures."""
+    _matplotlib()
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width / 96, height / 96))
+
+
+def panel(width: float, height: float, box: tuple[float, float, float, float]) -> tuple[Figure, Axes]:
+    """Return a figure with one plot; `box` are the margins left, bottom, right and top in CSS pixels."""
+    figure = canvas(width, height)
+    left, bottom, right, top = box
+    place = (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
+    return figure, figure.add_axes(place)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A finished figure: its file name without ending, a caption, and what it shows in words."""
+
+    name: str
+    caption: str
+    alt: str
+    figure: Figure = field(repr=False)
+
+    def svg(self) -> str:
+        """Return a file of its own, with letters as outlines: the same on every machine."""
+        return self._svg("path")
+
+    def png(self) -> bytes:
+        """Return the figure at two pixels for each CSS pixel."""
+        out = BytesIO()
+        with styled():
+            self.figure.savefig(out, format="png", metadata={"Software": None})
+        return out.getvalue()
+
+    def inline(self) -> str:
+        """Return the figure as an element of a page: letters as text, ids of its own, colours by CSS variable."""
+        text = self._svg("none")
+        body = DROPPED.sub("", text[text.index("<svg") + len("<svg") :])
+        body = TAG.sub(self._own, body)
+        head = f'<svg class="figure" role="img" aria-label="{escape(self.alt)}"'
+        return re.sub(r' (?:width|height)="[\d.]+pt"', "", head + body, count=2).strip()
+
+    def _own(self, found: re.Match[str]) -> str:
+        """Return a tag with the ids and colours of this figure; what a label says is left alone."""
+        tag = IDENTITY.sub(rf"\g<1>{self.name}-\g<2>", found[0])
+        for color, name in THEME.items():
+            tag = tag.replace(color, f"var(--{name}, {color})")
+        return tag.replace("'DejaVu Sans'", "var(--figure-font, sans-serif)")
+
+    def _svg(self, letters: str) -> str:
+        out = BytesIO()
+        with styled(**{"svg.fonttype": letters}):
+            self.figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        text = out.getvalue().decode("utf-8")
+        return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+
+
+def kilo(length: float) -> str:
+    """Return a length as it is called.
+
+    >>> [kilo(2048), kilo(131072), kilo(1048576), kilo(3000)]
+    ['2K', '128K', '1M', '3000']
+    """
+    for unit, letter in ((1 << 20, "M"), (1 << 10, "K")):
+        if length >= unit and length % unit == 0:
+            return f"{int(length) // unit}{letter}"
+    return str(int(length))
+
+
+def percent(share: float) -> str:
+    """Return a share in percent with one digit.
+
+    >>> percent(0.256)
+    '25.6 %'
+    """
+    return f"{100 * share:.1f} %"

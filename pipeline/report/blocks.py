@@ -1,0 +1,130 @@
+"""What a report page is made of: plain parts that know nothing of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipeline.excerpts import Part
+from pipeline.figures.style import Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A model's name as it stands beside its sign; `style` is which color and marker its lines have."""
+
+    label: str
+    style: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's header; numbers stand flush right. A model's column carries its sign."""
+
+    title: str
+    numeric: bool = False
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first cell of each row is its header. `folded` shows the caption alone until it is opened."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    folded: bool = False
+    kind: str = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """Pictures beside each other; `wide` ones have a line of their own."""
+
+    pictures: Sequence[Picture]
+    wide: bool = False
+    kind: str = "gallery"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A paragraph."""
+
+    text: str
+    kind: str = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading below that of a section."""
+
+    text: str
+    kind: str = "heading"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines of text behind a summary, as many as are shown, and how many there are."""
+
+    summary: str
+    lines: Sequence[str]
+    kind: str = "listing"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one model gave for a row."""
+
+    mark: Mark
+    score: str
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A row that some model failed, with all models' replies; `parts` is its prompt, empty where there is none."""
+
+    row_id: str
+    facts: str
+    question: str
+    expected: str
+    replies: Sequence[Reply]
+    parts: Sequence[Part] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Failures beside each other."""
+
+    rows: Sequence[Failure]
+    kind: str = "failures"
+
+
+Block = Table | Gallery | Note | Heading | Listing | Failures
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page with a heading and a place in its contents; `key` is its anchor."""
+
+    key: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole page: `facts` are names and values of where it comes from, `marks` the models whose lines it shows."""
+
+    title: str
+    subtitle: str
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+    marks: Sequence[Mark] = field(default=())
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """All pictures, first to last."""
+        blocks = [block for section in self.sections for block in section.blocks]
+        return [picture for block in blocks if isinstance(block, Gallery) for picture in block.pictures]

@@ -1,0 +1,198 @@
+"""The page of a build: strata, depths, lengths, token budgets by tokenizer, and what guessers score."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline.figures.builds import PARTS, budget_picture, budgets_of, figures_of
+from pipeline.figures.style import kilo
+from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, Table
+from pipeline.rows import Row
+from pipeline.splits import Split
+
+COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
+DIGITS = 12
+"""Hexadecimal digits of a digest that a page shows."""
+
+
+def build_page(splits: Sequence[Split]) -> Page:
+    """Return the page of a release: one split for each tokenizer, all of the same rows.
+
+    Raises:
+        ReportError: if matplotlib is not installed.
+        CorruptError: if a shard cannot be read.
+    """
+    first = splits[0].manifest
+    release = " ".join(filter(None, (first["release"], first["version"], first["variant"])))
+    counts = "one tokenizer" if len(splits) == 1 else f"{len(splits)} tokenizers"
+    return Page(
+        title=f"Build report: {release}",
+        subtitle=f"{first['totals']['rows']:,} rows for each of {counts}, cut to the exact token.",
+        facts=release_facts(splits),
+        sections=[
+            Section("totals", "Tokenizers", _totals(splits)),
+            Section("strata", "Strata", _strata(splits[0])),
+            Section("depth", "Depth", _depths(splits[0])),
+            Section("budgets", "Token budgets", _budgets(splits)),
+            *([Section("chance", "What guessers score", _chance(splits[0]))] if _judged(splits[0]) else []),
+        ],
+    )
+
+
+def release_facts(splits: Sequence[Split]) -> list[tuple[str, str]]:
+    """Return where rows come from: release, tags, tokenizers, frame, digests, canary."""
+    first = splits[0].manifest
+    tags = {f"{tier} {tag}": None for split in splits for tier, tag in split.tags.items()}
+    vocabularies = {split.tokenizer: _vocabulary(split.manifest["tokenizer"]) for split in splits}
+    return [
+        ("Release", " ".join(filter(None, (first["release"], first["version"], first["variant"])))),
+        ("Split tags", ", ".join(tags)),
+        *((f"Tokenizer {name}", text) for name, text in vocabularies.items()),
+        ("Frame", first["frame"]),
+        ("Made with", f"Carrara {first['carrara']}, schema {first['schema_version']}"),
+        ("Canary", first["canary"]),
+    ]
+
+
+def _vocabulary(made: Mapping[str, Any]) -> str:
+    return f"{made['title']}, vocabulary {made['vocabulary_sha256'][:DIGITS]}, template {made['template']}"
+
+
+def _totals(splits: Sequence[Split]) -> list[Block]:
+    columns = [Column("tokenizer"), *(Column(name, numeric=True) for name in ("rows", "tokens", "MB", "solved"))]
+    columns += [Column("counted again", numeric=True), Column("counter"), Column("second counter"), Column("template")]
+    text = (
+        "In every row prompt, template and reply room add to the window, with no slack. Each row was solved from its "
+        "own text, and counted again by a second encoder as far as the table says."
+    )
+    return [Note(text), Table("Rows and tokens by tokenizer", columns, [_total(split) for split in splits])]
+
+
+def _total(split: Split) -> list[str]:
+    totals, tiers = split.manifest["totals"], split.manifest["tiers"].values()
+    proven = [made.get("proven", {}) for made in tiers]
+    return [
+        split.tokenizer,
+        f"{totals['rows']:,}",
+        f"{totals['tokens']:,}",
+        f"{totals['bytes'] / 1e6:,.1f}",
+        f"{sum(each.get('solved', 0) for each in proven):,}",
+        f"{sum(each.get('recounted', 0) for each in proven):,}",
+        ", ".join(sorted({name for each in proven for name in each.get("counter", ())})),
+        ", ".join(sorted({name for each in proven for name in each.get("second", ())})),
+        split.manifest["tokenizer"]["template"],
+    ]
+
+
+def _strata(split: Split) -> list[Block]:
+    """Strata are the same for every tokenizer; only windows differ."""
+    return [
+        Note("The same strata, questions and keys for every tokenizer; only the amount of filler differs."),
+        Gallery([figures_of(split.manifest)["strata"]], wide=True),
+        _subtasks(split),
+    ]
+
+
+def _subtasks(split: Split) -> Table:
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for cell in split.strata:
+        groups[cell["family"], cell["subtask"], cell["tier"]].append(cell)
+    titles = ("family and subtask", "tier", "complexity", "shots", "reply tokens", "lengths", "rows")
+    columns = [Column(title, numeric=title == "rows") for title in titles]
+    rows = [
+        [f"{family}.{subtask}", tier, *_values(cells), _span(cells), f"{sum(cell['rows'] for cell in cells):,}"]
+        for (family, subtask, tier), cells in groups.items()
+    ]
+    return Table("Strata by subtask", columns, rows)
+
+
+def _values(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for name in ("complexity", "shots", "max_new_tokens"):
+        yield ", ".join(str(value) for value in sorted({cell[name] for cell in cells if name in cell})) or "-"
+
+
+def _span(cells: Sequence[Mapping[str, Any]]) -> str:
+    lengths = sorted({cell["length"] for cell in cells})
+    return kilo(lengths[0]) if len(lengths) == 1 else f"{kilo(lengths[0])} to {kilo(lengths[-1])}"
+
+
+def _depths(split: Split) -> list[Block]:
+    pictures = figures_of(split.manifest)
+    if "depths" not in pictures:
+        return [Note("The manifest of this build holds no depths.")]
+    text = "Depth is the filler before a needle as a share of all filler: 0 is first, 1 is last."
+    return [Note(text), Gallery([pictures["depths"]], wide=True)]
+
+
+def _budgets(splits: Sequence[Split]) -> list[Block]:
+    budgets = {split.tokenizer: budgets_of(_spent(split)) for split in splits}
+    text = "The room for replies is that of the task, or of the recipe; the template of a chat grows with its turns."
+    pictures = [budget_picture(made, f"budgets-{name}", name) for name, made in budgets.items()]
+    return [Note(text), Gallery(pictures, wide=True), *(_budget_table(name, made) for name, made in budgets.items())]
+
+
+def _budget_table(name: str, budgets: Mapping[int, Mapping[str, float]]) -> Table:
+    parts = list(next(iter(budgets.values())))
+    columns = [Column("length"), *(Column(part, numeric=True) for part in (*parts, "window"))]
+    rows = [
+        [kilo(length), *(f"{tokens[part]:,.1f}" for part in parts), f"{sum(tokens.values()):,.0f}"]
+        for length, tokens in budgets.items()
+    ]
+    return Table(f"Mean tokens of a row by length, {name}", columns, rows, folded=True)
+
+
+def _spent(split: Split) -> list[Mapping[str, Any]]:
+    """Return the tiers with the tokens of prompt, template and reply at each length, summed over the rows at hand."""
+    sums: dict[str, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(PARTS, 0)))
+    for row in _counted(split):
+        into = sums[row["tier"]][row["length"]]
+        into["prompt"] += row["prompt_tokens"]
+        into["template"] += row["template_tokens"]
+        into["reply"] += row["max_new_tokens"]
+    return [{**made, "budgets": sums.get(tier)} for tier, made in split.manifest["tiers"].items()]
+
+
+def _counted(split: Split) -> Iterable[Row]:
+    """Return what rows count, from the keys if all are at hand, else from the data, else nothing."""
+    for part, read in (("keys", split.key_rows), ("data", split.rows)):
+        paths = split.shards(part)
+        if paths and all(path.is_file() for path in paths) and set(COUNTED) <= set(pq.read_schema(paths[0]).names):
+            return read(COUNTED)
+    return ()
+
+
+def _judged(split: Split) -> bool:
+    return any(made.get("chance") for made in split.manifest["tiers"].values())
+
+
+def _chance(split: Split) -> list[Block]:
+    text = (
+        "The best constant reply is that of a guesser who knows what kind of answer is asked for, and the answers of "
+        "the split; baselines are blind draws and the tasks' own naive readers."
+    )
+    return [Note(text), Table("What guessers score, %", *_chance_table(split))]
+
+
+def _chance_table(split: Split) -> tuple[list[Column], list[list[str]]]:
+    groups: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for made in split.manifest["tiers"].values():
+        for each in made.get("chance", ()):
+            groups[each["family"], each["subtask"], each["complexity"]].append(each)
+    titles = ("rows", "best constant", "uniform")
+    columns = [Column("family and subtask"), Column("complexity", numeric=True)]
+    columns += [*(Column(title, numeric=True) for title in titles), Column("other baselines")]
+    return columns, [_chance_row(*place, each) for place, each in groups.items()]
+
+
+def _chance_row(family: str, subtask: str, complexity: int, each: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows = sum(one["rows"] for one in each)
+    names = sorted({name for one in each for name in one["baselines"]})
+    means = {name: 100 * sum(one["rows"] * one["baselines"].get(name, 0.0) for one in each) / rows for name in names}
+    best = 100 * sum(one["rows"] * one["best_constant"] for one in each) / rows
+    uniform = f"{means.pop('uniform'):.1f}" if "uniform" in means else "-"
+    others = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())
+    return [f"{family}.{subtask}", str(complexity), f"{rows:,}", f"{best:.1f}", uniform, others or "-"]

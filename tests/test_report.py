@@ -1,0 +1,355 @@
+"""Pages are whole without a network, well-formed whatever models say, the same every time, and say what was scored."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+import builds
+from pipeline.cli import cli
+from pipeline.errors import ReportError
+from pipeline.report import build_page, html_of, score_page, write_page
+from pipeline.report.blocks import Failures, Page
+from pipeline.report.failures import LONGEST, MOST, folded, worst
+from pipeline.report.page import fit
+from pipeline.scoring.results import Record
+from pipeline.scoring.scoring import score_predictions
+from pipeline.splits import Split, open_split
+
+X = "{http://www.w3.org/1999/xhtml}"
+SVG = "{http://www.w3.org/2000/svg}svg"
+RECIPE = """
+[[strata]]
+family = "bio"
+subtasks = ["standard"]
+complexity = [1]
+lengths = [2048, 4096]
+rows = 4
+
+[[strata]]
+family = "bio"
+subtasks = ["idk"]
+complexity = [0, 1]
+lengths = [2048, 4096]
+rows = 2
+
+[[strata]]
+family = "latent_list"
+subtasks = ["sum"]
+complexity = [1, 5]
+lengths = [2048, 4096]
+rows = 3
+"""
+HOSTILE = (
+    '</pre></script><script>alert(1)</script><!-- \x00\x1b[31m\u202e\ufffe ]]> & <b onclick="x">\r\n' + "y" * 90000
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("report")
+    recipe = out / "tiny.toml"
+    head = 'release = "tiny"\nversion = "1.0.0"\nseed = 7\ntier = "32k"\n'
+    recipe.write_text(head + RECIPE, encoding="ascii")
+    builds.stages(recipe, out / "built", ("o200k", "llama3.1")).build()
+    return out / "built"
+
+
+@pytest.fixture(scope="module")
+def split(folder: Path) -> Split:
+    return open_split(folder / "o200k")
+
+
+Told = Callable[[int, dict[str, Any]], object]
+
+
+def predictions(split: Split, path: Path, told: Told) -> Path:
+    rows = list(split.key_rows(["id", "family", "target"]))
+    said = [{"id": row["id"], "prediction": told(at, row)} for at, row in enumerate(rows)]
+    path.write_text("".join(json.dumps(each) + "\n" for each in said), encoding="ascii")
+    return path
+
+
+def right(at: int, row: dict[str, Any]) -> str:
+    return str(row["target"])
+
+
+def hostile(at: int, row: dict[str, Any]) -> object:
+    return (right(at, row), HOSTILE, None, "\ud800")[at % 4]
+
+
+@pytest.fixture(scope="module")
+def sets(split: Split, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    out = tmp_path_factory.mktemp("sets")
+    return {
+        "right": predictions(split, out / "right.jsonl", right),
+        '<i>&"hostile\x07': predictions(split, out / "hostile.jsonl", hostile),
+    }
+
+
+@pytest.fixture(scope="module")
+def page(split: Split, sets: dict[str, Path]) -> Page:
+    return score_page([split], [score_predictions([split], [path], model=name) for name, path in sets.items()])
+
+
+@pytest.fixture(scope="module")
+def html(page: Page) -> str:
+    return html_of(page)
+
+
+@pytest.fixture(scope="module")
+def builds_html(folder: Path) -> str:
+    return html_of(build_page([open_split(folder / name) for name in ("llama3.1", "o200k")]))
+
+
+def tree(html: str) -> ElementTree.Element:
+    """Parse a page as XML, which lets nothing pass."""
+    return ElementTree.fromstring(html.removeprefix("<!DOCTYPE html>\n"))
+
+
+def text(element: ElementTree.Element) -> str:
+    return " ".join("".join(element.itertext()).split())
+
+
+def table(html: str, caption: str) -> list[list[str]]:
+    for each in tree(html).iter(f"{X}table"):
+        if text(each.find(f"{X}caption")) == caption:  # type: ignore[arg-type]
+            return [[text(cell) for cell in row] for row in each.iter(f"{X}tr")]
+    raise AssertionError(caption)
+
+
+@pytest.mark.parametrize("kind", ["html", "builds_html"])
+def test_a_page_is_well_formed_and_asks_for_nothing(kind: str, request: pytest.FixtureRequest) -> None:
+    html = request.getfixturevalue(kind)
+    whole = tree(html)
+    ids = [each.attrib["id"] for each in whole.iter() if "id" in each.attrib]
+    assert len(ids) == len(set(ids))
+    links = [value for each in whole.iter() for name, value in each.attrib.items() if re.search("href$|src$", name)]
+    assert {link.removeprefix("#") for link in links} <= set(ids)
+    assert set(re.findall(r"url\(([^)]*)\)", html)) <= {f"#{name}" for name in ids}
+    assert not re.search(r"@import|<link|<img|<iframe|<object|<base", html)
+    outside = set(re.findall(r'https?://[^"\s<]+', html))
+    assert outside <= {"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+@pytest.mark.parametrize("kind", ["html", "builds_html"])
+def test_a_page_can_be_heard_and_walked_by_key(kind: str, request: pytest.FixtureRequest) -> None:
+    whole = tree(request.getfixturevalue(kind))
+    assert whole.attrib["lang"] == "en"
+    pictures = list(whole.iter(SVG))
+    assert pictures
+    assert all(picture.attrib["role"] == "img" and len(picture.attrib["aria-label"]) > 40 for picture in pictures)
+    assert len(list(whole.iter(f"{X}figcaption"))) == len(pictures)
+    assert all(each.find(f"{X}caption") is not None for each in whole.iter(f"{X}table"))
+    assert all(cell.attrib["scope"] in ("row", "col") for cell in whole.iter(f"{X}th"))
+    for each in whole.iter(f"{X}div"):
+        if each.find(f"{X}table") is not None:
+            assert each.attrib["tabindex"] == "0"
+            assert each.attrib["aria-label"]
+    heads = [int(each.tag[-1]) for each in whole.iter() if re.fullmatch(r".*\}h[1-4]", str(each.tag))]
+    assert heads[0] == 1
+    assert heads.count(1) == 1
+    assert all(later <= sooner + 1 for sooner, later in pairwise(heads))
+
+
+def test_nothing_that_a_model_says_becomes_markup(html: str) -> None:
+    whole = tree(html)
+    scripts = list(whole.iter(f"{X}script"))
+    assert len(scripts) == 1
+    assert "alert" not in text(scripts[0])
+    assert not list(whole.iter(f"{X}b")) + list(whole.iter(f"{X}i"))
+    shown = text(whole)
+    assert "<script>alert(1)</script><!-- <U+0000><U+001B>[31m<U+202E><U+FFFE> ]]> &" in shown
+    assert "<U+D800>" in shown
+    assert '<i>&"hostile<U+0007>' in shown
+    assert "yyy\n[... " in html
+    assert len(html) < 700_000
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\ufffe]", html)
+
+
+def test_the_script_of_the_page_is_the_only_one_that_may_run(html: str) -> None:
+    script = html[html.index("<script>") + 8 : html.index("</script>")]
+    seal = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = next(each for each in tree(html).iter(f"{X}meta") if "http-equiv" in each.attrib).attrib["content"]
+    assert f"script-src 'sha256-{seal}'" in policy
+    assert policy.startswith("default-src 'none'")
+
+
+def test_scores_are_those_of_scoring(html: str, split: Split) -> None:
+    head, *rows = table(html, "Scores by family, %")
+    assert head[:2] == ["family", "rows"]
+    found = {row[0]: row[1:] for row in rows}
+    assert list(found) == ["bio", "latent_list", "all, families alike"]
+    assert found["bio"][0] == "16"
+    assert re.fullmatch(r"100\.0 \(\d\d\.\d to 100\.0\)", found["latent_list"][1])
+    assert found["bio"][2] != found["bio"][1]
+    lengths = table(html, "latent_list: score by length, %")
+    assert [row[:2] for row in lengths[1:]] == [["2K", "6"], ["4K", "6"]]
+    counts = table(html, "Rows and replies")
+    assert counts[1] == ["right", "28", "28", "0", "0", "28"]
+    assert counts[2][2:5] == ["21", "0", "7"]
+
+
+def test_each_family_has_its_figures(page: Page) -> None:
+    names = [picture.name for picture in page.pictures]
+    assert len(names) == len(set(names))
+    assert {"length-bio", "length-latent_list", "complexity-latent_list-1", "complexity-latent_list-5"} <= set(names)
+    assert {"cumulative-all", "cumulative-bio", "cumulative-latent_list", "depth-bio-1", "depth-bio-2"} <= set(names)
+    alts = {picture.name: picture.alt for picture in page.pictures}
+    assert "right: 100.0 % at 2K, 100.0 % at 4K." in alts["length-bio"]
+    assert "chance: " in alts["length-bio"]
+
+
+def test_failures_are_of_models_that_failed(page: Page, split: Split) -> None:
+    blocks = next(section for section in page.sections if section.key == "failures").blocks
+    shown = [row for block in blocks if isinstance(block, Failures) for row in block.rows]
+    assert len(shown) == 6
+    targets = {row["id"]: row["target"] for row in split.key_rows(["id", "target"])}
+    for row in shown:
+        assert row.expected == targets[row.row_id]
+        assert [reply.score for reply in row.replies] == ["1.00", "0.00"]
+        assert {"relevant", "folded", "question"} <= {part.kind for part in row.parts}
+
+
+def record(number: int, subtask: str, **changed: Any) -> Record:
+    values = {
+        "id": f"bio-{subtask}-{number}", "family": "bio", "subtask": subtask, "tier": "32k", "bucket": "32k",
+        "length": 2048, "context_tokens": 2048, "complexity": 1, "scorer": "exact", "subset": "x", "depth": None,
+        "kind": "", "pair": "", "state": "answered", "score": 0.0, "alone": 0.0, "prediction": "no", "target": "yes",
+        "question": "which?",
+    }  # fmt: skip
+    return Record(**{**values, **changed})
+
+
+def test_the_worst_are_short_and_of_several_subtasks() -> None:
+    rows = [record(at, "one", length=2048 << at) for at in range(3)] + [record(7, "two", alone=0.5)]
+    rows += [record(8, "three", state="missing"), record(9, "four", alone=1.0)]
+    assert [each.id for each in worst(rows, 3)] == ["bio-one-0", "bio-two-7", "bio-one-1"]
+
+
+def test_a_long_prompt_is_folded() -> None:
+    line, needle = "filler line of some length\n", "n" * 5000 + "\n"
+    prompt, needles = "", []
+    for _ in range(MOST + 20):
+        prompt += line * 200
+        needles.append({"role": "match", "char_start": len(prompt), "char_end": len(prompt) + 5001, "depth": 0.5})
+        prompt += needle
+    needles = [{**each, "token_start": 1, "token_end": 9} for each in needles]
+    row = {"prompt": prompt + "Which?", "needles": needles, "question_start": len(prompt)}
+    parts = list(folded(row))
+    assert sum(part.kind == "match" for part in parts) == MOST
+    assert parts[-1].text == "Which?"
+    assert parts[-2].note.startswith("20 more segments")
+    assert sum(len(part.text) for part in parts) < MOST * (LONGEST + 700)
+
+
+def test_the_same_input_gives_the_same_bytes(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:
+    given = [f"{label}={path}" for label, path in zip("ab", sets.values(), strict=True)]
+    for seed in ("1", "2"):
+        seen = builds.run(
+            "report", folder / "o200k", *given, "--out", tmp_path / f"{seed}.html",
+            small=False, env={"PYTHONHASHSEED": seed, "TZ": "Asia/Tokyo" if seed == "1" else "UTC"},
+        )  # fmt: skip
+        assert seen.returncode == 0, seen.stderr
+    assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["1.html", "2.html"]
+
+
+def test_a_build_report_has_every_tokenizer(builds_html: str) -> None:
+    totals = table(builds_html, "Rows and tokens by tokenizer")
+    assert [row[:2] for row in totals[1:]] == [["llama3.1", "28"], ["o200k", "28"]]
+    for name in ("llama3.1", "o200k"):
+        budgets = table(builds_html, f"Mean tokens of a row by length, {name}")
+        assert budgets[0] == ["length", "prompt", "template", "reply", "window"]
+        for row, window in zip(budgets[1:], (2048, 4096), strict=True):
+            parts = [float(cell.replace(",", "")) for cell in row[1:]]
+            assert sum(parts[:3]) == pytest.approx(window, abs=0.2)
+            assert parts[3] == window
+    assert ["bio.standard", "32k", "1", "0", "64", "2K to 4K", "8"] in table(builds_html, "Strata by subtask")
+    assert table(builds_html, "What guessers score, %")[0][:4] == [
+        "family and subtask", "complexity", "rows", "best constant",
+    ]  # fmt: skip
+
+
+def invoke(*args: object) -> Result:
+    return CliRunner().invoke(cli, ["--debug", "report", *map(str, args)])
+
+
+def test_a_folder_gets_a_page_and_its_figures(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page"
+    seen = invoke(folder, "--out", out)
+    assert seen.exception is None, seen.output
+    assert seen.output.strip() == str(out / "index.html")
+    names = {path.name for path in (out / "figures").iterdir()}
+    assert {"strata.svg", "strata.png", "budgets-o200k.svg", "budgets-llama3.1.png"} <= names
+    for path in sorted((out / "figures").glob("*.svg")):
+        ElementTree.parse(path)
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in (out / "figures").glob("*.png"))
+
+
+def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page"
+    assert invoke(folder / "o200k", "--out", out).exception is None
+    (out / "figures" / "old.svg").write_text("old", encoding="ascii")
+    assert invoke(folder / "o200k", "--out", out).exception is None
+    assert not (out / "figures" / "old.svg").exists()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.tex").write_text("mine", encoding="ascii")
+    with pytest.raises(ReportError, match="holds other files"):
+        write_page(Page("t", "s", [], []), other)
+    assert [path.name for path in other.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("{right}", "{right}"), "two models are called 'right': give NAME=PREDICTIONS"),
+        (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
+        (("--limit", "2"), "a report of a build takes no choice of rows"),
+        (tuple(f"{name}={{right}}" for name in "abcdefg"), "7 models on one page: its figures tell 6 apart"),
+        (("gone.jsonl",), "'gone.jsonl' is not there"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    folder: Path, sets: dict[str, Path], tmp_path: Path, args: tuple[str, ...], said: str
+) -> None:
+    given = [arg.format(right=sets["right"]) for arg in args]
+    seen = invoke(folder / "o200k", *given, "--out", tmp_path / "page")
+    assert said in str(seen.exception)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_wrong_is_said_on_stderr_too(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:
+    seen = invoke(folder / "o200k", f"model={sets[list(sets)[1]]}", "--limit", 2, "--out", tmp_path / "page.html")
+    assert seen.exception is None, seen.output
+    assert "model: " in seen.stderr
+    assert "predictions that are no text, which score 0" in seen.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+def test_without_prompts_at_hand_the_page_says_so(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:
+    keys = tmp_path / "keys-only"
+    shutil.copytree(folder / "o200k", keys, ignore=shutil.ignore_patterns("data", "counts", "proofs"))
+    out = tmp_path / "page.html"
+    assert invoke(keys, f"m={sets[list(sets)[1]]}", "--out", out).exception is None
+    assert "The prompts are not at hand" in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("a\tb\r\nc", "a\tb\nc"), ("\x9b\u2066", "<U+009B><U+2066>"), ("\u00e9\U0001f600", "\u00e9\U0001f600")],
+)
+def test_unfit_characters_are_written_out(given: str, shown: str) -> None:
+    assert fit(given) == shown
