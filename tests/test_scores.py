@@ -158,8 +158,17 @@ def test_intervals_agree_with_those_of_the_normal_law() -> None:
 
 
 def test_what_strata_differ_in_is_no_spread() -> None:
-    apart = [record(at, float(at % 2), complexity=at % 2) for at in range(40)]
-    assert interval(apart).low == interval(apart).high == 0.5
+    """Half of the rows score 9 times in 10 and half of them once: most of the spread lies between the two."""
+    values = [float(at % 10 > 0) if level else float(at % 10 == 0) for level in (0, 1) for at in range(100)]
+    apart = interval([record(at, value, complexity=at // 100) for at, value in enumerate(values)])
+    one = interval([record(at, value) for at, value in enumerate(values)])
+    assert apart.high - apart.low == pytest.approx(2 * 1.96 * np.sqrt(0.09 / 198), rel=0.1)
+    assert one.high - one.low == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 199), rel=0.1)
+
+
+def test_strata_without_any_spread_are_drawn_as_one() -> None:
+    cell = interval([record(at, float(at % 2), complexity=at % 2) for at in range(40)])
+    assert cell.high - cell.low == pytest.approx(2 * 1.96 * np.sqrt(0.25 / 39), rel=0.1)
 
 
 def test_without_a_difference_the_bound_is_exact() -> None:

@@ -37,19 +37,20 @@ class Resampler:
     def interval(self, strata: Mapping[Stratum, Units]) -> tuple[float, float]:
         """Return the 95 % interval of the weighted mean over the units of some strata.
 
-        Strata of one unit, which tell nothing of their spread, are drawn as if they were one. Where no row scores, or
-        every row all, no draw differs: the bound is that of the largest chance under which this still happens in 25 of
-        1,000 such sets.
+        Strata of one unit, which tell nothing of their spread, are drawn as if they were one; so are all, if units
+        differ in none of them. Where no row scores, or every row all, no draw differs: the bound is that of the largest
+        chance under which this still happens in 25 of 1,000 such sets.
         """
         mean = sum(float(units.values.sum()) * units.weight for units in strata.values())
         count = sum(len(units.values) for units in strata.values())
         if mean <= 1e-12 or mean >= 1 - 1e-12 or count < 2:
             return _bounds(mean, count)
-        lone = [units.values * units.weight for units in strata.values() if len(units.values) == 1]
+        spread = any(float(np.ptp(units.values)) > 0 for units in strata.values())
+        apart = {stratum: units for stratum, units in strata.items() if spread and len(units.values) > 1}
+        lone = [units.values * units.weight for stratum, units in strata.items() if stratum not in apart]
         drawn = np.zeros(DRAWS)
-        for stratum, units in strata.items():
-            if len(units.values) > 1:
-                drawn += units.weight * self._totals(stratum, units.values)
+        for stratum, units in apart.items():
+            drawn += units.weight * self._totals(stratum, units.values)
         if lone:
             drawn += self._totals(("lone", len(lone)), np.concatenate(lone))
         low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
