@@ -12,7 +12,8 @@ Every message is one line that says what was wrong, the value, and what would be
     |-- CorruptError     a file whose bytes are not what was written
     |-- SplitError       a split that is not there, or not what is asked for
     |-- ExportError      rows that a harness cannot take
-    `-- EndpointError    a server that refuses, or stays silent
+    |-- EndpointError    a server that refuses, or stays silent
+    `-- HubError         a Hub that refuses, stays silent, or holds something else
 """
 
 from __future__ import annotations
@@ -66,6 +67,18 @@ class ExportError(CarraraError):
 
 class EndpointError(CarraraError):
     """A server refuses a request, or gives no reply that can be read."""
+
+
+class HubError(CarraraError):
+    """The Hub refuses, stays silent, or holds something else than it should.
+
+    Attributes:
+        status: of HTTP, 0 if there was no reply or its state is not the reason.
+    """
+
+    def __init__(self, said: str, *, status: int = 0) -> None:
+        super().__init__(said)
+        self.status = status
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

@@ -18,7 +18,20 @@ from pipeline.schema import schemas
 from pipeline.tasks import TASKS
 
 ORDER = (
-    *("errors", "endpoint", "streams", "metrics", "recipe", "worlds", "profiles", "tasks", "packing", "rows", "shards"),
+    *(
+        "errors",
+        "endpoint",
+        "hub",
+        "streams",
+        "metrics",
+        "recipe",
+        "worlds",
+        "profiles",
+        "tasks",
+        "packing",
+        "rows",
+        "shards",
+    ),
     *(
         "replies",
         "asking",

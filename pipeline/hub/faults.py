@@ -1,0 +1,168 @@
+"""What the Hub's client raises, in one line for a person; no line ever holds the token."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pipeline.errors import HubError
+
+PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""HTTP states that another try may mend."""
+LOG_IN = "set HF_TOKEN or run `hf auth login`"
+AGAIN = "run the same command again, it goes on where it stopped"
+FULL = ("storage", "quota", "payment", "billing")
+"""Words by which the Hub says that there is no more room."""
+UNREACHED = frozenset({"ConnectError", "UnsupportedProtocol", "InvalidURL"})
+STATES = {
+    400: "the Hub refuses what was sent, mend it",
+    403: "the token may not do that, use one that may write there",
+    409: "it is there already",
+    412: "it moved in the meantime, look at what changed",
+}
+CLIENT = frozenset({"huggingface_hub", "httpx", "httpx2", "httpcore", "httpcore2", "h11", "hf_xet"})
+IN_WORDS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ")
+"""How hf_xet, which is no Python, tells the state of a reply."""
+LONGEST_SAID = 200
+
+
+class Speaker:
+    """Turns faults of the client into errors.
+
+    Attributes:
+        endpoint: the address of the Hub.
+        token: what is never said.
+    """
+
+    def __init__(self, endpoint: str, token: str | None) -> None:
+        self.endpoint = endpoint
+        self.token = token
+
+    def error(self, fault: BaseException, repo: str) -> HubError | None:
+        """Return the error for a fault of the client, None if it is none of the Hub's."""
+        for each in chain(fault):
+            said = self._card(each) or self._reply(each) or self._silence(each) or self._local(each)
+            if said:
+                return HubError(self.hidden(f"{repo}: {said}"), status=status(each))
+        return None
+
+    def hidden(self, text: str) -> str:
+        """Return a text in one line, without the token."""
+        line = " ".join(text.split())
+        return line.replace(self.token, "***") if self.token else line
+
+    def tells(self, fault: BaseException) -> bool:
+        """Tell whether a traceback of the fault would show the token."""
+        return bool(self.token) and any(str(self.token) in f"{each} {each!r}" for each in chain(fault))
+
+    def _reply(self, fault: BaseException) -> str:
+        number, detail = status(fault), self._short(said_by_server(fault))
+        if number in (402, 413, 507) or (number == 403 and any(word in detail.lower() for word in FULL)):
+            return f"the Hub has no more room ({detail}): free some or extend the plan, then {AGAIN}"
+        if number == 401:
+            return self._unknown()
+        if number == 404:
+            return _missing(fault, detail)
+        if number == 429:
+            return f"too many requests (HTTP 429): wait {wait_asked(fault) or 60:.0f} s, then {AGAIN}"
+        if number >= 500:
+            return f"the Hub fails (HTTP {number}): wait a while, then {AGAIN}"
+        return f"{STATES.get(number, f'the Hub refuses, HTTP {number}')} ({detail})" if number else ""
+
+    def _unknown(self) -> str:
+        if self.token:
+            return f"the Hub does not know the token (HTTP 401): make a new one, then {LOG_IN}"
+        return f"it is private, or there is no such data set, and there is no token: check the name, or {LOG_IN}"
+
+    def _silence(self, fault: BaseException) -> str:
+        kinds = kinds_of(fault)
+        if "OfflineModeIsEnabled" in kinds:
+            return "HF_HUB_OFFLINE is set: unset it to reach the Hub"
+        if "TimeoutException" in kinds:
+            return f"no answer from {self.endpoint} in time: {AGAIN}"
+        if kinds & UNREACHED:
+            return f"cannot reach {self.endpoint} ({fault}): check the network and HF_ENDPOINT, then {AGAIN}"
+        return f"the connection to {self.endpoint} broke off ({fault}): {AGAIN}" if "TransportError" in kinds else ""
+
+    def _card(self, fault: BaseException) -> str:
+        refused = isinstance(fault, ValueError) and str(fault).startswith("Invalid metadata in README.md")
+        return f"the Hub refuses the card ({self._short(str(fault))}): mend the YAML of README.md" if refused else ""
+
+    def _local(self, fault: BaseException) -> str:
+        if isinstance(fault, OSError) and fault.strerror:
+            where = f" {str(fault.filename)!r}" if fault.filename else ""
+            return f"cannot read or write{where} ({fault.strerror}): mend that, then {AGAIN}"
+        last = not (fault.__cause__ or fault.__context__)
+        if last and (isinstance(fault, ValueError | RuntimeError | OSError) or is_clients(fault)):
+            return f"the client failed ({self._short(f'{type(fault).__name__}: {fault}')}): {AGAIN}"
+        return ""
+
+    def _short(self, text: str) -> str:
+        # The token goes first: cut in two it would not be found.
+        return self.hidden(text)[:LONGEST_SAID]
+
+
+def _missing(fault: BaseException, detail: str) -> str:
+    kinds = kinds_of(fault)
+    if "RepositoryNotFoundError" in kinds:
+        return "there is no such data set that this token may see: check the name, or log in as somebody who may"
+    if "RevisionNotFoundError" in kinds:
+        return "there is no such revision: give a tag that it has"
+    return f"the Hub has no such thing ({detail}): check the name"
+
+
+def is_clients(fault: BaseException) -> bool:
+    """Tell whether a fault arose within the client: with a line down, its threads trip over each other."""
+    trace = fault.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).split(".")[0] in CLIENT
+
+
+def kinds_of(fault: BaseException) -> set[str]:
+    """Return the names of a fault's classes: httpx was renamed between versions of the client, they were not."""
+    return {kind.__name__ for kind in type(fault).__mro__}
+
+
+def chain(fault: BaseException | None) -> Iterator[BaseException]:
+    """Yield a fault and what it came from, outermost first."""
+    while fault is not None:
+        yield fault
+        fault = fault.__cause__ or fault.__context__
+
+
+def status(fault: BaseException) -> int:
+    """Return the HTTP state of the reply that the client took for a fault, 0 if there was none."""
+    response: Any = getattr(fault, "response", None)
+    number = int(getattr(response, "status_code", 0) or 0)
+    told = IN_WORDS.search(str(fault))
+    return number or (int(told[1]) if told else 0)
+
+
+def said_by_server(fault: BaseException) -> str:
+    """Return the server's own words."""
+    said = getattr(fault, "server_message", None) or next(iter(str(fault).strip().splitlines()), "")
+    return str(said).strip() or "it gives no reason"
+
+
+def wait_asked(fault: BaseException) -> float:
+    """Return how many seconds the server asks to wait, 0 if it does not say.
+
+    Either ``Retry-After: 7``, or as the Hub has it ``RateLimit: "api";r=0;t=7``: none left, new ones in 7 seconds.
+    """
+    headers: Any = getattr(getattr(fault, "response", None), "headers", {})
+    after = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*", headers.get("Retry-After", ""))
+    limit = re.search(r";\s*r=0\s*;\s*t=(\d+)", headers.get("RateLimit", ""))
+    found = after or (limit if status(fault) == 429 else None)
+    return float(found[1]) if found else 0.0
+
+
+def is_passing(fault: BaseException) -> bool:
+    """Tell whether another try may succeed."""
+    for each in chain(fault):
+        if status(each):
+            return status(each) in PASSING
+        if "TransportError" in kinds_of(each):
+            return "UnsupportedProtocol" not in kinds_of(each)
+    return False

@@ -1,0 +1,64 @@
+"""Who may do what, and how the Hub says no."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loopback.http import RefusedError, Request
+
+if TYPE_CHECKING:
+    from loopback.repos import Commit, Repo
+    from loopback.server import Hub
+
+
+def role(hub: Hub, request: Request) -> str:
+    """Return the role of whoever asks: write, read, none, or nothing without a token.
+
+    Raises:
+        RefusedError: if nobody has that token.
+    """
+    given = next((value for name, value in request.headers.items() if name.lower() == "authorization"), "")
+    token = given.removeprefix("Bearer ")
+    if token and token not in hub.roles:
+        raise RefusedError(401, "Invalid credentials in Authorization header")
+    return hub.roles.get(token, "")
+
+
+def seen(hub: Hub, request: Request, name: str) -> Repo:
+    """Return a repo that whoever asks may read; who may not is told that there is none."""
+    who = role(hub, request)
+    repo = hub.repos.get(name)
+    if repo is None or (repo.private and who not in ("write", "read")):
+        raise RefusedError(404 if who else 401, "Repository not found", "RepoNotFound")
+    return repo
+
+
+def writable(hub: Hub, request: Request, name: str) -> Repo:
+    """Return a repo that whoever asks may write to."""
+    may_write(hub, request)
+    return seen(hub, request, name)
+
+
+def may_write(hub: Hub, request: Request) -> None:
+    """Refuse whoever may not write.
+
+    Raises:
+        RefusedError: saying which right is missing.
+    """
+    who = role(hub, request)
+    if not who:
+        raise RefusedError(401, "Invalid username or password.")
+    if who != "write":
+        raise RefusedError(403, "You don't have the rights to create or write under the namespace org")
+
+
+def found(repo: Repo, revision: str) -> Commit:
+    """Return the commit of a revision.
+
+    Raises:
+        RefusedError: if there is none.
+    """
+    commit = repo.at(revision)
+    if commit is None:
+        raise RefusedError(404, f"Invalid rev id: {revision}", "RevisionNotFound")
+    return commit

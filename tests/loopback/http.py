@@ -1,0 +1,69 @@
+"""One HTTP exchange: a request as the routes see it, and what they reply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request whose body has come whole; a large one lies in a file."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str]
+    body: Path
+    host: str
+
+    def bytes(self) -> bytes:
+        """Return the body."""
+        return self.body.read_bytes()
+
+    def json(self) -> Any:
+        """Return the body as JSON."""
+        return json.loads(self.bytes() or b"{}")
+
+    def asks(self, name: str) -> str:
+        """Return a parameter of the query, or nothing."""
+        return parse_qs(self.query).get(name, [""])[0]
+
+    def wants(self, name: str) -> bool:
+        """Return a parameter of the query that is yes or no."""
+        return self.asks(name).lower() in ("true", "1")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What goes back: bytes, or a stretch of a file."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    file: Path | None = None
+    start: int = 0
+    length: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body."""
+        return self.length if self.file else len(self.body)
+
+
+class RefusedError(Exception):
+    """A request that is answered by an error."""
+
+    def __init__(self, status: int, message: str, code: str = "", **headers: str) -> None:
+        super().__init__(message)
+        named = {"X-Error-Message": message, **({"X-Error-Code": code} if code else {})}
+        self.reply = says({"error": message}, status, {**named, **headers})
+
+
+def says(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
+    """Return a reply in JSON."""
+    return Reply(status, json.dumps(value).encode(), {"Content-Type": "application/json", **(headers or {})})

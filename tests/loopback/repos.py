@@ -1,0 +1,138 @@
+"""Data-set repos as the Hub keeps them: commits over files, branches, tags, and objects on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ATTRIBUTES = b"".join(
+    b"*.%s filter=lfs diff=lfs merge=lfs -text\n" % name
+    for name in (b"arrow", b"bin", b"gz", b"jpg", b"npy", b"parquet", b"png", b"tar", b"zip", b"zst")
+)
+"""What a new repo has in .gitattributes."""
+
+
+def git_sha1(kind: str, content: bytes) -> str:
+    """Return the name that git gives to some content."""
+    return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
+
+
+@dataclass(frozen=True)
+class File:
+    """One file of a commit; its bytes lie in the objects under their SHA-256."""
+
+    sha256: str
+    size: int
+    oid: str
+    lfs: bool
+
+    @classmethod
+    def of(cls, content: bytes) -> File:
+        """Return a regular file."""
+        return cls(hashlib.sha256(content).hexdigest(), len(content), git_sha1("blob", content), lfs=False)
+
+    @classmethod
+    def large(cls, sha256: str, size: int) -> File:
+        """Return a file that git knows by a pointer."""
+        return cls(sha256, size, git_sha1("blob", pointer(sha256, size)), lfs=True)
+
+
+def pointer(sha256: str, size: int) -> bytes:
+    """Return the text that stands in git for a large file."""
+    return f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size}\n".encode()
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One state of a repo."""
+
+    oid: str
+    parent: Commit | None
+    summary: str
+    files: Mapping[str, File]
+
+    def history(self) -> Iterator[Commit]:
+        """Yield this commit and all before it."""
+        commit: Commit | None = self
+        while commit:
+            yield commit
+            commit = commit.parent
+
+
+@dataclass
+class Repo:
+    """A data-set repo; `lock` is held while it changes."""
+
+    name: str
+    folder: Path
+    private: bool = False
+    branches: dict[str, Commit] = field(default_factory=dict)
+    tags: dict[str, Commit] = field(default_factory=dict)
+    commits: dict[str, Commit] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        """Make the first commit, as the Hub does."""
+        self.folder.mkdir(parents=True)
+        self.commit("main", "initial commit", {".gitattributes": self.kept(ATTRIBUTES)})
+
+    def object(self, sha256: str) -> Path:
+        """Return where bytes are kept."""
+        return self.folder / sha256
+
+    def kept(self, content: bytes) -> File:
+        """Keep the bytes of a regular file."""
+        file = File.of(content)
+        self.object(file.sha256).write_bytes(content)
+        return file
+
+    def commit(self, branch: str, summary: str, files: Mapping[str, File]) -> Commit:
+        """Put a new state on a branch."""
+        with self.lock:
+            parent = self.branches.get(branch)
+            said = [
+                self.name,
+                parent.oid if parent else "",
+                summary,
+                *(f"{p} {f.oid}" for p, f in sorted(files.items())),
+            ]
+            commit = Commit(git_sha1("commit", "\n".join(said).encode()), parent, summary, dict(sorted(files.items())))
+            self.branches[branch] = self.commits[commit.oid] = commit
+            return commit
+
+    def at(self, revision: str) -> Commit | None:
+        """Return the commit of a branch, a tag or an id."""
+        named = self.branches.get(revision) or self.tags.get(revision) or self.commits.get(revision)
+        return named or next((each for oid, each in self.commits.items() if oid[:7] == revision), None)
+
+    def read(self, revision: str, path: str) -> bytes:
+        """Return the bytes of a file; for tests."""
+        commit = self.at(revision)
+        assert commit, revision
+        return self.object(commit.files[path].sha256).read_bytes()
+
+    def contents(self, revision: str) -> dict[str, str]:
+        """Return the SHA-256 of every file of a revision but what the Hub itself puts there; for tests."""
+        commit = self.at(revision)
+        assert commit, revision
+        return {path: file.sha256 for path, file in commit.files.items() if path != ".gitattributes"}
+
+    def put(self, path: str, content: bytes, branch: str = "main") -> Commit:
+        """Commit one regular file, as somebody else would; for tests."""
+        return self.commit(branch, f"Update {path}", {**self.branches[branch].files, path: self.kept(content)})
+
+    def tamper(self, path: str, branch: str = "main", *, told: bool) -> None:
+        """Change the last byte of a stored file behind git's back; `told` lets the listing show it."""
+        commit = self.branches[branch]
+        file = commit.files[path]
+        bent = bytearray(self.object(file.sha256).read_bytes())
+        bent[-1] ^= 1
+        if not told:
+            self.object(file.sha256).write_bytes(bent)
+            return
+        regular = self.kept(bytes(bent))
+        assert isinstance(commit.files, dict)
+        commit.files[path] = File.large(regular.sha256, regular.size) if file.lfs else regular
