@@ -83,7 +83,7 @@ def run_sample(job: SampleJob) -> None:
     """Draw and write a family's samples."""
     rows = job.plan.rows(job.family)
     if not sample_is_done(job):
-        records = [_sample_record(draw_sample(job.plan, row)) for row in rows]
+        records = [sample_record(draw_sample(job.plan, row)) for row in rows]
         table = pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
         write_table(job.plan.samples_path(job.family), table, job.plan.sample_key(job.family))
 
@@ -112,7 +112,8 @@ SAMPLE_SCHEMA = pa.schema(
 )
 
 
-def _sample_record(sample: Sample) -> Row:
+def sample_record(sample: Sample) -> Row:
+    """Return a sample as the plain values of its file."""
     cell, key = sample.stratum, sample.key
     return {
         "id": sample.id,

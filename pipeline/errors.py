@@ -11,6 +11,7 @@ Every message is one line that says what was wrong, the value, and what would be
     |   `-- ExactError   a prompt whose tokens are not what was planned
     |-- CorruptError     a file whose bytes are not what was written
     |-- SplitError       a split that is not there, or not what is asked for
+    |   `-- FrozenError  what would change a frozen split, or is not what was frozen
     |-- ExportError      rows that a harness cannot take
     |-- EndpointError    a server that refuses, or stays silent
     `-- HubError         a Hub that refuses, stays silent, or holds something else
@@ -59,6 +60,10 @@ class CorruptError(CarraraError):
 
 class SplitError(CarraraError):
     """A split is not there, or holds no such rows."""
+
+
+class FrozenError(SplitError):
+    """A lock cannot be read, or what is there or asked for is not what it says."""
 
 
 class ExportError(CarraraError):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import BuildError
 from pipeline.recipe import Recipe, Stratum
@@ -74,8 +76,16 @@ def kept_recipes(out: Path) -> list[Recipe]:
 
 def _read(path: Path) -> Recipe:
     try:
-        table = json.loads(path.read_text(encoding="ascii"))
-        cells = [{**cell, "knobs": tuple(map(tuple, cell["knobs"]))} for cell in table.pop("strata")]
-        return Recipe(**table, strata=tuple(Stratum(**cell) for cell in cells))
+        return recipe_of(json.loads(path.read_text(encoding="ascii")))
     except (OSError, ValueError, TypeError, KeyError) as fault:
         raise BuildError(f"{str(path)!r} cannot be read ({fault}): build its tier again") from fault
+
+
+def recipe_of(table: Mapping[str, Any]) -> Recipe:
+    """Return a recipe from what `asdict` made of it.
+
+    Raises:
+        KeyError, TypeError, ValueError: if it is no recipe.
+    """
+    cells = [{**cell, "knobs": tuple(map(tuple, cell["knobs"]))} for cell in table["strata"]]
+    return Recipe(**{**table, "strata": tuple(Stratum(**cell) for cell in cells)})

@@ -91,9 +91,13 @@ def row_digest(rows: Iterable[Mapping[str, Any]]) -> str:
     """
     total = hashlib.sha256()
     for row in rows:
-        total.update(plain_json({name: row[name] for name in KEYS_SCHEMA.names}).encode())
-        total.update(b"\n")
+        total.update(row_text(row))
     return total.hexdigest()
+
+
+def row_text(row: Mapping[str, Any]) -> bytes:
+    """Return a row's content but its text as one line."""
+    return plain_json({name: row[name] for name in KEYS_SCHEMA.names}).encode() + b"\n"
 
 
 def text_bytes(row: Row) -> int:

@@ -26,6 +26,7 @@ from pipeline.engine import Inline, run
 from pipeline.errors import CorruptError
 from pipeline.fit import check_fit
 from pipeline.folders import check_release, keep_recipe, recipe_path
+from pipeline.frozen import check_frozen, check_rows
 from pipeline.manifest import Manifest, manifest_path, read_manifest, seal
 from pipeline.plan import Plan, Shard
 from pipeline.profiles import Profile
@@ -78,7 +79,9 @@ class Stages:
 
         Raises:
             CorruptError: for the first shard that does not hold; all that do not are moved aside.
+            FrozenError: if the folder is frozen, and this Carrara would make something else.
         """
+        check_frozen(self.plan)
         faults = [fault for fault in self._run("verify", run_checked, self._jobs(full=True)) if fault]
         if faults:
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
@@ -87,6 +90,7 @@ class Stages:
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders."""
+        check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         if not owed:
             keep_recipe(self.plan.out, self.plan.recipe)
@@ -103,6 +107,7 @@ class Stages:
     def _files(self, label: str, jobs: Iterable[TextJob]) -> int:
         owed = [job for job in jobs if not text_is_done(job)]
         if owed:
+            check_frozen(self.plan)
             keep_recipe(self.plan.out, self.plan.recipe)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for _ in run(run_text, owed, self.open_executor):
@@ -128,6 +133,7 @@ class Stages:
         proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
         if len(proofs) < len(shards):
             return None
+        check_rows(self.plan.out, profile.name, proofs)
         remove_strangers(self.plan, profile)
         clean_aside(owned(self.plan, profile))
         known = read_manifest(self.plan.out, profile.name)
