@@ -28,12 +28,18 @@ from pipeline.versions import check_version, parse_version
 SHARD_PARTS = tuple(ShardLock.__dataclass_fields__)
 
 
-def freeze(out: Path, copy: Path | None = None, carried: Mapping[str, ProfileLock] | None = None) -> tuple[Lock, bool]:
+def freeze(
+    out: Path,
+    copy: Path | None = None,
+    *,
+    before: Lock | None = None,
+    carried: Mapping[str, ProfileLock] | None = None,
+) -> tuple[Lock, bool]:
     """Write the lock of a release folder; return it, and whether it is new.
 
     `copy` is a second place for it, such as beside the recipe under version control; what lies there, in the folder
-    and in its neighbours as an older lock decides which version is high enough. `carried` are profiles that an older
-    lock holds and this folder does not.
+    and in its neighbours as an older lock, and `before`, decide which version is high enough. `carried` are profiles
+    that an older lock holds and this folder does not.
 
     Raises:
         SplitError: if a profile is not sealed, or not wholly proven.
@@ -42,7 +48,7 @@ def freeze(out: Path, copy: Path | None = None, carried: Mapping[str, ProfileLoc
     """
     lock = lock_of(out, carried or {})
     known = lock_in(out)
-    for old in older_locks(out, lock, copy):
+    for old in (*older_locks(out, lock, copy), *([before] if before else [])):
         check_version(old, lock)
     if known and known.content == lock.content:
         lock = known
@@ -109,7 +115,9 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
             raise SplitError(f"{name} of tier {tier} in {str(out)!r} is not sealed: build or verify it first")
         recipe, proven = known[tier], made["proven"]
         if made["recipe_digest"] != digest(recipe) or manifest["version"] != recipe.version:
-            raise SplitError(f"{name} of tier {tier} in {str(out)!r} is of another recipe than the folder: build it again")
+            raise SplitError(
+                f"{name} of tier {tier} in {str(out)!r} is of another recipe than the folder: build it again"
+            )
         if proven["second"] != ["none"] and proven["recounted"] < made["totals"]["rows"]:
             counted = f"{proven['recounted']} of {made['totals']['rows']} rows of {name} {tier} are counted twice"
             raise SplitError(f"{counted}: run carrara verify {out} first")

@@ -137,7 +137,9 @@ def read_lock(path: Path) -> Lock:
     except (ValueError, KeyError, AttributeError, TypeError) as fault:
         raise FrozenError(f"{str(path)!r} is no lock: give a file that carrara freeze wrote") from fault
     if known != LOCK_FORMAT:
-        raise FrozenError(f"{str(path)!r} is a lock of format {known!r}, not {LOCK_FORMAT}: read it with its own Carrara")
+        raise FrozenError(
+            f"{str(path)!r} is a lock of format {known!r}, not {LOCK_FORMAT}: read it with its own Carrara"
+        )
     if said != digest(table):
         raise FrozenError(f"{str(path)!r} was changed after it was written: take it from where it was published")
     return _lock(table)

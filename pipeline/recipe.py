@@ -123,13 +123,18 @@ def load_recipe(name_or_path: str) -> Recipe:
         RecipeError: for an unknown name, bad TOML, an unknown key, or a value that no recipe may have.
     """
     try:
-        table = tomllib.loads(_source(name_or_path))
+        table = tomllib.loads(recipe_text(name_or_path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
         raise RecipeError(f"recipe {name_or_path!r} is not TOML: {fault}") from None
     return parse_recipe(table, name_or_path)
 
 
-def _source(name_or_path: str) -> str:
+def recipe_text(name_or_path: str) -> str:
+    """Return the TOML of a shipped recipe, or of a file.
+
+    Raises:
+        RecipeError: if there is none.
+    """
     if name_or_path in shipped_recipes():
         return (resources.files("pipeline") / "recipes" / f"{name_or_path}.toml").read_text(encoding="utf-8")
     path = Path(name_or_path)

@@ -207,9 +207,10 @@ class Witness:
         cell = self.cells.get((row["family"], row["subtask"], row["length"], row["complexity"]))
         if cell is None:
             return ["its stratum is not in the recipe"]
-        return [*self._label_faults(row, cell), *self._count_faults(row), *answer_faults(row, cell)]
+        return [*self.label_faults(row, cell), *self.count_faults(row), *answer_faults(row, cell)]
 
-    def _label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
+    def label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
+        """Hold the columns that a row's stratum and profile decide to what they should be."""
         task = task_of(cell)
         wanted = {
             "tier": cell.tier,
@@ -227,7 +228,7 @@ class Witness:
             if row[name] != value:
                 yield f"{name} is {row[name]!r} in place of {value!r}"
 
-    def _count_faults(self, row: Row) -> Iterator[str]:
+    def count_faults(self, row: Row) -> Iterator[str]:
         """Hold the row to the identity of tokens, counted in what is really sent by the second encoder."""
         counted = row["prompt_tokens"] + row["template_tokens"] + row["max_new_tokens"]
         if counted != row["context_tokens"]:

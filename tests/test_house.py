@@ -48,9 +48,13 @@ ORDER = (
         "splits",
         "exports",
         "folders",
+        "locks",
+        "versions",
+        "frozen",
         "progress",
     ),
-    *("engine", "stages", "tables", "show", "schema", "cli", "bench", "__main__"),
+    *("engine", "stages", "freeze", "against", "rebuild", "extend", "recut"),
+    *("tables", "show", "schema", "cli", "bench", "__main__"),
 )
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},

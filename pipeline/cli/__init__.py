@@ -1,6 +1,6 @@
-"""The command `carrara`: each stage, the whole build, corpora, and ways to look at it."""
+"""The command `carrara`: each stage, the whole build, corpora, frozen splits, and ways to look at it."""
 
-from pipeline.cli import looking, making, writing
+from pipeline.cli import freezing, looking, making, proving, writing
 from pipeline.cli.base import cli
 
-__all__ = ["cli", "looking", "making", "writing"]
+__all__ = ["cli", "freezing", "looking", "making", "proving", "writing"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -128,7 +129,12 @@ def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
 
 def open_stages(plan: Plan, workers: int, part: str, address: str | None, *, quiet: bool) -> Stages:
     """Return the stages of a plan on the engine that the options ask for."""
-    return Stages(plan, dask(address) if address else processes(workers), parse_part(part), quiet)
+    return Stages(plan, open_engine(workers, address), parse_part(part), quiet)
+
+
+def open_engine(workers: int, address: str | None) -> Callable[[], Executor]:
+    """Return what opens the engine that the options ask for."""
+    return dask(address) if address else processes(workers)
 
 
 def parse_part(part: str) -> tuple[int, int]:

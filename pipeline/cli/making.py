@@ -1,21 +1,15 @@
-"""Commands that make and prove a build: plan, sample, render, pack, build, verify."""
+"""Commands that make a build: plan, sample, render, pack, build."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
-from pipeline.cli.base import cli, open_stages, planned, profile_names, run_options
-from pipeline.errors import CarraraError
+from pipeline.cli.base import cli, open_stages, planned, run_options
 from pipeline.fit import check_fit
-from pipeline.folders import kept_recipes
-from pipeline.manifest import read_manifest
-from pipeline.plan import Plan, make_plan
-from pipeline.profiles import shipped_profiles
+from pipeline.plan import Plan
 from pipeline.stages import proof_state
 from pipeline.stats import chances, drawn_keys, makeups
 from pipeline.tables import (
@@ -102,46 +96,3 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
         return
     pairs = list(zip((profile.name for profile in plan.profiles), manifests, strict=True))
     click.echo("\n".join(built_lines(plan.out, plan.recipe.tier, pairs)))
-
-
-@cli.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Only this profile (a TOML file for one of your own).")
-@run_options
-def verify(folder: Path, tokenizers: Sequence[str], **how: Any) -> None:
-    """Re-count and re-solve every row of a build in FOLDER from its bytes, and seal its manifests.
-
-    A shard that does not hold is named and moved aside; the next build makes it again.
-    """
-    recipes = kept_recipes(folder)
-    if not recipes:
-        raise CarraraError(f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
-    for recipe in recipes:
-        names = profile_names(tokenizers) if tokenizers else built_profiles(folder, recipe.tier)
-        if not names:
-            raise CarraraError(f"{str(folder)!r} holds no shards of tier {recipe.tier}: build it first")
-        planned = make_plan(recipe, names, folder)
-        manifests = open_stages(planned, **how).verify()
-        pairs = list(zip((profile.name for profile in planned.profiles), manifests, strict=True))
-        click.echo("\n".join(built_lines(folder, recipe.tier, pairs)))
-
-
-def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
-    """Return the shipped profiles that a folder holds a tier's shards of, or a manifest that says so.
-
-    Raises:
-        CarraraError: if it holds shards of a profile that is not shipped.
-    """
-    found = sorted({path.parents[2].name for path in folder.glob(f"*/data/*/{tier}")} | sealed_profiles(folder, tier))
-    for name in found:
-        if name not in shipped_profiles():
-            raise CarraraError(
-                f"{str(folder)!r} holds profile {name!r}, which is not shipped: give its TOML with --tokenizer"
-            )
-    return tuple(found)
-
-
-def sealed_profiles(folder: Path, tier: str) -> set[str]:
-    """Return the profiles whose manifest holds a tier, whatever became of its shards."""
-    names = [path.parent.name for path in folder.glob("*/manifest.json")]
-    return {name for name in names if tier in (read_manifest(folder, name) or {"tiers": ()})["tiers"]}

@@ -1,0 +1,195 @@
+"""The command that proves rows: those of a build, or of any copy of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from pipeline.against import Copy, Seen, check
+from pipeline.cli.base import cli, open_engine, open_stages, profile_names, run_options
+from pipeline.cli.published import fetched
+from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
+from pipeline.folders import kept_recipes
+from pipeline.freeze import lock_of
+from pipeline.locks import Lock, lock_in, read_lock
+from pipeline.manifest import read_manifest
+from pipeline.plan import make_plan
+from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.rebuild import rebuild
+from pipeline.splits import Split, open_split
+from pipeline.tables import built_lines
+
+
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Only this profile (a TOML file for one of your own).")
+@click.option("--against", "where", metavar="WHERE", help="Check this copy: org/name@tag, or a folder.")
+@click.option(
+    "--lock", "lock_file", type=click.Path(path_type=Path), help="With --against: hold the copy to this lock."
+)
+@click.option("--rebuild", "again", is_flag=True, help="With --against: build the split from the lock, and compare.")
+@click.option("--into", type=click.Path(path_type=Path), help="Where to rebuild.  [default: a folder that goes again]")
+@run_options
+def verify(
+    *,
+    folder: Path | None,
+    tokenizers: Sequence[str],
+    where: str | None,
+    lock_file: Path | None,
+    again: bool,
+    into: Path | None,
+    **how: Any,
+) -> None:
+    """Re-count and re-solve every row of a build in FOLDER from its bytes, and seal its manifests.
+
+    A shard that does not hold is named and moved aside; the next build makes it again. With --against nothing is
+    changed: a published data set, a copy or a build is held to its manifest and to the lock of FOLDER, of --lock, or
+    its own, byte by byte and row by row.
+    """
+    if where:
+        _verify_copy(
+            Given(where, fetched(where), folder, lock_file, tuple(tokenizers), again or into is not None), into, how
+        )
+    elif folder and not (lock_file or again or into):
+        _verify_build(folder, tokenizers, how)
+    else:
+        raise RecipeError("verify what? give FOLDER, or --against WHERE, with which --lock, --rebuild and --into go")
+
+
+def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) -> None:
+    recipes = kept_recipes(folder)
+    if not recipes:
+        raise CarraraError(f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
+    for recipe in recipes:
+        names = profile_names(tokenizers) if tokenizers else built_profiles(folder, recipe.tier)
+        if not names:
+            raise CarraraError(f"{str(folder)!r} holds no shards of tier {recipe.tier}: build it first")
+        planned = make_plan(recipe, names, folder)
+        manifests = open_stages(planned, **how).verify()
+        pairs = list(zip((profile.name for profile in planned.profiles), manifests, strict=True))
+        click.echo("\n".join(built_lines(folder, recipe.tier, pairs)))
+
+
+def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
+    """Return the shipped profiles that a folder holds a tier's shards of, or a manifest that says so.
+
+    Raises:
+        CarraraError: if it holds shards of a profile that is not shipped.
+    """
+    found = sorted({path.parents[2].name for path in folder.glob(f"*/data/*/{tier}")} | sealed_profiles(folder, tier))
+    for name in found:
+        if name not in shipped_profiles():
+            raise CarraraError(
+                f"{str(folder)!r} holds profile {name!r}, which is not shipped: give its TOML with --tokenizer"
+            )
+    return tuple(found)
+
+
+def sealed_profiles(folder: Path, tier: str) -> set[str]:
+    """Return the profiles whose manifest holds a tier, whatever became of its shards."""
+    names = [path.parent.name for path in folder.glob("*/manifest.json")]
+    return {name for name in names if tier in (read_manifest(folder, name) or {"tiers": ()})["tiers"]}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A copy to check: what it was called, its folder, the maintainer's own, a lock, profiles, whether to rebuild."""
+
+    where: str
+    root: Path
+    folder: Path | None
+    lock_file: Path | None
+    tokenizers: tuple[str, ...]
+    again: bool
+
+    @property
+    def lock(self) -> Lock | None:
+        """The lock that was given, or of the maintainer's folder, or that came with the copy."""
+        if self.lock_file:
+            return read_lock(self.lock_file)
+        if self.folder:
+            return lock_in(self.folder) or lock_of(self.folder)
+        return lock_in(self.root) or lock_in(self.root.parent)
+
+    @property
+    def corpora(self) -> list[Path]:
+        """Where the texts of users may lie."""
+        roots = [self.folder, self.root, self.root.parent, self.lock_file.parent if self.lock_file else None]
+        return [root / "corpora" for root in roots if root]
+
+    def splits(self) -> list[Split]:
+        """Return the splits of the copy, of the profiles that were asked for.
+
+        Raises:
+            SplitError: if there is none.
+        """
+        inside = sorted(path.parent for path in self.root.glob("*/manifest.json"))
+        found = [open_split(path) for path in ([] if (self.root / "manifest.json").is_file() else inside)]
+        names = {load_profile(name).name for name in profile_names(self.tokenizers)} if self.tokenizers else None
+        chosen = [split for split in found or [open_split(self.root)] if names is None or split.tokenizer in names]
+        if not chosen:
+            raise SplitError(f"{self.where} holds none of {', '.join(sorted(names or ()))}: leave --tokenizer out")
+        return chosen
+
+    def profile(self, split: Split) -> str:
+        """Return what loads the profile of a split.
+
+        Raises:
+            SplitError: if it is not shipped and not given.
+        """
+        own = {load_profile(name).name: name for name in profile_names(self.tokenizers)} if self.tokenizers else {}
+        if split.tokenizer not in own and split.tokenizer not in shipped_profiles():
+            raise SplitError(f"{self.where} is cut for profile {split.tokenizer!r}: give its TOML with --tokenizer")
+        return own.get(split.tokenizer, split.tokenizer)
+
+
+def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
+    if how["part"] != "1/1":
+        raise RecipeError(f"--part {how['part']} does not go with --against: a copy is checked whole")
+    splits, lock = given.splits(), given.lock
+    names = [given.profile(split) for split in splits]
+    with _rebuilt_folder(given, into) as made:
+        seen = [_rebuilt(given, lock, names, made, how)] if made else []
+        for split, name in zip(splits, names, strict=True):
+            own = given.folder or made
+            copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None)
+            seen.append(check(copy, _engine(how), quiet=how["quiet"]))
+    _report(given.where, seen)
+
+
+@contextmanager
+def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
+    """Give the folder to rebuild in, if it is asked for."""
+    if into and into.resolve() in {path.resolve() for path in (given.root, given.root.parent, given.folder) if path}:
+        raise FrozenError(f"--into {str(into)!r} is what is checked: give another folder")
+    if not given.again or into:
+        yield into
+        return
+    with TemporaryDirectory(prefix="carrara-") as folder:
+        yield Path(folder)
+
+
+def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, how: dict[str, Any]) -> Seen:
+    if lock is None:
+        raise FrozenError("--rebuild needs a lock: give --lock FILE, or the FOLDER that was frozen")
+    made = rebuild(lock, names, into, given.corpora, lambda plan: open_stages(plan, **how))
+    return Seen(f"{lock.title}: {made.line}", made.faults)
+
+
+def _engine(how: dict[str, Any]) -> Callable[[], Executor]:
+    return open_engine(how["workers"], how["address"])
+
+
+def _report(where: str, seen: Sequence[Seen]) -> None:
+    faults = [fault for each in seen for fault in each.faults]
+    click.echo("\n".join([*(each.line for each in seen if not each.faults), *faults]))
+    if faults:
+        more = f" (and {len(faults) - 1} more, all listed)" if len(faults) > 1 else ""
+        raise CorruptError(f"{where} does not hold: {faults[0]}{more}")
