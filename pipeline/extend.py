@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.errors import FrozenError
-from pipeline.freeze import freeze, sample_digests
-from pipeline.frozen import tier_lock
+from pipeline.freeze import counted_twice, freeze, sample_digests
+from pipeline.frozen import profile_fault, tier_lock
 from pipeline.locks import LOCK_NAME, Lock, lock_in, read_lock
 from pipeline.plan import Plan, make_plan
-from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.profiles import Profile, load_profile, shipped_profiles
 from pipeline.rebuild import keep_corpora
 from pipeline.recipe import Recipe
 from pipeline.shards import written_aside
@@ -83,7 +83,10 @@ def open_extension(source: Path, out: Path | None, names: Sequence[str], more: S
     lock = read_lock(source / LOCK_NAME if folder else source)
     for recipe in more:
         _check_recipe(lock, recipe)
-    given = {load_profile(name).name: name for name in names}
+    loaded = {name: load_profile(name) for name in names}
+    for profile in loaded.values():
+        _check_profile(lock, profile)
+    given = {profile.name: name for name, profile in loaded.items()}
     if not more and not given.keys() - lock.profiles.keys():
         raise FrozenError(f"{lock.title} has all of it already: give a profile or a recipe that is new")
     if more and not folder:
@@ -93,6 +96,13 @@ def open_extension(source: Path, out: Path | None, names: Sequence[str], more: S
     target = out or (folder.resolve().parent if folder else Path("outputs")) / first.folder
     _check_target(target, lock, folder)
     return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more))
+
+
+def _check_profile(lock: Lock, profile: Profile) -> None:
+    frozen = lock.profiles.get(profile.name)
+    fault = profile_fault(profile, frozen.digest, frozen.vocabulary_sha256) if frozen else None
+    if fault:
+        raise FrozenError(f"{lock.title} has such a profile, and {fault}: give the new one a name of its own")
 
 
 def _known(name: str) -> str:
@@ -159,10 +169,18 @@ def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
         if plan.recipe.tier in lock.tiers:
             _refuse_changes(lock, replace_version(plan, lock.version), sample_digests(plan))
     for plan in plans:
-        run(plan).build()
+        _build(plan, run)
     present = {profile.name for plan in plans for profile in plan.profiles}
     carried = {name: profile for name, profile in lock.profiles.items() if name not in present}
     return freeze(out, before=lock, carried=carried)[0]
+
+
+def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
+    """Build a tier, and count all of it again where the second encoder is slow and `build` leaves rows out."""
+    manifests = zip(plan.profiles, run(plan).build(), strict=True)
+    owed = tuple(each for each, made in manifests if made and not counted_twice(made["tiers"][plan.recipe.tier]))
+    if owed:
+        run(replace(plan, profiles=owed)).verify()
 
 
 def replace_version(plan: Plan, version: str) -> Plan:

@@ -118,12 +118,18 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
             raise SplitError(
                 f"{name} of tier {tier} in {str(out)!r} is of another recipe than the folder: build it again"
             )
-        if proven["second"] != ["none"] and proven["recounted"] < made["totals"]["rows"]:
+        if not counted_twice(made):
             counted = f"{proven['recounted']} of {made['totals']['rows']} rows of {name} {tier} are counted twice"
             raise SplitError(f"{counted}: run carrara verify {out} first")
     if manifest is None:
         raise SplitError(f"{name} in {str(out)!r} is not sealed: build or verify it first")
     return manifest
+
+
+def counted_twice(made: Manifest) -> bool:
+    """Tell whether every row of a tier was counted again, where there is a second encoder."""
+    proven = made["proven"]
+    return bool(proven["second"] == ["none"] or proven["recounted"] == made["totals"]["rows"])
 
 
 def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
@@ -134,6 +140,8 @@ def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
         made = manifest["tiers"].get(recipe.tier)
         if not made:
             continue
+        if made["tag"] != recipe.tag:
+            raise FrozenError(f"{name} {recipe.tier}: ids end in {made['tag']}, here in {recipe.tag}: build it again")
         for cell in made["strata"]:
             task = f"{cell['family']}.{cell['subtask']}"
             if cell["task_version"] != versions[task]:

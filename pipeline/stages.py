@@ -105,9 +105,9 @@ class Stages:
             remove_strangers(self.plan, profile)
 
     def _files(self, label: str, jobs: Iterable[TextJob]) -> int:
+        check_frozen(self.plan)
         owed = [job for job in jobs if not text_is_done(job)]
         if owed:
-            check_frozen(self.plan)
             keep_recipe(self.plan.out, self.plan.recipe)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for _ in run(run_text, owed, self.open_executor):

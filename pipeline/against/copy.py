@@ -176,5 +176,5 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     answers = "all re-solved from their text"
     if copy.withheld:
         answers += ", answers as in the keys" if copy.own else ", answers withheld"
-    held = f"as frozen in {copy.lock.title}" if copy.lock else "as its manifest says; no lock was given"
+    held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
     return f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ ROW_FAULTS = 20
 """How many faulty rows of one shard are named."""
 OWN = ("id", "metadata")
 """What the public rows of a withheld split say otherwise than its keys."""
+KEYS = ("index", "keys")
+"""Where the same rows without text may lie; in public, without answers too."""
 Place = tuple[Any, ...]
 
 
@@ -64,9 +66,10 @@ def check_shard(job: CheckJob) -> Checked:
     reader = Reader(job)
     if job.path("data").is_file():
         try:
-            faults += reader.faults()
+            reader.read()
         except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
-            faults.append(str(fault) if isinstance(fault, CarraraError) else f"holds no rows ({fault!r})")
+            faults.append(str(fault) if isinstance(fault, CarraraError) else f"it holds no rows ({fault!r})")
+        faults += reader.faults
     named = tuple(f"{job.name}: {fault}" for fault in faults)
     return Checked(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, named)
 
@@ -97,47 +100,41 @@ class Reader:
         self.cells = {(cell.family, cell.subtask, cell.length): cell for cell in job.plan.recipe.strata}
         self.ids: list[str] = []
         self.places: Counter[Place] = Counter()
+        self.faults: list[str] = []
 
-    def faults(self) -> list[str]:
-        """Return what is wrong with the rows, the first of them by name.
+    def read(self) -> None:
+        """Read all rows; what is wrong goes to `faults`, the first faulty rows by name.
 
         Raises:
             CorruptError: if a file cannot be read.
         """
-        found: list[str] = []
-        rows = self._rows(found)
-        digest = None if self.job.withheld else row_digest(_whole(rows))
-        for _ in rows:
-            pass
-        if len(found) > ROW_FAULTS:
-            found[ROW_FAULTS:] = [f"(and {len(found) - ROW_FAULTS} more rows)"]
+        digest = row_digest(_whole(self._rows()))
+        if len(self.faults) > ROW_FAULTS:
+            self.faults[ROW_FAULTS:] = [f"{len(self.faults) - ROW_FAULTS} more rows do not hold"]
         if len(self.ids) != self.job.shard["rows"]:
-            found.append(f"it holds {len(self.ids)} rows in place of {self.job.shard['rows']}")
+            self.faults.append(f"it holds {len(self.ids)} rows in place of {self.job.shard['rows']}")
         for said, who in (
             (self.job.shard.get("row_digest"), "the manifest says"),
-            (self._frozen_rows(), "were frozen"),
+            (self.job.locked and self.job.locked.row_digest, "were frozen"),
         ):
-            if digest and said and said != digest:
-                found.append(f"its rows are others than {who}")
-        return found
+            if said and said != digest and not self.job.withheld:
+                self.faults.append(f"its rows are others than {who}")
 
-    def _frozen_rows(self) -> str | None:
-        return self.job.locked.row_digest if self.job.locked and not self.job.withheld else None
-
-    def _rows(self, found: list[str]) -> Iterator[Row]:
-        """Yield every row; what is wrong with it goes to `found`."""
-        second = self.job.path("index" if "index_sha256" in self.job.shard else "keys")
-        keys: Iterator[Row] = read_rows(second) if second.is_file() else iter(())
+    def _rows(self) -> Iterator[Row]:
+        """Yield every row, looked at."""
+        second = next((self.job.path(part) for part in KEYS if f"{part}_sha256" in self.job.shard), None)
+        beside = second is not None and second.is_file()
+        keys: Iterator[Row] = read_rows(second) if second and beside else iter(())
         own: Iterator[Row] = read_rows(self.job.keys) if self.job.keys else iter(())
         for row, key, kept in zip_longest(read_rows(self.job.path("data")), keys, own):
             if row is None:
-                found.append("its keys have more rows than its data")
+                self.faults.append("its keys have more rows than its data")
                 return
-            faults = list(chain(self._row_faults(row, kept), _key_faults(row, key)))
+            faults = [*self._row_faults(row, kept), *(_key_faults(row, key) if beside else ())]
             self.ids.append(str(row.get("id")))
             self.places[tuple(row.get(name) for name in ("family", "subtask", "length", "complexity"))] += 1
             if faults:
-                found.append(f"row {row.get('id')!r}: {'; '.join(faults)}")
+                self.faults.append(f"row {row.get('id')!r}: {'; '.join(faults)}")
             self.witness.seen += 1
             yield row
 
@@ -172,6 +169,8 @@ class Reader:
             return
         if kept is not None:
             yield from _own_faults(row, kept, solved)
+        elif self.job.keys:
+            yield "the keys have no row for it"
 
 
 def _own_faults(row: Row, kept: Row, solved: tuple[str, ...]) -> Iterator[str]:

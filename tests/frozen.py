@@ -1,0 +1,145 @@
+"""Small frozen releases to copy, to extend and to break."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from click.testing import CliRunner, Result
+
+import builds
+from pipeline.cli import cli
+from pipeline.rows import Row
+from pipeline.shards import file_digest
+
+TOP = 'release = "tiny"\nversion = "{version}"\nseed = {seed}\ntier = "{tier}"\n'
+STRATA = """
+[[strata]]
+family = "{family}"
+subtasks = ["{subtask}"]
+complexity = {complexity}
+lengths = {lengths}
+rows = {rows}
+"""
+CELLS = (("bio", "standard", [1], [2048, 4096], 3), ("bio", "idk", [0, 1], [2048], 2), ("mrcr", "chat", [2], [8192], 1))
+"""Plain rows, pairs, and real turns."""
+SHARD = "bio/32k/test-00001-of-00003"
+
+
+def written(
+    path: Path, cells: Sequence[tuple[Any, ...]] = CELLS, version: str = "1.0.0", seed: int = 7, tier: str = "32k"
+) -> Path:
+    """Write a recipe of some strata."""
+    names = ("family", "subtask", "complexity", "lengths", "rows")
+    tables = [STRATA.format(**dict(zip(names, cell, strict=True))) for cell in cells]
+    path.write_text("\n".join([TOP.format(version=version, seed=seed, tier=tier), *tables]), encoding="ascii")
+    return path
+
+
+def carrara(*words: str | Path | int) -> Result:
+    """Run the command in this process, which has read nothing yet."""
+    builds.forget()
+    engine = ("--workers", "1") if words[0] in ("build", "extend", "verify") else ()
+    return CliRunner().invoke(cli, [*map(str, words), *engine])
+
+
+def said(done: Result) -> str:
+    """Return the one line of an error."""
+    assert done.exit_code == 1, done.output
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("carrara: ")
+    return line
+
+
+def went(done: Result) -> str:
+    """Return what a command printed that went well."""
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def published(built: Path, folder: Path, profile: str = "o200k") -> Path:
+    """Copy what is published of a profile, answers and all."""
+    folder.mkdir()
+    for part in ("data", "keys"):
+        shutil.copytree(built / profile / part, folder / part)
+    shutil.copyfile(built / profile / "manifest.json", folder / "manifest.json")
+    return folder
+
+
+def rewritten(path: Path, change: Callable[[list[Row]], None]) -> None:
+    """Write a shard again with other rows, as sound a file as it was."""
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    change(rows)
+    pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
+
+
+def resealed(folder: Path) -> None:
+    """Give a manifest the digests of the files that are there, as who tampers with both would."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="ascii"))
+    for made in manifest["tiers"].values():
+        for shard in made["shards"]:
+            shard |= digests(folder, shard["shard"], [part for part in PARTS if f"{part}_sha256" in shard])
+        made["totals"]["bytes"] = sum(shard["data_bytes"] for shard in made["shards"])
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="ascii")
+
+
+def digests(folder: Path, shard: str, parts: Iterable[str]) -> Row:
+    paths = {part: folder / part / f"{shard}.parquet" for part in parts}
+    sizes = {f"{part}_bytes": path.stat().st_size for part, path in paths.items()}
+    return sizes | {f"{part}_sha256": file_digest(path) for part, path in paths.items()}
+
+
+PARTS = ("data", "index", "keys")
+DROPPED = ("complexity", "target", "answers", "needles")
+
+
+def withheld(folder: Path) -> Path:
+    """Take the answers out of a published folder, as `publish` does with keys withheld."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="ascii"))
+    for made in manifest["tiers"].values():
+        made["strata"] = list(_merged(made["strata"]))
+        made["shards"] = [_public(folder, shard) for shard in made["shards"]]
+        made["totals"]["bytes"] = sum(shard["data_bytes"] for shard in made["shards"])
+        for name in ("seed", "recipe_digest", "pools", "chance"):
+            del made[name]
+    manifest["withheld"] = list(DROPPED)
+    shutil.rmtree(folder / "keys")
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="ascii")
+    return folder
+
+
+def _merged(strata: Iterable[Row]) -> Iterable[Row]:
+    """Return strata as far as the columns that are left tell them apart."""
+    cells: dict[str, Row] = {}
+    for cell in strata:
+        kept = {name: value for name, value in cell.items() if name not in ("complexity", "knobs")}
+        cells.setdefault(f"{cell['subtask']} {cell['length']}", {**kept, "rows": 0})["rows"] += cell["rows"]
+    return cells.values()
+
+
+def _public(folder: Path, shard: Row) -> Row:
+    """Take the answers out of a shard, and put an index of what is left beside it."""
+    path, index = (folder / part / f"{shard['shard']}.parquet" for part in ("data", "index"))
+    table = _shown(pq.read_table(path))
+    pq.write_table(table, path)
+    index.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(table.drop_columns(["prompt", "messages"]), index)
+    kept = {name: shard[name] for name in ("shard", "rows", "tokens", "prompt_tokens", "fewest_tokens", "most_tokens")}
+    return kept | digests(folder, shard["shard"], ("data", "index"))
+
+
+def _shown(table: pa.Table) -> pa.Table:
+    """Drop what tells an answer, and give the forms of pairs other names."""
+    rows = table.to_pylist()
+    for row in rows:
+        kept = json.loads(row["metadata"])
+        row["metadata"] = json.dumps({name: kept[name] for name in ("canary", "prompt_sha256")})
+        row["id"] = row["id"].replace("b-", "c-")
+    schema = pa.schema([field for field in table.schema if field.name not in DROPPED])
+    return pa.Table.from_pylist([{name: row[name] for name in schema.names} for row in rows], schema=schema)

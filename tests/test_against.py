@@ -1,0 +1,311 @@
+"""A copy of a split is held to its manifest and its lock: every fault of bytes, rows and claims is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import builds
+from frozen import SHARD, carrara, published, resealed, rewritten, said, went, withheld, written
+from pipeline import plan as plans
+from pipeline.shards import read_rows
+from pipeline.tasks import TASKS
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_shards() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+        yield
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A frozen release that no test touches."""
+    home = tmp_path_factory.mktemp("against")
+    builds.stages(written(home / "tiny.toml"), home / "v1.0.0").build()
+    went(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
+    return home / "v1.0.0"
+
+
+@pytest.fixture
+def copy(built: Path, tmp_path: Path) -> Path:
+    """What is published of it, to break."""
+    return published(built, tmp_path / "copy")
+
+
+@pytest.fixture
+def shown(copy: Path) -> Path:
+    """The same without answers."""
+    return withheld(copy)
+
+
+def faults(*words: str | Path) -> list[str]:
+    """Return every fault that is listed, after the one line of the error."""
+    done = carrara("verify", *words)
+    first = said(done)
+    listed = done.stdout.splitlines()
+    assert any(line in first for line in listed)
+    return listed
+
+
+def test_a_sound_copy_holds_with_and_without_a_lock(built: Path, copy: Path) -> None:
+    before = builds.stamps(built) | builds.stamps(copy)
+    for words in ([], ["--lock", built.parent / "tiny.lock.json"]):
+        line = went(carrara("verify", "--against", copy, *words))
+        assert "11 rows in 4 shards, all re-counted by tiktoken" in line
+        assert ("every byte as in the lock of tiny 1.0.0" if words else "every byte as its manifest says") in line
+    for where in (built, built / "o200k"):
+        assert "as in the lock of tiny 1.0.0" in went(carrara("verify", "--against", where))
+    assert "as in the lock of tiny 1.0.0" in went(carrara("verify", built, "--against", copy))
+    assert builds.stamps(built) | builds.stamps(copy) == before, "nothing is written"
+
+
+def data(copy: Path) -> Path:
+    return copy / "data" / f"{SHARD}.parquet"
+
+
+def first_id(copy: Path) -> str:
+    return str(next(read_rows(data(copy), ["id"]))["id"])
+
+
+def flipped(copy: Path) -> None:
+    builds.flip(data(copy), data(copy).stat().st_size // 3)
+
+
+def flipped_keys(copy: Path) -> None:
+    path = copy / "keys" / f"{SHARD}.parquet"
+    builds.flip(path, path.stat().st_size // 3)
+
+
+def missing(copy: Path) -> None:
+    data(copy).unlink()
+
+
+def missing_keys(copy: Path) -> None:
+    (copy / "keys" / f"{SHARD}.parquet").unlink()
+
+
+def extra(copy: Path) -> None:
+    shutil.copyfile(data(copy), data(copy).with_name("test-00009-of-00010.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        (flipped, f"{SHARD}: the file below data has other bytes than the manifest says"),
+        (flipped_keys, f"{SHARD}: the file below keys has other bytes than the manifest says"),
+        (missing, f"{SHARD}: the file below data is missing"),
+        (missing_keys, f"{SHARD}: the file below keys is missing"),
+        (extra, "data/bio/32k/test-00009-of-00010.parquet is not in the manifest"),
+    ],
+)
+def test_a_broken_file_is_named(copy: Path, harm: Callable[[Path], None], told: str) -> None:
+    harm(copy)
+    assert told in faults("--against", copy)
+
+
+def other_filler(rows: list[dict[str, Any]]) -> None:
+    """Take one word of filler out."""
+    place = rows[0]["prompt"].rindex(" ", 0, rows[0]["question_start"] - 300)
+    rows[0]["prompt"] = rows[0]["prompt"][:place] + rows[0]["prompt"][place + 1 :]
+
+
+def other_answer(rows: list[dict[str, Any]]) -> None:
+    rows[0]["target"] = "Oslo"
+
+
+def other_window(rows: list[dict[str, Any]]) -> None:
+    rows[0]["context_tokens"] += 1
+
+
+def other_id(rows: list[dict[str, Any]]) -> None:
+    rows[0]["id"] = rows[0]["id"][:-6] + "abcdef"
+
+
+def twice(rows: list[dict[str, Any]]) -> None:
+    rows[0] = rows[1]
+
+
+def fewer(rows: list[dict[str, Any]]) -> None:
+    del rows[0]
+
+
+def unreadable(rows: list[dict[str, Any]]) -> None:
+    rows[0]["metadata"] = "[]"
+
+
+def no_canary(rows: list[dict[str, Any]]) -> None:
+    metadata = json.loads(rows[0]["metadata"])
+    rows[0]["metadata"] = json.dumps({**metadata, "canary": ""})
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (other_filler, "its prompt has another SHA-256; "),
+        (other_answer, "the key 'Oslo'"),
+        (other_window, "context_tokens is "),
+        (other_id, "its id does not end in "),
+        (unreadable, "it cannot be read as a row"),
+        (no_canary, "it has no canary"),
+    ],
+)
+def test_a_changed_row_is_named_whatever_manifest_comes_with_it(
+    copy: Path, change: Callable[[list[dict[str, Any]]], None], told: str
+) -> None:
+    rewritten(data(copy), change)
+    resealed(copy)
+    name = first_id(copy)
+    found = [fault for fault in faults("--against", copy) if fault.startswith(f"{SHARD}: row {name!r}: ")]
+    assert len(found) == 1
+    assert told in found[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"), [(fewer, "rows in place of "), (twice, "its rows are others than the manifest says")]
+)
+def test_rows_that_come_or_go_are_seen(copy: Path, change: Callable[[list[dict[str, Any]]], None], told: str) -> None:
+    for part in ("data", "keys"):
+        rewritten(copy / part / f"{SHARD}.parquet", change)
+    resealed(copy)
+    assert any(told in fault for fault in faults("--against", copy))
+
+
+def test_a_forged_copy_with_a_manifest_that_fits_differs_from_the_lock(built: Path, copy: Path) -> None:
+    """The same rows written by another writer are sound by themselves, and not what was published."""
+    rewritten(data(copy), lambda rows: None)
+    resealed(copy)
+    went(carrara("verify", "--against", copy))
+    assert faults("--against", copy, "--lock", built.parent / "tiny.lock.json") == [
+        f"{SHARD}: the file below data has other bytes than were frozen"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"version": "2.0.0"}, "manifest.json: version is '2.0.0', frozen as '1.0.0'"),
+        ({"frame": "raw"}, "manifest.json: frame is 'raw', frozen as 'chat'"),
+    ],
+)
+def test_a_manifest_with_other_claims_is_named(built: Path, copy: Path, change: dict[str, Any], told: str) -> None:
+    path = copy / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="ascii")) | change), encoding="ascii")
+    assert told in faults("--against", copy, "--lock", built.parent / "tiny.lock.json")
+
+
+def test_strata_with_fewer_rows_than_said_are_named(copy: Path) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="ascii"))
+    manifest["tiers"]["32k"]["strata"][0]["rows"] += 1
+    manifest["tiers"]["32k"]["totals"]["rows"] += 1
+    path.write_text(json.dumps(manifest), encoding="ascii")
+    assert faults("--against", copy) == ["manifest.json: tier 32k says 12 rows, its shards add up to 11"]
+    manifest["tiers"]["32k"]["totals"]["rows"] -= 1
+    path.write_text(json.dumps(manifest), encoding="ascii")
+    assert faults("--against", copy) == ["tier 32k, bio standard 2048 1: 3 rows in place of 4"]
+
+
+def test_a_changed_vocabulary_is_named(copy: Path) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="ascii"))
+    manifest["tokenizer"]["vocabulary_sha256"] = "0" * 64
+    path.write_text(json.dumps(manifest), encoding="ascii")
+    (found,) = faults("--against", copy)
+    assert "the vocabulary of profile o200k has SHA-256 446a9538cb6c in place of 000000000000" in found
+
+
+def test_a_copy_without_answers_holds_and_its_answers_are_those_of_the_keys(built: Path, shown: Path) -> None:
+    assert "answers withheld; every byte as its manifest says" in went(carrara("verify", "--against", shown))
+    line = went(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json"))
+    assert "answers withheld" in line
+    assert "answers as in the keys" in went(carrara("verify", built, "--against", shown))
+
+
+def test_a_prompt_changed_in_a_copy_without_answers_is_named(built: Path, shown: Path) -> None:
+    rewritten(data(shown), other_filler)
+    resealed(shown)
+    name = first_id(shown)
+    (found,) = faults("--against", shown)
+    assert found.startswith(f"{SHARD}: row {name!r}: ")
+    assert "its prompt has another SHA-256" in found
+    assert any("its prompt is not the one that was built" in fault for fault in faults(built, "--against", shown))
+
+
+def test_a_split_is_rebuilt_from_its_lock_alone(built: Path, copy: Path, tmp_path: Path) -> None:
+    shutil.copyfile(built.parent / "tiny.lock.json", tmp_path / "alone.lock.json")
+    line = went(
+        carrara("verify", "--against", copy, "--lock", tmp_path / "alone.lock.json", "--into", tmp_path / "again")
+    )
+    assert "tiny 1.0.0: 4 shards rebuilt from the lock to the same bytes" in line
+    assert builds.below(builds.contents(tmp_path / "again"), "o200k/data", "o200k/keys") == builds.below(
+        builds.contents(built), "o200k/data", "o200k/keys"
+    )
+
+
+def test_a_rebuilt_split_gives_the_keys_of_a_copy_without_answers(built: Path, shown: Path) -> None:
+    line = went(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json", "--rebuild"))
+    assert "rebuilt from the lock to the same bytes" in line
+    assert "answers as in the keys" in line
+
+
+def test_other_libraries_may_write_other_bytes_and_no_other_row(
+    built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.shards.GROUP_BYTES", 4096)
+    words = ["verify", built, "--against", copy, "--rebuild"]
+    assert "rebuilt from the lock it has other bytes, by the same libraries" in carrara(*words).stdout
+    monkeypatch.setattr("pipeline.rebuild.version", lambda name: "99.0")
+    line = went(carrara(*words))
+    assert "to the same rows in other bytes (numpy 99.0 here, " in line
+
+
+def test_what_cannot_be_made_again_says_why(built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = TASKS["bio", "idk"]
+    monkeypatch.setitem(TASKS, ("bio", "idk"), replace(task, version=task.version + 1))
+    line = said(carrara("verify", built, "--against", copy, "--rebuild"))
+    assert "tiny 1.0.0 cannot be made again here: task bio.idk changed (version " in line
+    assert "install carrara 1.0.0, which froze it" in line
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "verify what? give FOLDER, or --against WHERE"),
+        (["outputs", "--rebuild"], "verify what? give FOLDER, or --against WHERE"),
+        (["--against", "nowhere"], "no folder 'nowhere': give one, or a data set with its tag, as in org/name@v1.0.0"),
+        (["--against", "{copy}", "--rebuild"], "--rebuild needs a lock: give --lock FILE"),
+        (["--against", "{copy}", "--into", "{copy}"], "is what is checked: give another folder"),
+        (["--against", "{copy}", "--tokenizer", "llama3.1"], "holds none of llama3.1: leave --tokenizer out"),
+        (["--against", "{copy}", "--part", "1/2"], "a copy is checked whole"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_line(copy: Path, words: list[str], told: str) -> None:
+    assert told in said(carrara("verify", *(word.format(copy=copy) for word in words)))
+
+
+def test_a_data_set_is_downloaded_at_its_tag(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    hub = ModuleType("pipeline.hub")
+    hub.parse_repo = lambda text: tuple(text.split("@"))  # type: ignore[attr-defined]
+    hub.download = lambda *where: (asked.append(where), copy)[1]  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pipeline.hub", hub)
+    assert "11 rows" in went(carrara("verify", "--against", "org/name@v1.0.0"))
+    assert asked == [("org/name", "v1.0.0")]
+
+
+def test_a_profile_that_is_not_shipped_is_asked_for(copy: Path) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="ascii"))
+    manifest["tokenizer"]["name"] = "mine"
+    path.write_text(json.dumps(manifest), encoding="ascii")
+    assert "is cut for profile 'mine': give its TOML with --tokenizer" in said(carrara("verify", "--against", copy))
