@@ -40,6 +40,11 @@ class Extension:
     more: tuple[Recipe, ...]
 
     @property
+    def corpora(self) -> list[Path]:
+        """Where the texts of users lie."""
+        return [self.folder / "corpora"] if self.folder else []
+
+    @property
     def version(self) -> str:
         """The next minor version."""
         return raised(self.lock.version, "minor")
@@ -158,21 +163,27 @@ def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
     lock, out = extension.lock, extension.out
     plans = extension.plans()
     for plan in plans:
-        if plan.recipe.tier in lock.tiers:
-            _refuse_changes(lock, replace_version(plan, lock.version))
+        _check_samples(extension, plan)
     if extension.folder:
         link_frozen(extension.folder, out, lock)
     for plan in plans:
-        folders = [extension.folder / "corpora"] if extension.folder else []
-        keep_corpora(tier_lock(plan).corpora, folders, out)
-        run(plan).sample()
-        if plan.recipe.tier in lock.tiers:
-            _refuse_changes(lock, replace_version(plan, lock.version), sample_digests(plan))
-    for plan in plans:
+        keep_corpora(tier_lock(plan).corpora, extension.corpora, out)
         _build(plan, run)
     present = {profile.name for plan in plans for profile in plan.profiles}
     carried = {name: profile for name, profile in lock.profiles.items() if name not in present}
     return freeze(out, before=lock, carried=carried)[0]
+
+
+def _check_samples(extension: Extension, plan: Plan) -> None:
+    """Draw the samples of a frozen tier, or read them where they are, and hold them to the lock; writes nothing."""
+    if plan.recipe.tier not in extension.lock.tiers:
+        return
+    if not extension.folder:
+        keep_corpora(tier_lock(plan).corpora, [], extension.out)
+    frozen = replace(plan.recipe, version=extension.lock.version)
+    before = replace(plan, recipe=frozen, out=extension.folder or extension.out)
+    _refuse_changes(extension.lock, before)
+    _refuse_changes(extension.lock, before, sample_digests(before))
 
 
 def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
@@ -181,11 +192,6 @@ def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
     owed = tuple(each for each, made in manifests if made and not counted_twice(made["tiers"][plan.recipe.tier]))
     if owed:
         run(replace(plan, profiles=owed)).verify()
-
-
-def replace_version(plan: Plan, version: str) -> Plan:
-    """Return a plan of another version of its recipe."""
-    return replace(plan, recipe=replace(plan.recipe, version=version))
 
 
 def link_frozen(folder: Path, out: Path, lock: Lock) -> None:

@@ -79,6 +79,12 @@ def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock
     if not recipes:
         raise SplitError(f"no build in {str(out)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
     manifests = {name: _sealed(out, name, recipes) for name in _profiles(out)}
+    sealed = {tier for manifest in manifests.values() for tier in manifest["tiers"]}
+    for recipe in recipes:
+        if recipe.tier not in sealed:
+            raise SplitError(
+                f"tier {recipe.tier} in {str(out)!r} is not sealed in any profile: build or verify it first"
+            )
     first = recipes[0]
     parse_version(first.version)
     plans = {recipe.tier: make_plan(recipe, (), out) for recipe in recipes}
