@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import sqrt
+from math import inf, log
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.bio.citation_proof import mark_faults, people_faults
@@ -14,6 +14,8 @@ from pipeline.tasks.bio.partial import REFUSALS, SHORT
 from pipeline.tasks.bio.reader import FIXED_WORDS, Entry, read_biographies
 from pipeline.tasks.bio.text import accepted
 
+BY_CHANCE = 1e9
+"""A share that is off by chance in fewer than one of so many prompts is off by fault."""
 NAMES = tuple(attribute for attribute, _, _ in FIXED_WORDS)
 
 
@@ -77,5 +79,12 @@ def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator
 
 
 def _off(found: int, count: int, share: float, what: str) -> Iterator[str]:
-    if abs(found - share * count) > 3 * sqrt(share * (1 - share) * count) + 1:
+    """Hold a share to what each person is drawn for alone: no seed may fail by chance, whatever its number of rows."""
+    if count * _divergence(found / max(count, 1), share) > log(BY_CHANCE):
         yield f"{found} of {count} other people {what}: a share of {share:.3f} was promised"
+
+
+def _divergence(found: float, share: float) -> float:
+    """Return the divergence of two shares in nats: `count` times it bounds -log of the chance to find so many."""
+    pairs = ((found, share), (1 - found, 1 - share))
+    return sum(mine * log(mine / theirs) if theirs else inf for mine, theirs in pairs if mine)
