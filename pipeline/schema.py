@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipeline.locks import LOCK_FORMAT, Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock
 from pipeline.profiles.spec import ENGINES, Engine, Pieces, Template, Vocabulary
 from pipeline.recipe import FRAMES, TIERS, K
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
@@ -31,6 +32,7 @@ def schemas() -> dict[str, Schema]:
         "recipe": _recipe(),
         "profile": _profile(),
         "manifest": _manifest(),
+        "lock": _lock(),
     }
     return {f"{name}.schema.json": {"$schema": DRAFT, **schema} for name, schema in made.items()}
 
@@ -167,6 +169,31 @@ def _manifest() -> Schema:
             "totals": totals,
         },
     )
+
+
+def _lock() -> Schema:
+    """Return the schema of a lock from the dataclasses that it is read into."""
+    shard = _of(ShardLock, row_digest=SHA256, data_sha256=SHA256, keys_sha256=SHA256, key=SHA256)
+    split = _of(SplitLock, strata=_map(SHA256), shards=_map(shard))
+    profile = _of(
+        ProfileLock, digest=SHA256, vocabulary_sha256=SHA256, tiers=_map(split), counter=_list(TEXT), second=_list(TEXT)
+    )
+    tier = _of(
+        TierLock,
+        recipe={"description": "a whole recipe, its strata one by one", "type": "object"},
+        tasks=_map(_of(TaskLock)),
+        pools=_map(_of(PoolLock, key=SHA256)),
+        corpora=_list(SHA256),
+        samples=_map(SHA256),
+    )
+    lock = _of(Lock, libraries=_map(TEXT), tiers=_map(tier), profiles=_map(profile), format={"const": LOCK_FORMAT})
+    properties = {**lock["properties"], "digest": {"description": "of all the rest", **SHA256}}
+    return _closed("The lock of a frozen release", properties)
+
+
+def _of(shape: type, **known: Schema) -> Schema:
+    kinds = {"str": TEXT, "int": WHOLE}
+    return _closed(shape.__name__, {each.name: known.get(each.name) or kinds[str(each.type)] for each in fields(shape)})
 
 
 def write_schemas(folder: Path) -> None:

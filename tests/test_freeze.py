@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import builds
@@ -17,6 +18,7 @@ from pipeline.errors import FrozenError
 from pipeline.freeze import lock_of
 from pipeline.locks import LOCK_NAME, Lock, read_lock, write_lock
 from pipeline.recipe import load_recipe
+from pipeline.schema import schemas
 from pipeline.tasks import TASKS
 
 
@@ -60,6 +62,11 @@ def test_a_lock_holds_the_recipe_and_every_digest(pristine: Path) -> None:
             frozen = profile.tiers["32k"].shards[shard["shard"]]
             assert (frozen.row_digest, frozen.data_sha256) == (shard["row_digest"], shard["data_sha256"])
     assert lock.libraries["parquet"].startswith("parquet-cpp-arrow version ")
+
+
+def test_a_lock_has_the_form_of_its_schema(pristine: Path) -> None:
+    text = (pristine / "tiny.lock.json").read_text(encoding="ascii")
+    jsonschema.validate(json.loads(text), schemas()["lock.schema.json"])
 
 
 def test_freezing_again_changes_no_byte(home: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 import builds
 from frozen import CELLS, carrara, said, went, written
-from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.recipe import load_recipe, parse_recipe, recipe_text, shipped_recipes
 from pipeline.recut import new_seed, recut
 from pipeline.shards import read_rows
 from pipeline.versions import LEVELS, parse_version, raised
@@ -41,8 +41,6 @@ def test_a_shipped_recipe_changes_in_two_lines(name: str, tmp_path: Path) -> Non
     old, new = load_recipe(name), load_recipe(str(out))
     assert (new.version, new.seed, new.strata, new.variant) == ("2.0.0", 99, old.strata, old.variant)
     assert new.tag != old.tag
-    from pipeline.recipe import recipe_text
-
     pairs = zip(recipe_text(name).splitlines(), out.read_text(encoding="utf-8").splitlines(), strict=True)
     assert [theirs.split(" ")[0] for mine, theirs in pairs if mine != theirs] == ["version", "seed"]
 
@@ -50,19 +48,12 @@ def test_a_shipped_recipe_changes_in_two_lines(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", shipped_recipes())
 def test_a_recipe_without_its_text_is_written_with_all_its_strata(name: str) -> None:
     recipe = load_recipe(name)
-    text = recut(recipe, "", 99)
-    table = tomllib.loads(text)
+    table = tomllib.loads(recut(recipe, "", 99))
     assert len(table["strata"]) < len(recipe.strata) / 2, "cells come in tables"
-    again = load_recipe_text(text)
+    again = parse_recipe(table, "written")
     assert sorted(map(str, again.strata)) == sorted(map(str, recipe.strata))
     assert set(again.strata) == set(recipe.strata)
     assert (again.reserve, again.variant, again.tier) == (recipe.reserve, recipe.variant, recipe.tier)
-
-
-def load_recipe_text(text: str):  # type: ignore[no-untyped-def]
-    from pipeline.recipe import parse_recipe
-
-    return parse_recipe(tomllib.loads(text), "written")
 
 
 def test_a_text_whose_lines_mislead_is_written_anew(tmp_path: Path) -> None:

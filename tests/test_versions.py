@@ -127,5 +127,5 @@ def test_many_changes_are_cut_short() -> None:
 
 @pytest.mark.parametrize("version", ["1", "1.0", "v1.0.0", "1.0.0-rc1", "01.0.0", ""])
 def test_what_is_no_version_is_refused(version: str) -> None:
-    with pytest.raises(RecipeError, match="give three numbers, as in 1.0.0"):
+    with pytest.raises(RecipeError, match=r"give three numbers, as in 1\.0\.0"):
         parse_version(version)
