@@ -130,7 +130,8 @@ class Given:
         Raises:
             SplitError: if there is none.
         """
-        inside = sorted(path.parent for path in self.root.glob("*/manifest.json"))
+        folders = (path.parent for path in self.root.glob("*/manifest.json"))
+        inside = sorted(folder for folder in folders if (folder / "data").is_dir())  # not the keys of a withheld split
         found = [open_split(path) for path in ([] if (self.root / "manifest.json").is_file() else inside)]
         names = {load_profile(name).name for name in profile_names(self.tokenizers)} if self.tokenizers else None
         chosen = [split for split in found or [open_split(self.root)] if names is None or split.tokenizer in names]
