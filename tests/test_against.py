@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import builds
 from frozen import SHARD, carrara, published, resealed, rewritten, said, went, withheld, written
+from loopback import Hub
+from loopback.client import CLIENTS_OWN
 from pipeline import plan as plans
+from pipeline.hub import release
 from pipeline.shards import read_rows
 from pipeline.tasks import TASKS
 
@@ -293,14 +294,18 @@ def test_what_cannot_be_meant_is_one_line(copy: Path, words: list[str], told: st
     assert told in said(carrara("verify", *(word.format(copy=copy) for word in words)))
 
 
-def test_a_data_set_is_downloaded_at_its_tag(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    hub = ModuleType("pipeline.hub")
-    hub.parse_repo = lambda text: tuple(text.split("@"))  # type: ignore[attr-defined]
-    hub.download = lambda *where: (asked.append(where), copy)[1]  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "pipeline.hub", hub)
-    assert "11 rows" in went(carrara("verify", "--against", "org/name@v1.0.0"))
-    assert asked == [("org/name", "v1.0.0")]
+@CLIENTS_OWN
+def test_a_data_set_is_held_to_the_lock_at_its_tag(hub: Hub, built: Path, copy: Path) -> None:
+    release(copy, "org/tiny", "1.0.0")
+    assert "11 rows in 4 shards" in went(carrara("verify", built, "--against", "org/tiny@v1.0.0", "--rebuild"))
+    rewritten(data(copy), lambda rows: None)
+    resealed(copy)
+    release(copy, "org/tiny", "1.0.1")
+    assert faults(built, "--against", "org/tiny@v1.0.1") == [
+        f"{SHARD}: the file below data has other bytes than were frozen"
+    ]
+    assert "give a tag, as in org/tiny@v1.0.1" in said(carrara("verify", "--against", "org/tiny@v2.0.0"))
+    assert "org/none" in said(carrara("verify", "--against", "org/none@v1.0.0"))
 
 
 def test_a_profile_that_is_not_shipped_is_asked_for(copy: Path) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 from pipeline.errors import SplitError
+from pipeline.hub import download, parse_repo
 
 
 def fetched(where: str) -> Path:
@@ -13,12 +13,10 @@ def fetched(where: str) -> Path:
 
     Raises:
         SplitError: if there is no such folder, and it is no name of a data set with a tag.
-        HubError: if the Hub refuses.
+        HubError: if the Hub refuses, or its client is not installed.
     """
     if Path(where).is_dir():
         return Path(where)
     if "@" not in where:
         raise SplitError(f"no folder {where!r}: give one, or a data set with its tag, as in org/name@v1.0.0")
-    hub = import_module("pipeline.hub")
-    folder: Path = hub.download(*hub.parse_repo(where))
-    return folder
+    return download(*parse_repo(where))

@@ -29,8 +29,13 @@ KEYS_SUFFIX = "-keys"
 class Drawn(Protocol):
     """A figure as the card shows it."""
 
-    caption: str
-    alt: str
+    @property
+    def caption(self) -> str:
+        """What stands below it."""
+
+    @property
+    def alt(self) -> str:
+        """What it shows, in words."""
 
     def svg(self) -> str:
         """Return the text of a file."""

@@ -7,7 +7,7 @@ import os
 import types
 from pathlib import Path
 
-import huggingface_hub
+import huggingface_hub.constants
 import pytest
 
 from loopback.server import WRITER, Hub
