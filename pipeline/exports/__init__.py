@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pipeline.errors import ExportError, unknown
 from pipeline.exports.base import Export, Written, export
+from pipeline.exports.lm_eval import LM_EVAL
 
-HARNESSES: tuple[Export, ...] = ()
+HARNESSES: tuple[Export, ...] = (LM_EVAL,)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 
