@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -32,11 +31,11 @@ def export_split(
     harness: str | None,
     where: str | None,
     out: Path | None,
-    families: Sequence[str],
-    subtasks: Sequence[str],
-    tiers: Sequence[str],
-    lengths: Sequence[int],
-    complexities: Sequence[int],
+    families: tuple[str, ...],
+    subtasks: tuple[str, ...],
+    tiers: tuple[str, ...],
+    lengths: tuple[int, ...],
+    complexities: tuple[int, ...],
     limit: int | None,
     listing: bool,
 ) -> None:
@@ -50,11 +49,13 @@ def export_split(
         return
     chosen = export_of(harness)
     if where is None:
-        raise ExportError("export what? give one tokenizer's folder of a build, as outputs/v1.0.0/o200k, or org/name@tag")
+        raise ExportError("export what? give a tokenizer's folder of a build, as outputs/v1.0.0/o200k, or org/name@tag")
     split = split_at(where)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
-    wanted = map(tuple, (families, subtasks, tiers, lengths, complexities))
-    written = export(chosen, split, Selection(*wanted, limit=limit), folder)
-    click.echo(f"{folder}: {written.rows:,} rows of {split.title} for {chosen.name}; how to run them: {folder}/README.md")
+    wanted = Selection(families, subtasks, tiers, lengths, complexities, limit)
+    written = export(chosen, split, wanted, folder)
+    click.echo(
+        f"{folder}: {written.rows:,} rows of {split.title}; how to run them in {chosen.name}: {folder}/README.md"
+    )
     for reason, ids in written.left_out.items():
         click.echo(f"left out: {len(ids)} rows ({reason}); their ids: {folder}/left_out.tsv")

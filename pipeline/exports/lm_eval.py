@@ -6,11 +6,10 @@ import json
 import re
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 from pipeline.exports.base import Export, Written
-from pipeline.exports.parts import CARRIED, Part, copy_metrics, need_keys, template, write_parts
 from pipeline.exports.pages import page
+from pipeline.exports.parts import CARRIED, Part, copy_metrics, need_keys, template, write_parts
 from pipeline.splits import Selection, Split
 
 AGGREGATES = {("bio", "idk"): "pairs", ("idk", "letters"): "balanced", ("idk", "stories"): "balanced"}
@@ -37,8 +36,10 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         (tasks / "_common_yaml").write_text(_common(split), encoding="ascii")
         for part in parts.rows:
             (tasks / f"{part.name}.yaml").write_text(_task(prefix(split), part), encoding="ascii")
+        version = str(split.manifest["version"])
         for name, (weighted, members) in _groups(prefix(split), list(parts.rows)).items():
-            (groups / f"{name}.yaml").write_text(_group(name, members, str(split.manifest["version"]), weighted=weighted), encoding="ascii")
+            text = _group(name, members, version, weighted=weighted)
+            (groups / f"{name}.yaml").write_text(text, encoding="ascii")
     return parts.written
 
 

@@ -1,4 +1,4 @@
-"""Rows in the files that most harnesses read: one Parquet file for each subtask and length, with the metrics beside it."""
+"""Rows in the files that most harnesses read: a Parquet file for each subtask and length, the metrics beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import ExportError
 from pipeline.exports.base import Written
-from pipeline.rows import COLUMNS, Row, text_bytes
+from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 from pipeline.splits import Selection, Split
 
 CARRIED = (
@@ -71,7 +71,7 @@ def need_keys(split: Split, harness: str) -> None:
     """
     shards = split.shards()
     if shards and "target" not in pq.read_schema(shards[0]).names:
-        raise ExportError(f"the keys of {split.title} are withheld, and {harness} scores by itself: export openai-batch")
+        raise ExportError(f"the keys of {split.title} are withheld, and {harness} scores by itself: use openai-batch")
 
 
 def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool) -> Parts:
@@ -138,8 +138,7 @@ def _need_room(part: Part, others: Iterable[Part]) -> None:
 
 
 def _schema(columns: Iterable[str]) -> pa.Schema:
-    wanted = set(columns)
-    return pa.schema([pa.field(each.name, each.type, nullable=each.nullable) for each in COLUMNS if each.name in wanted])
+    return pa.schema([DATA_SCHEMA.field(name) for name in columns])
 
 
 def copy_metrics(folder: Path) -> None:

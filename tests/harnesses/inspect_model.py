@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from answering import answer
 from inspect_ai._cli.main import main
 from inspect_ai.model import ModelAPI, ModelOutput, ModelUsage, modelapi
+
+from answering import answer
 
 
 @modelapi(name="answerkey")

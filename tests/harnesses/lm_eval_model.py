@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from answering import answer
 from lm_eval.__main__ import cli_evaluate
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
+
+from answering import answer
 
 
 @register_model("answerkey")
