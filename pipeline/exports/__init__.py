@@ -5,9 +5,10 @@ from __future__ import annotations
 from pipeline.errors import ExportError, unknown
 from pipeline.exports.base import Export, Written, export
 from pipeline.exports.inspect_ai import INSPECT
+from pipeline.exports.lighteval import LIGHTEVAL
 from pipeline.exports.lm_eval import LM_EVAL
 
-HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT)
+HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT, LIGHTEVAL)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 

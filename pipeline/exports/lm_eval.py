@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from pathlib import Path
 
 from pipeline.exports.base import Export, Written
 from pipeline.exports.pages import page
-from pipeline.exports.parts import CARRIED, Part, copy_metrics, need_keys, template, write_parts
+from pipeline.exports.parts import CARRIED, Part, copy_metrics, lead, need_keys, template, write_parts
 from pipeline.splits import Selection, Split
 
 AGGREGATES = {("bio", "idk"): "pairs", ("idk", "letters"): "balanced", ("idk", "stories"): "balanced"}
 """The second metric of subtasks that have one: a function of the template's utils.py."""
 
 SHOWN = {"length": 1, "complexity": 1, "context_tokens": 1, "max_new_tokens": 1, "answers": ["x"], "choices": ["x"]}
-
-
-def prefix(split: Split) -> str:
-    """Return what the names of all tasks begin with: the release."""
-    return re.sub(r"[^A-Za-z0-9]+", "_", str(split.manifest["release"])).strip("_").lower() or "carrara"
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:
@@ -35,9 +29,9 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         (tasks / "utils.py").write_text(template("lm_eval/utils.py"), encoding="ascii")
         (tasks / "_common_yaml").write_text(_common(split), encoding="ascii")
         for part in parts.rows:
-            (tasks / f"{part.name}.yaml").write_text(_task(prefix(split), part), encoding="ascii")
+            (tasks / f"{part.name}.yaml").write_text(_task(lead(split), part), encoding="ascii")
         version = str(split.manifest["version"])
-        for name, (weighted, members) in _groups(prefix(split), list(parts.rows)).items():
+        for name, (weighted, members) in _groups(lead(split), list(parts.rows)).items():
             text = _group(name, members, version, weighted=weighted)
             (groups / f"{name}.yaml").write_text(text, encoding="ascii")
     return parts.written
@@ -64,20 +58,20 @@ def _common(split: Split) -> str:
     )
 
 
-def _task(lead: str, part: Part) -> str:
+def _task(release: str, part: Part) -> str:
     metrics = ["{metric: score, aggregation: mean, higher_is_better: true}"]
     if second := AGGREGATES.get((part.family, part.subtask)):
         metrics.append(f"{{metric: {second}, aggregation: !function utils.{second}, higher_is_better: true}}")
     return (
         "include: _common_yaml\n"
-        f"task: {lead}_{part.name}\n"
+        f"task: {release}_{part.name}\n"
         f"dataset_kwargs: {{file: {part.name}.parquet}}\n"
         f"generation_kwargs: {{until: [], do_sample: false, temperature: 0.0, max_gen_toks: {part.max_new_tokens}}}\n"
         "metric_list:\n" + "".join(f"  - {metric}\n" for metric in metrics)
     )
 
 
-def _groups(lead: str, parts: list[Part]) -> dict[str, tuple[bool, list[str]]]:
+def _groups(release: str, parts: list[Part]) -> dict[str, tuple[bool, list[str]]]:
     """Return the members of each group, and whether its mean is one of rows (at one length) or of tasks (over several).
 
     All of the split, its tiers, the families of each, the lengths of each of those; beside them all families at one
@@ -85,12 +79,12 @@ def _groups(lead: str, parts: list[Part]) -> dict[str, tuple[bool, list[str]]]:
     """
     groups: dict[str, tuple[bool, list[str]]] = defaultdict(lambda: (False, []))
     for part in parts:
-        family, tier = f"{lead}_{part.family}_{part.tier}", f"{lead}_{part.tier}"
-        for name, member in ((lead, tier), (tier, family), (family, f"{family}_{part.length}")):
+        family, tier = f"{release}_{part.family}_{part.tier}", f"{release}_{part.tier}"
+        for name, member in ((release, tier), (tier, family), (family, f"{family}_{part.length}")):
             if member not in groups[name][1]:
                 groups[name][1].append(member)
         for name in (f"{family}_{part.length}", f"{tier}_{part.length}"):
-            groups[name] = (True, [*groups[name][1], f"{lead}_{part.name}"])
+            groups[name] = (True, [*groups[name][1], f"{release}_{part.name}"])
     return dict(groups)
 
 
@@ -106,7 +100,7 @@ def _group(name: str, members: list[str], version: str, *, weighted: bool) -> st
 
 def readme(split: Split, selection: Selection, written: Written) -> str:
     """Return how to run the tasks, with each backend's own pitfall."""
-    values = {"harness": "lm-evaluation-harness", "lead": prefix(split)}
+    values = {"harness": "lm-evaluation-harness", "lead": lead(split)}
     return page(split, selection, written, "lm_eval/README.md", values)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -61,6 +62,11 @@ class Parts:
 def part_of(row: Row) -> Part:
     """Return the part that a row belongs to."""
     return Part(**{name: row[name] for name in Part.__dataclass_fields__})
+
+
+def lead(split: Split) -> str:
+    """Return what the names of a harness's tasks begin with: the release."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", str(split.manifest["release"])).strip("_").lower() or "carrara"
 
 
 def need_keys(split: Split, harness: str) -> None:
@@ -145,6 +151,14 @@ def copy_metrics(folder: Path) -> None:
     """Put metrics.py, as it is published, into a folder."""
     with as_file(files("pipeline") / "metrics.py") as path:
         shutil.copyfile(path, folder / "metrics.py")
+
+
+def write_card(folder: Path, parts: Iterable[Part]) -> None:
+    """Write the README.md by which `datasets` finds each part in a folder: a configuration with one split, ``test``."""
+    configs = "".join(
+        f"- config_name: {part.name}\n  data_files: [{{split: test, path: {part.name}.parquet}}]\n" for part in parts
+    )
+    (folder / "README.md").write_text(f"---\nconfigs:\n{configs}---\n", encoding="ascii")
 
 
 def template(name: str) -> str:
