@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pipeline.errors import ExportError, unknown
 from pipeline.exports.base import Export, Written, export
+from pipeline.exports.evalscope import EVALSCOPE
 from pipeline.exports.inspect_ai import INSPECT
 from pipeline.exports.lighteval import LIGHTEVAL
 from pipeline.exports.lm_eval import LM_EVAL
 
-HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT, LIGHTEVAL)
+HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT, LIGHTEVAL, EVALSCOPE)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 

@@ -7,7 +7,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -46,6 +46,9 @@ class Part:
         return f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
 
 
+PART = tuple(each.name for each in fields(Part))
+
+
 @dataclass(slots=True)
 class Parts:
     """The files that were written: how many rows each part has, and what is left out."""
@@ -61,7 +64,7 @@ class Parts:
 
 def part_of(row: Row) -> Part:
     """Return the part that a row belongs to."""
-    return Part(**{name: row[name] for name in Part.__dataclass_fields__})
+    return Part(**{name: row[name] for name in PART})
 
 
 def lead(split: Split) -> str:
