@@ -8,8 +8,9 @@ from pipeline.exports.evalscope import EVALSCOPE
 from pipeline.exports.inspect_ai import INSPECT
 from pipeline.exports.lighteval import LIGHTEVAL
 from pipeline.exports.lm_eval import LM_EVAL
+from pipeline.exports.verifiers import VERIFIERS
 
-HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT, LIGHTEVAL, EVALSCOPE)
+HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT, LIGHTEVAL, EVALSCOPE, VERIFIERS)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 

@@ -24,15 +24,15 @@ def digest(turns: list[Turn]) -> str:
 
 
 @cache
-def _key() -> dict[str, dict[str, Any]]:
+def known() -> dict[str, dict[str, Any]]:
     return dict(json.loads(Path(os.environ[KEY]).read_text(encoding="utf-8")))
 
 
 def answer(turns: list[Turn], room: int | None) -> str:
     """Return the reply to a conversation, or what is wrong with it, which no scorer takes for an answer."""
-    known = _key().get(digest(turns))
-    if known is None:
+    entry = known().get(digest(turns))
+    if entry is None:
         return f"({sum(len(content) for _, content in turns)} characters in {len(turns)} turns that no row has)"
-    if room != known["room"]:
-        return f"(room for {room} tokens in place of {known['room']})"
-    return str(known["reply"])
+    if room != entry["room"]:
+        return f"(room for {room} tokens in place of {entry['room']})"
+    return str(entry["reply"])

@@ -9,7 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from answering import digest
+import pytest
+
+from answering import KEY, digest, known
 from pipeline.metrics import score
 from pipeline.splits import Split
 
@@ -54,6 +56,11 @@ class Asked:
             }
         path.write_text(json.dumps(entries), encoding="utf-8")
         return path
+
+    def serve(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let the server of this process answer so."""
+        monkeypatch.setenv(KEY, str(self.key(folder / "key.json")))
+        known.cache_clear()
 
 
 def families(split: Split) -> list[list[dict[str, Any]]]:
