@@ -6,14 +6,18 @@ and the room for it, by the SHA-256 of what is sent; a prompt with one byte chan
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import json
 import os
+import resource
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 KEY = "CARRARA_KEY"
+PEAK = "CARRARA_PEAK"
+"""Names a file that gets the most memory this process ever held, in bytes."""
 Turn = tuple[str, str]
 
 
@@ -36,3 +40,12 @@ def answer(turns: list[Turn], room: int | None) -> str:
     if room != entry["room"]:
         return f"(room for {room} tokens in place of {entry['room']})"
     return str(entry["reply"])
+
+
+def note_peak() -> None:
+    """Write the most memory that this process ever held."""
+    Path(os.environ[PEAK]).write_text(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024), encoding="ascii")
+
+
+if os.environ.get(PEAK):
+    atexit.register(note_peak)
