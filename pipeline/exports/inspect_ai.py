@@ -41,8 +41,11 @@ def _tasks(parts: Iterable[Part]) -> Iterable[str]:
 def readme(split: Split, selection: Selection, written: Written) -> str:
     """Return how to run the tasks."""
     cells = [cell for cell in split.strata if selection.wants(cell)]
-    tasks = list(dict.fromkeys(f"{cell['family']}_{cell['tier']}" for cell in cells))
-    return page(split, selection, written, "inspect_ai/README.md", {"harness": "Inspect", "tasks": tasks})
+    lengths: dict[str, int] = {}
+    for cell in cells:
+        task = f"{cell['family']}_{cell['tier']}"
+        lengths[task] = max(cell["length"], lengths.get(task, 0))
+    return page(split, selection, written, "inspect_ai/README.md", {"harness": "Inspect", "lengths": lengths})
 
 
 INSPECT = Export("inspect", "a file of tasks and scorers for Inspect, with real turns as messages", write, readme)
