@@ -7,6 +7,9 @@ WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
 REPO ?=
+HARNESS ?= lm-eval
+TO ?=
+SELECT ?=
 CHROMIUM ?= chromium
 REPORT ?= outputs/report
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
@@ -14,12 +17,16 @@ PREDICTIONS ?= predictions.jsonl
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
 
 BIN := $(VENV)/bin
+ENVS := .venv-harness
 CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
 HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish bench test test-slow test-croissant test-browser lint golden schemas score report clean
+LIGHT := lm-eval inspect
+ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
+
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report bench test test-slow test-harnesses test-croissant test-browser lint golden schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -81,10 +88,20 @@ score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
 report: $(VENV)/.ready-report  ## a page of the build in OUT, or of PREDICTIONS=out.jsonl against SPLIT
 	@$(CARRARA) report $(if $(GIVEN),'$(SPLIT)' $(GIVEN),'$(FOLDER)') --out '$(REPORT)'
 
+export: setup  ## SPLIT (a tokenizer's folder, or org/name@tag) in the shape of HARNESS=lm-eval; SELECT="--length 4096"
+	@$(CARRARA) export '$(HARNESS)' '$(SPLIT)' $(if $(TO),--out '$(TO)') $(SELECT)
+
 bench: setup  ## times as multiples of one encode, in one run
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
-test: $(VENV)/.ready-test  ## all tests but the slow sweeps, lint and types
+# Each harness has an environment of its own, with every version pinned: nothing is resolved, so that it is quick.
+$(ENVS)/%/.ready: tests/harnesses/%.txt
+	@echo 'setting up $* in $(@D) (once)' >&2
+	@rm -rf $(@D) && $(PYTHON) -m venv --without-pip $(@D)
+	@$(PYTHON) -m pip --python $(@D)/bin/python install --quiet --disable-pip-version-check --no-deps --no-compile --requirement $<
+	@touch $@
+
+test: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## all tests but the slow sweeps, lint and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -97,7 +114,10 @@ test-croissant: $(VENV)/.ready-test  ## croissant.json before ML Commons' own re
 test-browser: $(VENV)/.ready-test  ## report pages in a real browser: CHROMIUM=chromium
 	@CHROMIUM='$(CHROMIUM)' $(BIN)/python -m pytest -m browser
 
-test-slow: $(VENV)/.ready-test  ## the full sweeps: all profiles, all lengths
+test-harnesses: $(VENV)/.ready-test $(ALL:%=$(ENVS)/%/.ready)  ## every harness that is exported to, on a small build
+	@$(BIN)/python -m pytest tests/harnesses -m 'not slow'
+
+test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.ready-test  ## ruff and mypy --strict
@@ -110,4 +130,4 @@ schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas
 
 clean:  ## remove the environment and the builds in outputs
-	rm -rf $(VENV) outputs/v*
+	rm -rf $(VENV) $(ENVS) outputs/v*

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from pipeline.errors import ExportError, unknown
 from pipeline.exports.base import Export, Written, export
+from pipeline.exports.evalscope import EVALSCOPE
+from pipeline.exports.inspect_ai import INSPECT
+from pipeline.exports.lighteval import LIGHTEVAL
+from pipeline.exports.lm_eval import LM_EVAL
+from pipeline.exports.verifiers import VERIFIERS
 
-HARNESSES: tuple[Export, ...] = ()
+HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT, LIGHTEVAL, EVALSCOPE, VERIFIERS)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 

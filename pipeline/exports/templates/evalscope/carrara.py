@@ -1,0 +1,83 @@
+"""EvalScope's own command with one benchmark more: the rows of this folder, a subset for each subtask and length.
+
+``python FOLDER/carrara.py eval --datasets NAME ...`` takes all that ``evalscope eval`` takes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
+from evalscope.api.dataset import Sample
+from evalscope.api.evaluator import TaskState
+from evalscope.api.messages import ChatMessageUser, dict_to_chat_message
+from evalscope.api.metric import Score
+from evalscope.api.model import GenerateConfig, Model, ModelOutput
+from evalscope.api.registry import register_benchmark
+from evalscope.cli.cli import run_cmd
+
+FOLDER = Path(__file__).resolve().parent
+ABOUT = json.loads((FOLDER / "benchmark.json").read_text(encoding="ascii"))
+METRIC = "normalized_score"
+"""EvalScope reports only names that it knows; this is its name for a score from 0 to 1."""
+
+
+def load_metrics() -> Any:
+    """Load metrics.py of this folder, whatever else has that name."""
+    spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+METRICS = load_metrics()
+
+
+@register_benchmark(
+    BenchmarkMeta(
+        name=ABOUT["name"],
+        pretty_name=ABOUT["title"],
+        description=ABOUT["title"],
+        dataset_id=str(FOLDER / "data"),
+        subset_list=ABOUT["subsets"],
+        eval_split="test",
+        metric_list=[METRIC],
+        few_shot_num=0,
+    )
+)
+class Carrara(DefaultDataAdapter):
+    """Rows as they are: each with its own room for the reply and its own scorer."""
+
+    def record_to_sample(self, record: dict[str, Any]) -> Sample:
+        """Return a row as a sample; real turns are messages, all else is one user message."""
+        turns = [dict_to_chat_message(turn) for turn in record["messages"] or ()]
+        known = {name: value for name, value in record.items() if name not in ("messages", "prompt")}
+        return Sample(
+            input=turns or [ChatMessageUser(content=record["prompt"])], target=record["target"], metadata=known
+        )
+
+    def _on_inference(self, model: Model, sample: Sample) -> ModelOutput:
+        """Ask for a reply that is no longer than the row has room for."""
+        room = GenerateConfig(max_tokens=sample.metadata["max_new_tokens"])
+        return model.generate(input=sample.input, config=room)
+
+    def match_score(
+        self, original_prediction: str, filtered_prediction: str, reference: str, task_state: TaskState
+    ) -> Score:
+        """Score the reply as the model gave it, by the row's rule in metrics.py."""
+        found = METRICS.score(task_state.metadata, original_prediction)
+        return Score(
+            prediction=original_prediction,
+            extracted_prediction=filtered_prediction,
+            value={METRIC: found},
+            main_score_name=METRIC,
+        )
+
+
+if __name__ == "__main__":
+    run_cmd()

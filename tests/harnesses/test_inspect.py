@@ -1,0 +1,81 @@
+"""Inspect itself on the exported file of tasks: its own command, its logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from asked import Asked
+
+Run = Callable[..., str]
+
+
+def evaluated(run: Run, folder: Path, tasks: str, key: Path, out: Path, *more: object) -> dict[str, Any]:
+    """Return the logs by the name of their task."""
+    how = ("--model", "answerkey/key", "--log-dir", out, "--log-format", "json", "--display", "plain")
+    run("inspect", "inspect_model.py", "eval", tasks, *how, *more, key=key, cwd=folder)
+    logs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(out.glob("*.json"))]
+    assert {log["status"] for log in logs} == {"success"}
+    return {log["eval"]["task"]: log for log in logs}
+
+
+def metrics(log: dict[str, Any]) -> dict[str, float]:
+    """Return the metrics of a log by name; grouped ones by the name of their group."""
+    (found,) = log["results"]["scores"]
+    return {name: metric["value"] for name, metric in found["metrics"].items() if name != "stderr"}
+
+
+@pytest.fixture
+def folder(exported: Callable[[str], Path]) -> Path:
+    return exported("inspect")
+
+
+def test_who_knows_the_key_is_perfect_in_every_task(harness: Run, folder: Path, right: Asked, tmp_path: Path) -> None:
+    logs = evaluated(harness, folder, "carrara.py", right.key(tmp_path / "key.json"), tmp_path / "logs")
+    assert sorted(logs) == ["bio_32k", "idk_32k", "latent_list_32k", "mrcr_32k"]
+    assert {value for log in logs.values() for value in metrics(log).values()} == {1.0}
+    assert {"pairs", "subtask standard-essay", "complexity 10", "length 4096"} < metrics(logs["bio_32k"]).keys()
+    assert "balanced" in metrics(logs["idk_32k"])
+    samples = {one["id"]: one for log in logs.values() for one in log["samples"]}
+    assert samples.keys() == {row["id"] for row in right.rows}
+    for row in right.rows:
+        turns = samples[row["id"]]["input"]
+        if row["messages"] is None:
+            assert turns == row["prompt"]
+        else:
+            assert [(turn["role"], turn["content"]) for turn in turns] == [
+                (turn["role"], turn["content"]) for turn in row["messages"]
+            ]
+
+
+def test_who_answers_another_row_scores_what_that_is_worth(
+    harness: Run, folder: Path, wrong: Asked, tmp_path: Path
+) -> None:
+    logs = evaluated(harness, folder, "carrara.py", wrong.key(tmp_path / "key.json"), tmp_path / "logs")
+    for family in ("bio", "idk", "latent_list", "mrcr"):
+        found = metrics(logs[f"{family}_32k"])
+        assert found["mean"] == pytest.approx(wrong.mean(family=family))
+        assert found["length 2048"] == pytest.approx(wrong.mean(family=family, length=2048))
+        assert found["complexity 1" if family != "mrcr" else "complexity 2"] == pytest.approx(
+            wrong.mean(family=family, complexity=2 if family == "mrcr" else 1)
+        )
+    classes = [wrong.mean(family="idk", complexity=complexity) for complexity in (0, 1)]
+    assert metrics(logs["idk_32k"])["balanced"] == pytest.approx(sum(classes) / 2)
+    assert metrics(logs["bio_32k"])["pairs"] == 0.0
+
+
+def test_a_task_takes_strata_and_a_few_rows_of_each(harness: Run, folder: Path, right: Asked, tmp_path: Path) -> None:
+    few = ("-T", "length=2048", "-T", "limit=1")
+    key = right.key(tmp_path / "key.json")
+    log = evaluated(harness, folder, "carrara.py@idk_32k", key, tmp_path / "logs", *few)["idk_32k"]
+    assert sorted((one["metadata"]["subtask"], one["metadata"]["complexity"]) for one in log["samples"]) == [
+        ("letters", 0),
+        ("letters", 1),
+        ("stories", 0),
+        ("stories", 1),
+    ]
+    assert {one["metadata"]["length"] for one in log["samples"]} == {2048}
