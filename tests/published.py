@@ -25,7 +25,7 @@ NOTES = Notes("### New\n\n- All of it.", "2026-01-31")
 def built(folder: Path) -> Split:
     """Build the smoke recipe with another seed."""
     path = folder / "mine.toml"
-    text = recipe._source("smoke").replace("seed = 20261121", f"seed = {SEED}")
+    text = recipe.recipe_text("smoke").replace("seed = 20261121", f"seed = {SEED}")
     path.write_text(text, encoding="utf-8")
     plan = make_plan(recipe.load_recipe(str(path)), ("o200k",), folder / "out")
     Stages(plan, Inline, (1, 1), True).build()

@@ -20,8 +20,13 @@ from pipeline.tables import table
 @click.argument("where", metavar=WHERE, required=False)
 @click.option("--out", type=click.Path(path_type=Path), help="New folder.  [default: exports/<harness>-<tokenizer>]")
 @selecting
+@click.option(
+    "--model", help="Model to ask for in openai-batch.  [default: the first that the tokenizer's profile names]"
+)
 @click.option("--list", "listing", is_flag=True, help="List the harnesses.")
-def export_split(*, harness: str | None, where: str | None, out: Path | None, listing: bool, **chosen: Any) -> None:
+def export_split(
+    *, harness: str | None, where: str | None, out: Path | None, model: str | None, listing: bool, **chosen: Any
+) -> None:
     """Write a split in the shape that HARNESS reads, with a README that says how to run it.
 
     DIR is one tokenizer's folder of a build, as outputs/v1.0.0/o200k; ORG/NAME@TAG a published data set. Without
@@ -30,7 +35,7 @@ def export_split(*, harness: str | None, where: str | None, out: Path | None, li
     if listing or harness is None:
         click.echo(table([{"harness": each.name, "what is written": each.title} for each in EXPORTS.values()]))
         return
-    chosen_export = export_of(harness)
+    chosen_export = export_of(harness, model)
     if where is None:
         raise ExportError("export what? give a tokenizer's folder of a build, as outputs/v1.0.0/o200k, or org/name@tag")
     _write(chosen_export, where, out, selection_of(**chosen))

@@ -5,24 +5,37 @@ from __future__ import annotations
 from pipeline.errors import ExportError, unknown
 from pipeline.exports.base import Export, Written, export
 from pipeline.exports.evalscope import EVALSCOPE
+from pipeline.exports.helmet import HELMET
 from pipeline.exports.inspect_ai import INSPECT
 from pipeline.exports.lighteval import LIGHTEVAL
 from pipeline.exports.lm_eval import LM_EVAL
+from pipeline.exports.longbio import LONGBIO
+from pipeline.exports.mrcr_v2 import MRCR_V2
+from pipeline.exports.openai_batch import OPENAI_BATCH, for_model
+from pipeline.exports.openai_mrcr import OPENAI_MRCR
+from pipeline.exports.ruler import RULER
 from pipeline.exports.verifiers import VERIFIERS
 
-HARNESSES: tuple[Export, ...] = (LM_EVAL, INSPECT, LIGHTEVAL, EVALSCOPE, VERIFIERS)
+HARNESSES: tuple[Export, ...] = (
+    *(LM_EVAL, INSPECT, LIGHTEVAL, EVALSCOPE, VERIFIERS),
+    *(HELMET, RULER, OPENAI_MRCR, MRCR_V2, LONGBIO, OPENAI_BATCH),
+)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 
-def export_of(name: str) -> Export:
-    """Return the export of a harness.
+def export_of(name: str, model: str | None = None) -> Export:
+    """Return the export of a harness; only openai-batch takes a model to ask for.
 
     Raises:
-        ExportError: for an unknown name, with the nearest right one.
+        ExportError: for an unknown name, with the nearest right one, or a model that the harness is told otherwise.
     """
     if name not in EXPORTS:
         raise ExportError(unknown("harness", name, EXPORTS))
-    return EXPORTS[name]
+    if model is None:
+        return EXPORTS[name]
+    if name != OPENAI_BATCH.name:
+        raise ExportError(f"--model {model!r} is for {OPENAI_BATCH.name}: {name} names the model when it runs")
+    return for_model(model)
 
 
 __all__ = ["EXPORTS", "Export", "Written", "export", "export_of"]

@@ -1,0 +1,71 @@
+"""What rules that look for strings in a reply can grade, as those of RULER and HELMET; the rest by its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pipeline.metrics import PART
+from pipeline.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """What is looked for in a reply: one of the strings, or each of them."""
+
+    wanted: tuple[str, ...]
+    each: bool = False
+
+
+ORDER = "the order of names is asked that the question gives, and the rule sees no order"
+NUMBER = "a number is asked, which the rule also finds within another number"
+UNGRADED = {
+    "choice_or_refusal": "a letter is asked, which the rule finds in any reply",
+    "idk_pair": "a row of a pair, of which one is to be refused: refusals have no fixed wording",
+    "label": NUMBER,
+    "last_integer": NUMBER,
+    "mrcr": "the score is the likeness of two texts",
+}
+
+
+def strings(row: Row) -> Strings | str:
+    """Return what a reply to a row has to contain, or why that does not tell a right reply."""
+    made = GRADED.get(row["scorer"])
+    return made(row) if made else UNGRADED[row["scorer"]]
+
+
+def parts(row: Row) -> tuple[str, ...]:
+    """Return the parts of an answer that has several, worded as in the text."""
+    return tuple(row["target"].split(PART))
+
+
+def _one(row: Row) -> Strings | str:
+    return Strings(tuple(row["answers"]))
+
+
+def _several(row: Row) -> Strings | str:
+    wanted = parts(row)
+    return ORDER if all(part in row["question"] for part in wanted) else Strings(wanted, each=True)
+
+
+def _sourced(row: Row) -> Strings | str:
+    halves = [part.rpartition(" [") for part in parts(row)]
+    return Strings(tuple(text for value, _, label in halves for text in (value, f"[{label}")), each=True)
+
+
+def _pair(row: Row) -> Strings | str:
+    free = "any pair of people is right whose ages differ as asked, and the rule knows no ages"
+    return Strings(tuple(row["answers"])) if len(row["answers"]) == 2 else free
+
+
+def _view(row: Row) -> Strings | str:
+    return Strings(tuple(row["answers"])) if row["subtask"] == "print" else NUMBER
+
+
+GRADED: dict[str, Callable[[Row], Strings | str]] = {
+    "all_in_order": _several,
+    "citation": _sourced,
+    "exact": _one,
+    "latent_list": _view,
+    "pair": _pair,
+}
