@@ -2,8 +2,8 @@
 
 A plot has two openings, two closings and five slots: things or people whose detail may be stated or left out. A slot
 is one line, its parts divided by bars: the noun, two clauses that mention it without the detail, two that state it as
-``{v}``. The first of each two begins with the noun or ends in the value, the second ends in the noun, so that two
-clauses in one sentence put a noun beside the value of another.
+``{v}``. The first of each two begins with the noun, behind an article or preposition, and of statements it ends in
+the value; the second ends in the noun. So two clauses in one sentence put a noun beside the value of another.
 """
 
 from __future__ import annotations

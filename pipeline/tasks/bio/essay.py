@@ -144,7 +144,10 @@ def _moved(needle: Needle, parted: Parted) -> Needle:
 
 
 def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False) -> Among:
-    """Return a subtask among essays, which asks about `whom`; `more` is said about biographies."""
+    """Return a subtask among essays, which asks about `whom`; `more` is said about biographies.
+
+    Its rows change with those of the plain subtask, so it has the same version.
+    """
     return Among(
         plain,
         plain.subtask + SUFFIX,
@@ -155,6 +158,7 @@ def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False
         plain.complexities,
         INTRODUCTION.format(whom=whom, more=more),
         lists,
+        version=plain.version,
     )
 
 

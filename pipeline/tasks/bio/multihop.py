@@ -3,8 +3,8 @@
 The asked biography tells the asked attribute by naming another person, whose biography names the next, until the last
 one states it: `complexity` biographies in all. By default each person referred to comes later in the text, as in the
 paper; the knob `order` mixes that. Other people are linked by the same words, in chains of the same length that never
-meet the asked one: a biography of such a decoy chain for every 2,048 tokens of the nominal length, or one chain where
-that is more, and every third chain about another attribute than the asked one. The knob `density` is about all who are
+meet the asked one: a biography of such a decoy chain for every 2,048 tokens of the nominal length, in short texts up to
+16 as far as there is room, one chain at least, and every third chain about another attribute than the asked one. The knob `density` is about all who are
 in no chain. On purpose unlike the paper: the decoys, without which the wording alone gave the needles away; all six
 attributes are linked, in equal shares; demonstrations answer step by step.
 """
@@ -30,6 +30,8 @@ from pipeline.worlds.people import ATTRIBUTES, Person, choices_of, people
 ORDERS = ("later", "mixed")
 RATE = 2048
 """One biography of a decoy chain for so many tokens of the nominal length."""
+CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
+"""So many of them at least where there is room: one for so many tokens, but for those that all else takes."""
 OTHER = 3
 """One in so many decoy chains is about another attribute than the asked one."""
 APART = {"birthplace": "city", "city": "birthplace"}
@@ -42,7 +44,7 @@ class Multihop(Sampled):
 
     family: str = "bio"
     subtask: str = "multihop"
-    version: int = 1
+    version: int = 2
     scorer: str = "exact"
     shots: int = 2
     most_shots: int = 2
@@ -132,7 +134,8 @@ class Multihop(Sampled):
 
 def decoy_chains(stratum: Stratum) -> int:
     """Return the number of decoy chains, which follows from length and complexity alone."""
-    return max(1, stratum.length // (RATE * stratum.complexity))
+    crowd = min(CROWD, (stratum.length - TAKEN) // CROWD_RATE)
+    return max(1, max(crowd, stratum.length // RATE) // stratum.complexity)
 
 
 def _others(rng: Random, everybody: Sequence[Person], count: int, taken: frozenset[int]) -> Iterator[int]:

@@ -21,8 +21,11 @@ ONE, ANY = "one", "any"
 """How many pairs fit, the values of the knob `pairs`."""
 FEWEST, MOST = 8, 35
 """The difference asked for, in years."""
-COMMON = 16
-"""So many of the 51 ages are common at least: with two ages to choose from, half of all people have one of them."""
+COMMON = 17
+"""So many of the 51 ages are common at least: with two ages to choose from, 52 of 100 people or more have one of them.
+
+The 1,024 people of tier 32k then fill 32K as long as a biography has 65 tokens or more on average (gemma3: 74).
+"""
 DECOYS = 8
 TOKENS_PER_DECOY = 1024
 

@@ -7,7 +7,7 @@ only if one wording alone fits it, around a value that the attribute can have.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import chain
@@ -20,8 +20,8 @@ NAME = re.compile(r"(?=\b([A-Z][a-z]+ [A-Z][a-z]+ [A-Z][a-z]+)\b)")
 DATE = re.compile(r"[1-9]\d? (?:January|February|March|April|May|June|July|August|September|October|November|December) "
                   r"(?:19[5-9]\d|200[01])")  # fmt: skip
 POOLS = {"birthplace": "cities", "hobby": "hobbies", "university": "universities", "major": "majors", "city": "cities"}
-PREFIX = 10
-"""Characters by which wordings are found before they are compared."""
+EDGE = 10
+"""Characters at the beginning or end of a sentence by which wordings are found before they are compared."""
 OPENING = "name"
 """What the first sentence states where it is the only one that holds the name."""
 
@@ -66,7 +66,7 @@ def take_apart(style: str, line: str) -> tuple[str, dict[str, str]]:
         if any(name in sentence for sentence in sentences):
             raise ValueError(f"{name} is named twice")
     else:
-        name = _shared(sentences)
+        name = _shared(line, sentences)
         sentences = [sentence.replace(name, "{name}") for sentence in sentences]
     stated = dict(_stated(style, sentence) for sentence in sentences)
     if len(stated) != len(sentences) or list(stated) != [kind for kind in wordings(style) if kind in stated]:
@@ -76,25 +76,27 @@ def take_apart(style: str, line: str) -> tuple[str, dict[str, str]]:
 
 def _opened(style: str, sentence: str) -> str:
     """Return the name in an opening sentence."""
-    found = {frame.inside(sentence) for frame in chain(*_frames(style).values()) if frame.kind == OPENING}
+    found = {frame.inside(sentence) for frame in _all_frames(style) if frame.kind == OPENING}
     names = [name for name in found if (match := NAME.match(name)) and match[1] == name]
     if len(names) != 1:
         raise ValueError(f"not an opening with one name: {sentence[:80]!r}")
     return names[0]
 
 
-def _shared(sentences: list[str]) -> str:
-    """Return the one full name that every sentence holds once."""
-    names = [name for name in NAME.findall(sentences[0]) if all(said.count(name) == 1 for said in sentences)]
+def _shared(line: str, sentences: list[str]) -> str:
+    """Return the one full name that every sentence of a line holds once."""
+    names = [name for name in NAME.findall(sentences[0]) if line.count(name) == len(sentences)]
+    names = [name for name in names if all(name in said for said in sentences)]
     if len(names) != 1:
         raise ValueError(f"{len(names)} names stand in every sentence of {sentences[0][:80]!r} and those behind it")
     return str(names[0])
 
 
 def _stated(style: str, sentence: str) -> tuple[str, str]:
+    by_start, by_end = _frames(style)
     found = {
         (frame.kind, inside)
-        for frame in (*_frames(style).get(sentence[:PREFIX], ()), *_frames(style).get("", ()))
+        for frame in chain(by_start.get(sentence[:EDGE], ()), by_end.get(sentence[-EDGE:], ()))
         if frame.kind != OPENING and (inside := frame.inside(sentence)) and _possible(frame.kind, inside)
     }
     if len(found) != 1:
@@ -112,11 +114,26 @@ def _values(kind: str) -> frozenset[str]:
 
 
 @cache
-def _frames(style: str) -> dict[str, list[Frame]]:
-    """Return the wordings of a style, cut at what they state, by their first characters; short ones by none."""
-    found: dict[str, list[Frame]] = {}
-    for kind, told in wordings(style).items():
-        slot = "{name}" if kind == OPENING else "{value}"
-        for frame in (Frame(kind, *sentence.split(slot)) for sentence in told):
-            found.setdefault(frame.before[:PREFIX] if len(frame.before) >= PREFIX else "", []).append(frame)
-    return found
+def _all_frames(style: str) -> tuple[Frame, ...]:
+    """Return the wordings of a style, cut at what they state."""
+    slots = {kind: "{name}" if kind == OPENING else "{value}" for kind in wordings(style)}
+    return tuple(Frame(kind, *said.split(slots[kind])) for kind, told in wordings(style).items() for said in told)
+
+
+@cache
+def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Frame]]]:
+    """Return the wordings of a style by their first characters, and those that begin with what they state by the last.
+
+    Raises:
+        ValueError: if a wording has too few words on either side to be found.
+    """
+    by_start: dict[str, list[Frame]] = {}
+    by_end: dict[str, list[Frame]] = {}
+    for frame in _all_frames(style):
+        if len(frame.before) >= EDGE:
+            by_start.setdefault(frame.before[:EDGE], []).append(frame)
+        elif len(frame.after) >= EDGE:
+            by_end.setdefault(frame.after[-EDGE:], []).append(frame)
+        elif frame.kind != OPENING:
+            raise ValueError(f"the wording {frame} has fewer than {EDGE} characters on either side")
+    return by_start, by_end

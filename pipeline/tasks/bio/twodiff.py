@@ -45,6 +45,7 @@ class Twodiff(Ages):
     """Two people whose ages differ as asked. The key of ``any`` holds everybody's age, so it depends on the filler."""
 
     subtask: str = "twodiff"
+    version: int = 2
     scorer: str = "pair"
     complexities: tuple[int, ...] = (2,)
     keyed_by_packing: bool = True

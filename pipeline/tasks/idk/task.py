@@ -25,7 +25,7 @@ class Idk(Sampled):
 
     subtask: str
     family: str = "idk"
-    version: int = 1
+    version: int = 2
     scorer: str = "choice_or_refusal"
     shots: int = 0
     most_shots: int = 2
