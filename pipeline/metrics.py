@@ -263,8 +263,8 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     wanted = str(row["target"]).removeprefix(code)
     if not anywhere:
         return similarity(reply.removeprefix(code), wanted, autojunk=autojunk) if reply.startswith(code) else 0.0
-    _, found, given = reply.strip().rpartition(code)
-    return similarity(wanted, given, autojunk=autojunk) if found else 0.0
+    _, found, given = reply.rpartition(code)
+    return similarity(wanted.strip(), given.strip(), autojunk=autojunk) if found else 0.0
 
 
 def similarity(one: str, other: str, *, autojunk: bool = True) -> float:

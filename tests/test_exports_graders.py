@@ -65,16 +65,11 @@ def test_openai_mrcr_agrees(rows: list[Row]) -> None:
     seen = set()
     for _ in range(PREDICTIONS):
         row = rng.choice(asked)
-        # The published grade counts outer blanks, and a reply that starts with one scores 0; Carrara drops them.
-        said = long_reply(rng, row, asked).strip()
+        said = rng.choice(["", "", "\n"]) + long_reply(rng, row, asked) + rng.choice(["", "\n\n"])
         official = openai_grade(said, row["target"], row["random_string_to_prepend"])
-        inner = said.removeprefix(row["random_string_to_prepend"])
-        if inner == inner.strip():
-            assert mrcr(row, said, anywhere=False) == official, said[:60]
-            seen.add(round(official, 1))
+        assert mrcr(row, said, anywhere=False) == official, said[:60]
+        seen.add(round(official, 1))
     assert len(seen) >= 8
-    right = asked[0]["target"]
-    assert openai_grade(f"\n{right}", right, right[:12]) == 0.0 < mrcr(asked[0], f"\n{right}", anywhere=False)
 
 
 def test_mrcr_v2_agrees(rows: list[Row]) -> None:

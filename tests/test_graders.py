@@ -33,11 +33,11 @@ def openai_mrcr(response: str, answer: str, prefix: str) -> float:
 
 
 def mrcr_v2(prediction: str, target: str) -> float:
-    """MRCR v2: what follows the last hash (the target's first 12 characters) in the stripped prediction."""
-    prediction, code = prediction.strip(), target[:12]
+    """MRCR v2: what follows the last hash (the target's first 12 characters), blanks around both texts dropped."""
+    code = target[:12]
     if code not in prediction:
         return 0.0
-    return SequenceMatcher(None, target[12:], prediction.rsplit(code, 1)[1]).ratio()
+    return SequenceMatcher(None, target[12:].strip(), prediction.rsplit(code, 1)[1].strip()).ratio()
 
 
 def ruler_all(prediction: str, references: list[str]) -> float:
