@@ -83,6 +83,16 @@ def test_a_noun_is_in_its_own_clauses_alone(plot: Plot) -> None:
 
 
 @pytest.mark.parametrize("plot", plots(), ids=lambda plot: plot.title)
+def test_a_noun_stands_at_the_same_place_whether_its_detail_is_stated_or_not(plot: Plot) -> None:
+    """At the same word of first clauses, one or two in, and at the very end of second ones."""
+    for slot in plot.slots:
+        noun = slot.noun.removeprefix("the ")
+        starts = [len(text.partition(noun)[0].split()) for text in (slot.mentions[0], slot.statements[0])]
+        assert starts[0] == starts[1] <= 2, slot
+        assert all(text.endswith(noun) for text in (slot.mentions[1], slot.statements[1])), slot
+
+
+@pytest.mark.parametrize("plot", plots(), ids=lambda plot: plot.title)
 def test_what_is_asked_is_said_by_statements_alone(plot: Plot) -> None:
     fixed = " ".join((*texts(plot), plot.ask))
     assert [value for value in values_of(plot.values) if in_any(fixed, value)] == []

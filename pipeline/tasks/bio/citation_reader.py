@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 
-from pipeline.tasks.bio.reader import ASKED, END, START, Entry, read_biographies
+from pipeline.tasks.bio.reader import END, START, Entry, read_biographies, understood
 from pipeline.tasks.bio.text import accepted
 
 LABEL = re.compile(r"^\[([\d.]+)\] ", re.MULTILINE)
@@ -60,20 +60,12 @@ def read_asked(text: str) -> list[Query]:
     asked = []
     for block in text[text.rfind(END) :].split("\nQuestion: ")[1:]:
         line, _, reply = block.partition("\nAnswer:")
-        found = [_understood(part.removesuffix("?") + "?") for part in line.split("? ")]
+        found = [understood(part.removesuffix("?") + "?") for part in line.split("? ")]
         attributes, names = (tuple(pair[part] for pair in found) for part in (0, 1))
         asked.append(Query(attributes, names, reply.strip()))
     if not asked:
         raise ValueError("the prompt asks nothing")
     return asked
-
-
-def _understood(line: str) -> tuple[str, str]:
-    for attribute, pattern in ASKED:
-        match = pattern.fullmatch(line)
-        if match:
-            return attribute, match[1]
-    raise ValueError(f"no question: {line[:80]!r}")
 
 
 def answers(query: Query, table: Sequence[tuple[str, Entry]]) -> tuple[str, ...]:

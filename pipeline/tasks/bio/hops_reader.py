@@ -11,29 +11,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-START = "\nBiographies:\n"
-END = "This is the end of the biographies."
+from pipeline.tasks.bio.reader import END, FIXED_WORDS, START, understood
+
 NAME = "[A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+"
 NAMED = re.compile(NAME)
 LINK = re.compile(rf"the same (?:date as|as that of|university as|city as) ({NAME})")
 FINAL = "\nFinal answer: "
 
-FRAMES = (
-    ("birthdate", ("", " was born on ")),
-    ("birthplace", ("The birthplace of ", " is ")),
-    ("hobby", ("The favorite hobby of ", " is ")),
-    ("university", ("", " graduated from ")),
-    ("major", ("The university major of ", " was ")),
-    ("city", ("", " now lives and works in ")),
-)
-ASKED = (
-    ("birthdate", re.compile(rf"On what date was ({NAME}) born\?")),
-    ("birthplace", re.compile(rf"What is the birthplace of ({NAME})\?")),
-    ("hobby", re.compile(rf"What is the favorite hobby of ({NAME})\?")),
-    ("university", re.compile(rf"Which university did ({NAME}) graduate from\?")),
-    ("major", re.compile(rf"What was the university major of ({NAME})\?")),
-    ("city", re.compile(rf"In which city does ({NAME}) now live and work\?")),
-)
+FRAMES = tuple((attribute, (before, after)) for attribute, before, after in FIXED_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +124,4 @@ def read_queries(text: str) -> list[Query]:
     parts = [block.partition("\nAnswer:") for block in blocks]
     if not parts or parts[-1][2]:
         raise ValueError("the prompt does not end in a question")
-    return [Query(*_understood(line), line, reply.strip()) for line, _, reply in parts]
-
-
-def _understood(line: str) -> tuple[str, str]:
-    for attribute, pattern in ASKED:
-        match = pattern.fullmatch(line)
-        if match:
-            return attribute, match[1]
-    raise ValueError(f"no question: {line[:80]!r}")
+    return [Query(*understood(line), line, reply.strip()) for line, _, reply in parts]

@@ -4,9 +4,9 @@ The asked biography tells the asked attribute by naming another person, whose bi
 one states it: `complexity` biographies in all. By default each person referred to comes later in the text, as in the
 paper; the knob `order` mixes that. Other people are linked by the same words, in chains of the same length that never
 meet the asked one: a biography of such a decoy chain for every 2,048 tokens of the nominal length, in short texts up to
-16 as far as there is room, one chain at least, and every third chain about another attribute than the asked one. The knob `density` is about all who are
-in no chain. On purpose unlike the paper: the decoys, without which the wording alone gave the needles away; all six
-attributes are linked, in equal shares; demonstrations answer step by step.
+16 as far as there is room, one chain at least, and every third chain about another attribute than the asked one. The
+knob `density` is about all who are in no chain. On purpose unlike the paper: the decoys, without which the wording
+alone gave the needles away; all six attributes are linked, in equal shares; demonstrations answer step by step.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def read_questions(text: str) -> list[tuple[str, str, str]]:
     asked = []
     for block in tail.split("\nQuestion: ")[1:]:
         line, _, reply = block.partition("\nAnswer:")
-        asked.append((*_understood(line), reply.strip()))
+        asked.append((*understood(line), reply.strip()))
     if not asked:
         raise ValueError("the prompt asks nothing")
     return asked
@@ -126,13 +126,18 @@ def read_lists(text: str) -> list[tuple[list[tuple[str, str]], str]]:
         numbered = [line.partition(". ") for line in lines.split("\n")]
         if [number for number, _, _ in numbered] != [str(at + 1) for at in range(len(numbered))]:
             raise ValueError(f"questions are not numbered one by one: {lines[:80]!r}")
-        lists.append(([_understood(line) for _, _, line in numbered], reply.strip()))
+        lists.append(([understood(line) for _, _, line in numbered], reply.strip()))
     if not lists:
         raise ValueError("the prompt asks nothing")
     return lists
 
 
-def _understood(line: str) -> tuple[str, str]:
+def understood(line: str) -> tuple[str, str]:
+    """Return the attribute and the name that a question asks for.
+
+    Raises:
+        ValueError: if it is none about a biography.
+    """
     for attribute, pattern in ASKED:
         match = pattern.fullmatch(line)
         if match:
