@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
+from pipeline.appended import UNREADABLE, Appended
 from pipeline.endpoint import Endpoint, content_of, unfinished
 from pipeline.errors import BuildError
 from pipeline.worlds.writing.checks import near_doubles, text_fault
@@ -32,7 +31,6 @@ REFUSAL = re.compile(
     r"(?:I'm sorry|I am sorry|Sorry|I apologi[sz]e),? but I\b|As an AI\b|I(?:'m| am) (?:unable|not able) to\b"
     r"|I (?:can't|cannot|can not) (?:help|assist|write|provide|comply|fulfil)"
 )
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 Place = tuple[str, str, str, int]
 
@@ -79,82 +77,38 @@ class Answer:
         return self.format, self.topic, self.tone, self.number
 
 
-class Kept:
+class Kept(Appended):
     """The file of replies: read once, then appended to line by line. One process at a time has it.
 
     `used` are the answers of one model that passed, `faults` why the last one that did not was refused.
     """
 
     def __init__(self, path: Path, model: str) -> None:
-        self._path, self._model = path, model
+        super().__init__(path, "name another corpus")
+        self._model = model
         self.used: dict[Place, Answer] = {}
         self.faults: dict[Place, str] = {}
         self.attempts: Counter[Place] = Counter()
         self._cells: dict[tuple[str, str], list[str]] = {}
         self._texts: set[str] = set()
 
-    def __enter__(self) -> Kept:
-        """Read the file, and open it for what is to come.
-
-        Raises:
-            BuildError: if it cannot be read or written, or another process has it.
-        """
+    def _note(self, number: int, line: bytes) -> None:
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("a+b", buffering=0)
-        except OSError as fault:
-            raise self._unwritten(fault) from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._read()
-        except OSError as fault:
-            self._file.close()
-            raise self._unwritten(fault) from None
-        except BuildError:
-            self._file.close()
-            raise
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def _read(self) -> None:
-        """Read all answers; half a last line, which a crash has left, is cut off."""
-        self._file.seek(0)
-        *lines, last = self._file.read().split(b"\n")
-        if last and _is_whole(last):
-            self._file.write(b"\n")
-            lines.append(last)
-        elif last:
-            self._file.truncate(self._file.tell() - len(last))
-        for number, line in enumerate(lines, start=1):
-            try:
-                self._note(Answer(**json.loads(line)))
-            except UNREADABLE as fault:
-                said = f"{str(self._path)!r}, line {number} is no reply that was kept ({fault}): mend or remove it"
-                raise BuildError(said) from None
+            self._use(Answer(**json.loads(line)))
+        except UNREADABLE as fault:
+            said = f"{str(self.path)!r}, line {number} is no reply that was kept ({fault}): mend or remove it"
+            raise BuildError(said) from None
 
     def keep(self, endpoint: Endpoint, wish: Wish, attempt: int, body: dict[str, Any]) -> bool:
         """Write a reply down; tell whether its text can be used."""
         text, asked = plain(content_of(body)), wish.prompt(attempt)
         answer = Answer(*wish.place, attempt, endpoint.address, endpoint.model, asked, "", text, body)
         answer = replace(answer, fault=self._fault(answer))
-        line = json.dumps(asdict(answer)).encode() + b"\n"
-        try:
-            if self._file.write(line) != len(line):
-                raise OSError(ENOSPC, "No space left on device")
-        except OSError as fault:
-            raise self._unwritten(fault) from None
-        self._note(answer)
+        self._append(asdict(answer))
+        self._use(answer)
         return not answer.fault
 
-    def _unwritten(self, fault: OSError) -> BuildError:
-        if isinstance(fault, BlockingIOError):
-            return BuildError(f"{str(self._path)!r} is at work in another run: wait for it, or name another corpus")
-        return BuildError(f"{str(self._path)!r} cannot be written: {fault.strerror}; the same command goes on")
-
-    def _note(self, answer: Answer) -> None:
+    def _use(self, answer: Answer) -> None:
         """Use an answer if it holds today, whatever was thought of it when it came."""
         if answer.model != self._model or answer.place in self.used:
             return
@@ -180,13 +134,6 @@ class Kept:
         if any(near_doubles([*self._cells.get((answer.format, answer.topic), ()), text])):
             return "nearly the same text has come before"
         return text_fault(text)
-
-
-def _is_whole(line: bytes) -> bool:
-    try:
-        return bool(json.loads(line))
-    except UNREADABLE:
-        return False
 
 
 def plain(content: str) -> str:

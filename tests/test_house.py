@@ -33,6 +33,7 @@ ORDER = (
         "shards",
     ),
     *(
+        "appended",
         "replies",
         "asking",
         "joining",
