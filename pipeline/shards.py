@@ -32,8 +32,7 @@ def written_aside(path: Path) -> Iterator[Path]:
     aside = path.with_name(f"{path.name}.part-{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise BuildError(f"{str(path)!r} is a device or a pipe, which would be replaced: give the name of a file")
+        check_regular(path)
         yield aside
         os.replace(aside, path)
     except OSError as fault:
@@ -41,6 +40,16 @@ def written_aside(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def check_regular(path: Path) -> None:
+    """Check that a path is free, or that of a file: a device must not be replaced, and may be read without end.
+
+    Raises:
+        BuildError: naming it.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise BuildError(f"{str(path)!r} is a device or a pipe: give the name of a file")
 
 
 @contextmanager

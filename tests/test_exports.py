@@ -108,7 +108,7 @@ def test_the_readme_says_how_to_run_it_and_what_is_left_out(name: str, split: Sp
     for said in ("Tiny set 1.2.3 o200k", "4096", "what it cuts silently", "What is left out", split.manifest["canary"]):
         assert said in page
     for reason, ids in written.left_out.items():
-        assert f"{len(ids)} rows: {reason}" in page
+        assert f"{len(ids)} {'row' if len(ids) == 1 else 'rows'}: {reason}" in page
     left = tmp_path / "out" / "left_out.tsv"
     assert left.is_file() == bool(written.left_out)
     assert "{{" not in page

@@ -68,3 +68,8 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
 def test_wrong_places_are_named_alike_by_all_commands(given: list[str], said: str, split: Split) -> None:
     done = carrara(*(each.format(release=split.folder.parent, folder=split.folder) for each in given))
     assert (done.exit_code, said in done.stderr) == (1, True), done.stderr
+
+
+def test_a_complexity_is_not_asked_of_a_split_without_keys(apart: Staged) -> None:
+    done = carrara("export", "openai-batch", apart.folder, "--complexity", "5", "--out", apart.folder / "never")
+    assert (done.exit_code, "does not say the complexity of its rows" in done.stderr) == (1, True), done.stderr

@@ -48,4 +48,6 @@ def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -
     written = export(chosen, split, selection, folder)
     click.echo(f"{folder}: {written.rows:,} rows of {split.title}; {folder}/README.md says how to run {chosen.name}")
     for reason, ids in written.left_out.items():
-        click.echo(f"left out: {len(ids):,} rows ({reason}); their ids are in {folder}/left_out.tsv")
+        click.echo(
+            f"left out: {len(ids):,} row{'s'[len(ids) == 1 :]} ({reason}); their ids are in {folder}/left_out.tsv"
+        )
