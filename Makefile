@@ -7,6 +7,8 @@ WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
 REPO ?=
+KEYS ?=
+CHANGELOG ?=
 HARNESS ?= lm-eval
 TO ?=
 SELECT ?=
@@ -79,8 +81,8 @@ sample render pack: setup  ## one stage of RECIPE=128k
 verify: setup  ## re-count and re-solve every row in OUT
 	@$(CARRARA) verify '$(FOLDER)' $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
-publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline
-	@$(CARRARA) publish '$(FOLDER)' --repo '$(REPO)' $(if $(KEYS),--keys $(KEYS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline CHANGELOG=changes.md
+	@$(CARRARA) publish '$(FOLDER)' --repo '$(REPO)' $(if $(KEYS),--keys $(KEYS)) $(if $(CHANGELOG),--changelog '$(CHANGELOG)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
 score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
 	@$(CARRARA) score '$(SPLIT)' $(PREDICTIONS)

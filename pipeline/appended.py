@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pipeline.errors import BuildError, CarraraError
+from pipeline.shards import check_regular
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 """What reading a line of another shape may raise."""
@@ -36,6 +37,7 @@ class Appended(ABC):
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            check_regular(self.path)
             self._file = self.path.open("a+b", buffering=0)
         except OSError as fault:
             raise self._unwritten(fault) from None

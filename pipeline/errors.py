@@ -114,8 +114,8 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.4)
-    hint = f" did you mean {near[0]!r}?" if near else ""
+    hint = f": did you mean {near[0]!r}?" if near else ""
     if len(names) <= LISTED:
-        return f"unknown {kind} {name!r}:{hint} (known: {', '.join(names)})"
+        return f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})"
     others = sorted(difflib.get_close_matches(name, names, n=NEAREST, cutoff=0.0))
-    return f"unknown {kind} {name!r}:{hint} (nearest of {len(names)}: {', '.join(others)})"
+    return f"unknown {kind} {name!r}{hint} (nearest of {len(names)}: {', '.join(others)})"

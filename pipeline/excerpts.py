@@ -25,9 +25,10 @@ def parts_of(row: Row, kept: int | None) -> Iterator[Part]:
     """Yield a row's prompt from first to last; `kept` characters on either side of what is folded, None folds nothing.
 
     Stretches of filler up to three times `kept` stay whole. What follows the start of the question is one part.
+    Where keys are withheld, all the rest is filler: nothing says where what matters is.
     """
     prompt, at = row["prompt"], 0
-    for needle in sorted(row["needles"], key=lambda needle: int(needle["char_start"])):
+    for needle in sorted(row.get("needles", ()), key=lambda needle: int(needle["char_start"])):
         yield from _between(prompt[at : needle["char_start"]], kept)
         tokens = needle["token_end"] - needle["token_start"]
         depth = "" if needle["depth"] is None else f", depth {needle['depth']:.4f}"

@@ -27,11 +27,12 @@ def written_aside(path: Path) -> Iterator[Path]:
     """Give a path to write to; on success it takes the place of `path`, on failure nothing is left.
 
     Raises:
-        BuildError: if the folder cannot be written or the disk is full.
+        BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
     """
     aside = path.with_name(f"{path.name}.part-{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        check_regular(path)
         yield aside
         os.replace(aside, path)
     except OSError as fault:
@@ -39,6 +40,16 @@ def written_aside(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def check_regular(path: Path) -> None:
+    """Check that a path is free, or that of a file: a device must not be replaced, and may be read without end.
+
+    Raises:
+        BuildError: naming it.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise BuildError(f"{str(path)!r} is a device or a pipe: give the name of a file")
 
 
 @contextmanager

@@ -21,8 +21,8 @@ KEPT = 600
 COLORS = {"relevant": "green", "match": "green", "decoy": "yellow", "demo": "cyan", "anchor": "magenta"}
 
 
-def find_row(out: Path, profile: str, row_id: str) -> Row:
-    """Return a row by id, reading only the row group that holds it.
+def find_row(folder: Path, row_id: str) -> Row:
+    """Return a row of a profile's folder by id, reading only the row group that holds it.
 
     Raises:
         CarraraError: if there is no such row; the nearest id is given.
@@ -30,7 +30,7 @@ def find_row(out: Path, profile: str, row_id: str) -> Row:
     seen: list[str] = []
     parts = row_id.split("-")
     hint = f"{parts[0]}/*" if len(parts) > 3 else "*/*"
-    for path in sorted((out / profile / "data").glob(f"{hint}/test-*.parquet")):
+    for path in sorted((folder / "data").glob(f"{hint}/test-*.parquet")):
         try:
             found, ids = _in_shard(path, row_id)
         except (OSError, ValueError, pa.ArrowException):
@@ -39,9 +39,7 @@ def find_row(out: Path, profile: str, row_id: str) -> Row:
             return found
         seen += ids
     if not seen:
-        raise CarraraError(
-            f"no shards in {str(out / profile / 'data')!r}: build them first, or give another --tokenizer"
-        )
+        raise CarraraError(f"no shards in {str(folder / 'data')!r}: build them first, or give another --tokenizer")
     raise CarraraError(unknown("row", row_id, seen).split(" (known:")[0] + f" ({len(seen):,} rows are there)")
 
 
@@ -64,10 +62,8 @@ def shown(row: Row, *, full: bool) -> str:
 
 def _above(row: Row) -> Iterator[str]:
     yield click.style(row["id"], bold=True)
-    yield (
-        f"{row['family']}.{row['subtask']}, length {row['length']:,}, complexity {row['complexity']}, "
-        f"{row['shots']} shots"
-    )
+    complexity = f", complexity {row['complexity']}" if "complexity" in row else ""
+    yield f"{row['family']}.{row['subtask']}, length {row['length']:,}{complexity}, {row['shots']} shots"
     yield (
         f"{row['tokenizer']}: {row['prompt_tokens']:,} prompt + {row['template_tokens']:,} template "
         f"+ {row['max_new_tokens']:,} reply = {row['context_tokens']:,} tokens"
@@ -87,6 +83,9 @@ def _body(row: Row, *, full: bool) -> Iterator[str]:
 
 
 def _below(row: Row) -> Iterator[str]:
+    if "answers" not in row:
+        yield click.style("accepted: ", dim=True) + "withheld"
+        return
     metadata = json.loads(row["metadata"])
     yield click.style("accepted: ", dim=True) + " | ".join(row["answers"])
     baselines = ", ".join(f"{name} {value:.3f}" for name, value in metadata["baselines"].items())

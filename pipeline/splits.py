@@ -114,6 +114,8 @@ class Split:
             ("complexity", selection.complexities, "complexity"),
         ):
             known = {str(cell[name]) for cell in self.strata if name in cell}
+            if wanted and not known:
+                raise SplitError(f"{self.title} does not say the {kind} of its rows, which are published without keys")
             for one in wanted:
                 if str(one) not in known:
                     raise SplitError(unknown(f"{kind} in {self.title}:", str(one), known))

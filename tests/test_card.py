@@ -164,6 +164,8 @@ def test_examples_are_rows_of_the_split(card: str, split: Split) -> None:
 
 def test_a_card_without_answers_says_so(apart: Staged) -> None:
     card = (apart.folder / "README.md").read_text(encoding="utf-8")
+    assert "| `metadata` | `string` | JSON object: prompt sha256, canary |" in card
+    assert "knobs, latent structure" not in (apart.folder / "croissant.json").read_text(encoding="utf-8")
     for wanted in ("**The answers are not in this repo.**", "Withheld answers do not stop a cheat", "private repo"):
         assert wanted in card, wanted
     for gone in ("## Baselines", "Target:", "lm-evaluation-harness", "## Scoring", "seed |", "complexity |"):

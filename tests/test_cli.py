@@ -45,7 +45,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["build", "smoke", "--workers", "0"], "0 is not in the range x>=1"),
         (["build", "smoke", "--wrokers", "1"], "No such option '--wrokers'"),
         (["verify", "nowhere"], "no build in 'nowhere'"),
-        (["show", "nowhere", "some-id"], "no build in 'nowhere'"),
+        (["show", "nowhere", "some-id"], "no folder 'nowhere'"),
         (["biuld", "smoke"], "No such command 'biuld'"),
     ],
 )

@@ -108,7 +108,7 @@ def test_the_readme_says_how_to_run_it_and_what_is_left_out(name: str, split: Sp
     for said in ("Tiny set 1.2.3 o200k", "4096", "what it cuts silently", "What is left out", split.manifest["canary"]):
         assert said in page
     for reason, ids in written.left_out.items():
-        assert f"{len(ids)} rows: {reason}" in page
+        assert f"{len(ids)} {'row' if len(ids) == 1 else 'rows'}: {reason}" in page
     left = tmp_path / "out" / "left_out.tsv"
     assert left.is_file() == bool(written.left_out)
     assert "{{" not in page
@@ -222,8 +222,8 @@ def run(*args: object) -> tuple[int, str]:
 def test_the_command_writes_and_says_what_it_left_out(split: Split, tmp_path: Path) -> None:
     code, said = run("export", "lm-eval", split.folder, "--out", tmp_path / "out", "--family", "mrcr", "--limit", 1)
     assert code == 0
-    assert "1 rows of Tiny set 1.2.3 o200k" in said
-    assert re.search(r"left out: 1 rows \(real turns.*left_out.tsv", said)
+    assert "1 row of Tiny set 1.2.3 o200k" in said
+    assert re.search(r"left out: 1 row \(real turns.*left_out.tsv", said)
     assert len(rows_in(tmp_path / "out")) == 1
     code, said = run("export", "lm-eval", split.folder, "--out", tmp_path / "none", "--subtask", "chat")
     assert (code, said.count("\n")) == (1, 1)

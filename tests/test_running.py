@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
 import time
@@ -19,6 +20,7 @@ import builds
 import made
 from pipeline.cli import cli
 from pipeline.endpoint import Endpoint
+from pipeline.errors import BuildError
 from pipeline.predictions import Predictions
 from pipeline.running import run_rows
 
@@ -307,3 +309,8 @@ def test_memory_holds_the_rows_under_way(serve: Callable[[Script], Server], tmp_
         found = run_rows(endpoint, rows(), kept, workers=3, told=lambda row: replied.append(row["id"]))
     assert found.replies == 12
     assert max(ahead) <= 4
+
+
+def test_a_device_is_not_read_as_predictions() -> None:
+    with pytest.raises(BuildError, match="is a device or a pipe"):
+        Predictions(Path(os.devnull), "m", frozenset()).__enter__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipeline.card.papers import NOTHING, Notes
@@ -14,6 +14,11 @@ from pipeline.splits import Split
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The Hub's names of sizes, by the number of rows that they stay below."""
+
+
+def _told(column: Column) -> Column:
+    """Return a column as it is where keys are withheld."""
+    return replace(column, note="JSON object: prompt sha256, canary") if column.name == "metadata" else column
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,8 @@ class Facts:
     def columns(self) -> list[Column]:
         """The columns of the rows."""
         gone = self.manifest.get("withheld", ())
-        return [column for column in COLUMNS if column.name not in gone]
+        shown = [column for column in COLUMNS if column.name not in gone]
+        return [_told(column) for column in shown] if self.withheld else shown
 
     @property
     def size(self) -> str:

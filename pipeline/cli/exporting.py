@@ -12,7 +12,7 @@ from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
 from pipeline.errors import ExportError
 from pipeline.exports import EXPORTS, Export, export, export_of
 from pipeline.splits import Selection
-from pipeline.tables import table
+from pipeline.tables import row_count, table
 
 
 @cli.command("export")
@@ -46,6 +46,8 @@ def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -
     split = split_from(where)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
     written = export(chosen, split, selection, folder)
-    click.echo(f"{folder}: {written.rows:,} rows of {split.title}; {folder}/README.md says how to run {chosen.name}")
+    click.echo(
+        f"{folder}: {row_count(written.rows)} of {split.title}; {folder}/README.md says how to run {chosen.name}"
+    )
     for reason, ids in written.left_out.items():
-        click.echo(f"left out: {len(ids):,} rows ({reason}); their ids are in {folder}/left_out.tsv")
+        click.echo(f"left out: {row_count(len(ids))} ({reason}); their ids are in {folder}/left_out.tsv")

@@ -3,64 +3,81 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from pipeline.cli.base import cli
-from pipeline.errors import CarraraError
+from pipeline.cli.selecting import WHERE, fetched
+from pipeline.errors import CarraraError, unknown
 from pipeline.manifest import CHANCE_COLUMNS
 from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.rows import Row
 from pipeline.shards import read_rows
 from pipeline.show import find_row, shown
-from pipeline.splits import Selection, open_split
+from pipeline.splits import Selection, Split, open_split
 from pipeline.stats import chances
 from pipeline.tables import chance_parts, table
 
 
 @cli.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("where", metavar=WHERE)
 @click.argument("row_id", metavar="[ID]", required=False)
-@click.option("--tokenizer", help="Profile whose row is shown.  [default: the first in FOLDER]")
+@click.option("--tokenizer", help="Profile whose row is shown.  [default: the first in DIR]")
 @click.option("--full", is_flag=True, help="Fold nothing.")
-def show(*, folder: Path, row_id: str | None, tokenizer: str | None, full: bool) -> None:
-    """Print the prompt ID of FOLDER for reading: needles marked, long filler folded, key and baselines below.
+def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -> None:
+    """Print the prompt ID of a split for reading: needles marked, long filler folded, key and baselines below.
 
-    Without an ID: one id of every stratum.
+    DIR is a release folder, or one tokenizer's folder of it. Without an ID: one id of every stratum.
     """
-    profile = tokenizer or built_profile(folder)
+    folder = profile_folder(fetched(where), tokenizer)
     if row_id:
-        click.echo(shown(find_row(folder, profile, row_id), full=full))
+        click.echo(shown(find_row(folder, row_id), full=full))
         return
-    columns = ["family", "subtask", "length", "complexity", "id"]
-    click.echo(table(list(open_split(folder / profile).key_rows(columns, Selection(limit=1)))))
+    click.echo(table(list(first_rows(open_split(folder)))))
 
 
-def built_profile(folder: Path) -> str:
-    """Return the first profile that a folder holds rows of.
+def profile_folder(root: Path, tokenizer: str | None) -> Path:
+    """Return the folder of a profile: `root` itself, or that of `tokenizer`, or of the first that was built, in it.
 
     Raises:
-        CarraraError: if it holds none.
+        CarraraError: if it holds none, or not that one.
     """
-    names = sorted(path.parent.name for path in folder.glob("*/data"))
+    if any((root / part).is_dir() for part in ("data", "keys")):
+        if tokenizer not in (None, root.name):
+            raise CarraraError(f"{str(root)!r} is the folder of one tokenizer: leave --tokenizer {tokenizer} out")
+        return root
+    names = sorted(path.parent.name for path in root.glob("*/data"))
     if not names:
-        raise CarraraError(f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
-    return names[0]
+        raise CarraraError(f"no build in {str(root)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
+    if tokenizer and tokenizer not in names:
+        raise CarraraError(unknown(f"tokenizer in {str(root)!r}:", tokenizer, names))
+    return root / (tokenizer or names[0])
+
+
+def first_rows(split: Split) -> Iterator[Row]:
+    """Return the names of the first row of every stratum; where keys are withheld, strata have no complexity."""
+    columns = ["family", "subtask", "length", "complexity", "id"]
+    if (split.folder / "keys").is_dir():
+        return split.key_rows(columns, Selection(limit=1))
+    return split.rows([name for name in columns if name != "complexity"], Selection(limit=1))
 
 
 @cli.command()
-@click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--tokenizer", help="Profile whose keys are read.  [default: the first in FOLDER]")
+@click.argument("where", metavar=WHERE)
+@click.option("--tokenizer", help="Profile whose keys are read.  [default: the first in DIR]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of tables.")
-def chance(*, folder: Path, tokenizer: str | None, as_json: bool) -> None:
-    """Print what guessers score on the rows of a build in FOLDER: the baselines of its keys.
+def chance(*, where: str, tokenizer: str | None, as_json: bool) -> None:
+    """Print what guessers score on the rows of a split: the baselines of its keys.
 
-    For a recipe that is not built yet see `carrara plan --stats`.
+    DIR is a release folder, or one tokenizer's folder of it. For a recipe that is not built yet see
+    `carrara plan --stats`.
     """
-    profile = tokenizer or built_profile(folder)
-    paths = sorted(folder.glob(f"{profile}/keys/*/*/*.parquet"))
+    folder = profile_folder(fetched(where), tokenizer)
+    paths = sorted(folder.glob("keys/*/*/*.parquet"))
     if not paths:
-        raise CarraraError(f"{str(folder)!r} holds no keys of profile {profile!r}: build it, or give another one")
+        raise CarraraError(f"{str(folder)!r} holds no keys: build it, or give a split whose keys are not withheld")
     parts = chance_parts(chances(row for path in paths for row in read_rows(path, CHANCE_COLUMNS)))
     tables = (f"{title}\n{table(records)}" for title, records in parts.items())
     click.echo(json.dumps(parts, indent=1) if as_json else "\n\n".join(tables))

@@ -14,7 +14,7 @@ import click
 
 from pipeline.against import Copy, Seen, check
 from pipeline.cli.base import cli, open_engine, open_stages, profile_names, run_options
-from pipeline.cli.published import fetched
+from pipeline.cli.selecting import fetched
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.folders import kept_recipes
 from pipeline.freeze import lock_of

@@ -28,10 +28,10 @@ def build_page(splits: Sequence[Split]) -> Page:
     """
     first = splits[0].manifest
     release = " ".join(filter(None, (first["release"], first["version"], first["variant"])))
-    counts = "one tokenizer" if len(splits) == 1 else f"{len(splits)} tokenizers"
+    counts = "one tokenizer" if len(splits) == 1 else f"each of {len(splits)} tokenizers"
     return Page(
         title=f"Build report: {release}",
-        subtitle=f"{first['totals']['rows']:,} rows for each of {counts}, cut to the exact token.",
+        subtitle=f"{first['totals']['rows']:,} rows for {counts}, cut to the exact token.",
         facts=release_facts(splits),
         sections=[
             Section("totals", "Tokenizers", _totals(splits)),
