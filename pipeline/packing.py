@@ -7,7 +7,7 @@ then go to the unit boundary nearest to their depth.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -19,6 +19,8 @@ from pipeline.tasks.base import Filler
 
 Counts = NDArray[np.int64]
 TRIES = 64
+MORE = 120
+"""Units of the order that close a gap where the spares alone do not: few large units leave gaps between their sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +61,50 @@ class Packing:
 def pack(room: int, shelf: Shelf, filler: Filler, slots: Sequence[Slot], rng: Random) -> Packing:
     """Fill exactly `room` tokens with filler and find the places of the placed units.
 
-    Where no subset fits, or a placed unit finds no boundary, the prefix gives up its last unit and spares take over.
+    Where no subset fits, or a placed unit finds no boundary, the prefix gives up its last unit and spares take over;
+    where that does not help either, the next units of the order are spares too.
 
     Raises:
         FitError: if the room is smaller than three of the filler's largest spare units, or nothing of this helps.
         PoolError: if the order runs out before the room is filled.
     """
     prefix, gap = _prefix(room, shelf, filler)
+    for closers in _closers(len(prefix), filler):
+        packing = _closed(prefix, gap, closers, shelf, filler, slots, rng)
+        if packing is not None:
+            return packing
+    spares = f"no subset of {len(filler.spares)} spare units, or of them and the next {MORE}"
+    raise FitError(f"{spares}, closes a gap of {gap} tokens and keeps kinds apart")
+
+
+def _closers(taken: int, filler: Filler) -> Iterator[NDArray[np.int64]]:
+    """Yield the units that may close the gap: the spares, and if need be with those behind the prefix of the order."""
+    yield filler.spares
+    if filler.policy != "sequence":
+        yield np.concatenate([filler.spares, filler.order.take(taken + MORE)[taken:]])
+
+
+def _closed(
+    prefix: NDArray[np.int64],
+    gap: int,
+    closers: NDArray[np.int64],
+    shelf: Shelf,
+    filler: Filler,
+    slots: Sequence[Slot],
+    rng: Random,
+) -> Packing | None:
+    """Close the gap behind the prefix, or a larger one behind a shorter prefix."""
     for _ in range(TRIES):
-        chosen = subset_of_sum(shelf.counts[filler.spares].tolist(), gap)
+        chosen = subset_of_sum(shelf.counts[closers].tolist(), gap)
         if chosen is not None:
-            packing = _place(_mix(prefix, filler.spares[chosen], filler, rng), shelf, slots)
+            packing = _place(_mix(prefix, closers[chosen], filler, rng), shelf, slots)
             if packing is not None:
                 return packing
         if not len(prefix):
             break
         gap += int(shelf.counts[prefix[-1]])
         prefix = prefix[:-1]
-    raise FitError(f"no subset of {len(filler.spares)} spare units closes a gap of {gap} tokens and keeps kinds apart")
+    return None
 
 
 def _prefix(room: int, shelf: Shelf, filler: Filler) -> tuple[NDArray[np.int64], int]:

@@ -127,5 +127,17 @@ def test_too_small_a_pool_is_said() -> None:
 
 
 def test_an_impossible_gap_is_said() -> None:
-    with pytest.raises(FitError, match="no subset of 40 spare units"):
+    with pytest.raises(FitError, match="no subset of 40 spare units, or of them and the next 120, closes a gap"):
         packed(1001, [10] * 300)
+
+
+def test_where_sums_of_few_large_spares_leave_a_gap_other_units_help() -> None:
+    """Seven of the largest spares are 1,450 tokens, eight of the smallest 1,470: no sum lies between."""
+    spares, others = [*range(184, 200), 200, 205, 206, 207, 208, 209, 210], [215, 178, 216, 177]
+    counts = spares + others * 60
+    first = np.arange(len(spares))
+    order = Shuffled(stream("order", 0), len(counts), frozenset(first.tolist()))
+    made = pack(1460, shelf_of(counts), Filler("pool", order, first), (), stream("mix", 0))
+    assert made.total == 1460
+    assert len(set(made.units.tolist())) == len(made.units)
+    assert subset_of_sum(spares, 1460) is None
