@@ -183,7 +183,8 @@ def run_render(job: RenderJob) -> None:
     """Render and write one pool."""
     path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
     if not render_is_done(job):
-        write_table(path, made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora).table, key)
+        pool = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora)
+        write_table(path, pool.table.combine_chunks(), key)  # the chunks would show in the bytes of the file
     KEPT.drop(_made(job.plan.recipe.seed, job.spec, job.plan.corpora))
 
 
