@@ -183,9 +183,14 @@ def run_render(job: RenderJob) -> None:
     """Render and write one pool."""
     path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
     if not render_is_done(job):
-        pool = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora)
-        write_table(path, pool.table.combine_chunks(), key)  # the chunks would show in the bytes of the file
+        write_table(path, _table(job), key)
+
+
+def _table(job: RenderJob) -> pa.Table:
+    """Return what to write of a pool, which is not kept any longer. Chunks would show in the bytes of the file."""
+    made = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora).table
     KEPT.drop(_made(job.plan.recipe.seed, job.spec, job.plan.corpora))
+    return made.combine_chunks()
 
 
 def made_pool(seed: int, spec: PoolSpec, corpora: str) -> Pool:

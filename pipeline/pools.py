@@ -31,7 +31,7 @@ UNIT_SCHEMA = pa.schema(
 )
 BATCH = 4096
 """Units that are Python objects at a time."""
-BUDGET = 256 * 1024 * 1024
+BUDGET = 192 * 1024 * 1024
 """Bytes of pools that a process keeps; a single pool may be larger."""
 
 
@@ -128,6 +128,7 @@ class Kept:
             self._pools[key] = make()
             while len(self._pools) > 1 and self.size > self._budget:
                 self._pools.popitem(last=False)
+            pa.default_memory_pool().release_unused()
         self._pools.move_to_end(key)
         return self._pools[key]
 
