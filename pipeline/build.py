@@ -17,12 +17,15 @@ from pipeline.ids import RowPlan
 from pipeline.joining import Stock
 from pipeline.packing import Counts
 from pipeline.plan import Plan, Shard, row_streams
+from pipeline.pools import BUDGET, UNIT_SCHEMA, Kept, Pool
 from pipeline.prompts import cutter
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
-from pipeline.shards import column, is_done, is_whole, read_table, write_rows, write_table
+from pipeline.shards import is_done, is_whole, read_table, write_rows, write_table
 from pipeline.streams import Streams
 from pipeline.tasks import task_of
-from pipeline.tasks.base import Key, Piece, PoolSpec, Sample, Unit
+from pipeline.tasks.base import Key, PoolSpec, Sample
+
+KEPT = Kept(BUDGET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,51 +183,33 @@ def run_render(job: RenderJob) -> None:
     """Render and write one pool."""
     path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
     if not render_is_done(job):
-        units = made_units(job.plan.recipe.seed, job.spec, job.plan.corpora)
-        write_table(path, pa.Table.from_pylist([_unit_record(unit) for unit in units], schema=UNIT_SCHEMA), key)
+        write_table(path, _table(job), key)
 
 
-@lru_cache(maxsize=8)
-def made_units(seed: int, spec: PoolSpec, corpora: str) -> tuple[Unit, ...]:
-    """Return the units of a pool, made in this process."""
+def _table(job: RenderJob) -> pa.Table:
+    """Return what to write of a pool, which is not kept any longer. Chunks would show in the bytes of the file."""
+    made = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora).table
+    KEPT.drop(_made(job.plan.recipe.seed, job.spec, job.plan.corpora))
+    return made.combine_chunks()
+
+
+def made_pool(seed: int, spec: PoolSpec, corpora: str) -> Pool:
+    """Return a pool, made in this process; it is kept until it is written, if the budget allows."""
     world = Streams((seed, "pool", f"{spec.name}@{spec.version}"), corpora)
-    return tuple(spec.make(world, spec))
+    return KEPT.get(_made(seed, spec, corpora), lambda: Pool.of(spec.make(world, spec)))
 
 
-UNIT_SCHEMA = pa.schema(
-    [
-        ("text", pa.list_(pa.string())),
-        ("role", pa.list_(pa.string())),
-        ("turn", pa.list_(pa.string())),
-        ("facts", pa.list_(pa.string())),
-        ("edges", pa.list_(pa.string())),
-    ]
-)
+def _made(seed: int, spec: PoolSpec, corpora: str) -> tuple[object, ...]:
+    return "made", seed, spec, corpora
 
 
-def _unit_record(unit: Unit) -> Row:
-    return {
-        "text": [piece.text for piece in unit.pieces],
-        "role": [piece.role for piece in unit.pieces],
-        "turn": [piece.turn for piece in unit.pieces],
-        "facts": list(unit.facts),
-        "edges": list(unit.edges),
-    }
-
-
-@lru_cache(maxsize=4)
-def read_pool(path: Path, key: str) -> tuple[Unit, ...]:
-    """Return the units of a rendered pool; `key` names the content, for the memory of this process.
+def read_pool(path: Path, key: str) -> Pool:
+    """Return a rendered pool; `key` names the content, for the memory of this process.
 
     Raises:
         CorruptError: if the file cannot be read.
     """
-    table = read_input(path)
-    columns = [column(table, name) for name in UNIT_SCHEMA.names]
-    return tuple(
-        Unit(tuple(map(Piece, texts, roles, turns)), tuple(facts), (edges[0], edges[1]))
-        for texts, roles, turns, facts, edges in zip(*columns, strict=True)
-    )
+    return KEPT.get(("read", path, key), lambda: Pool(read_input(path)))
 
 
 def count_is_done(job: CountJob) -> bool:
@@ -239,8 +224,8 @@ def run_count(job: CountJob) -> None:
     plan, profile = job.plan, job.plan.profiles[job.profile]
     path = plan.counts_path(job.spec, profile)
     if not count_is_done(job):
-        units = read_pool(plan.pool_path(job.spec), plan.pool_key(job.spec))
-        counts = cutter(profile, plan.recipe.frame).unit_tokens(units)
+        pool = read_pool(plan.pool_path(job.spec), plan.pool_key(job.spec))
+        counts = np.concatenate([*map(cutter(profile, plan.recipe.frame).unit_tokens, pool.batches())])
         write_table(
             path, pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA), plan.count_key(job.spec, profile)
         )
@@ -249,14 +234,14 @@ def run_count(job: CountJob) -> None:
 COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 
-def read_counts(path: Path) -> Counts:
-    """Return a pool's counts."""
+@lru_cache(maxsize=8)
+def read_counts(path: Path, key: str) -> Counts:
+    """Return a pool's counts; `key` names the content, for the memory of this process.
+
+    Raises:
+        CorruptError: if the file cannot be read.
+    """
     return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
-
-
-@lru_cache(maxsize=4)
-def _stock(pool: Path, pool_key: str, counts: Path, count_key: str) -> Stock:
-    return Stock.of(read_pool(pool, pool_key), read_counts(counts))
 
 
 def pack_is_done(job: PackJob) -> bool:
@@ -299,8 +284,7 @@ def cut_row(plan: Plan, sample: Sample, profile_name: str) -> Row:
     own, cell = row_streams(plan, sample.stratum, sample.index)
     layout = task.layout(sample, own, cell)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
-    stock = _stock(
-        plan.pool_path(spec), plan.pool_key(spec), plan.counts_path(spec, profile), plan.count_key(spec, profile)
-    )
+    pool = read_pool(plan.pool_path(spec), plan.pool_key(spec))
+    stock = Stock.of(pool, read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
     knife = cutter(profile, plan.recipe.frame)
     return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from pipeline.build import UNIT_SCHEMA, draw_sample, made_units, read_pool
+from pipeline.build import draw_sample, made_pool, read_pool
 from pipeline.errors import FitError
 from pipeline.ids import RowPlan
 from pipeline.plan import Plan, row_streams
+from pipeline.pools import UNIT_SCHEMA, Pool
 from pipeline.profiles import Profile
 from pipeline.prompts import cutter
 from pipeline.recipe import Stratum
@@ -73,12 +74,12 @@ def _largest(job: PoolJob, profile: Profile, frame: str) -> int:
 @lru_cache(maxsize=256)
 def _longest(job: PoolJob) -> tuple[Unit, ...]:
     """Return a pool's longest units; the others are not kept, whatever the number of profiles."""
-    return tuple(sorted(job.units(), key=lambda unit: -sum(len(piece.text) for piece in unit.pieces))[:LONGEST])
+    return tuple(job.pool().longest(LONGEST))
 
 
-def pool_units(plan: Plan, spec: PoolSpec) -> tuple[Unit, ...]:
-    """Return the units of a pool, read where it is rendered, and else made in memory."""
-    return _job(plan, spec).units()
+def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
+    """Return a pool, read where it is rendered, and else made in memory."""
+    return _job(plan, spec).pool()
 
 
 def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
@@ -105,6 +106,6 @@ class PoolJob:
     key: str
     corpora: str
 
-    def units(self) -> tuple[Unit, ...]:
-        """Return the pool's units."""
-        return read_pool(self.path, self.key) if self.path else made_units(self.seed, self.spec, self.corpora)
+    def pool(self) -> Pool:
+        """Return the pool."""
+        return read_pool(self.path, self.key) if self.path else made_pool(self.seed, self.spec, self.corpora)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import numpy as np
-
 from pipeline.packing import Counts, Packing, Shelf
-from pipeline.tasks.base import Layout, Piece, Unit
+from pipeline.pools import Pool
+from pipeline.tasks.base import Layout, Piece
 
 MARKED = ("demo", "relevant", "match", "decoy", "anchor")
 """Roles of segments that a row marks as needles."""
@@ -28,24 +27,15 @@ def conversation(turns: Sequence[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """A rendered and counted pool: `texts` as they stand in a prompt, with their `lengths` in characters."""
+    """A rendered and counted pool."""
 
-    units: Sequence[Unit]
-    texts: list[str]
-    lengths: Counts
+    pool: Pool
     shelf: Shelf
-    edge_kinds: dict[str, int]
 
     @classmethod
-    def of(cls, units: Sequence[Unit], counts: Counts) -> Stock:
-        """Bring a pool's units and token counts into the form that packing works on."""
-        names = sorted({"", *(edge for unit in units for edge in unit.edges)})
-        kinds = {name: number for number, name in enumerate(names)}
-        first = np.array([kinds[unit.edges[0]] for unit in units], dtype=np.int8)
-        last = np.array([kinds[unit.edges[1]] for unit in units], dtype=np.int8)
-        texts = ["".join(map(reading, unit.pieces)) for unit in units]
-        lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        return cls(units, texts, lengths, Shelf(counts, first, last), kinds)
+    def of(cls, pool: Pool, counts: Counts) -> Stock:
+        """Bring a pool and the tokens of its units into the form that packing works on."""
+        return cls(pool, Shelf(counts, pool.edges[:, 0], pool.edges[:, 1]))
 
 
 class TokensOf(Protocol):
@@ -80,13 +70,12 @@ class Joined:
     def layout(self, layout: Layout, stock: Stock, packing: Packing) -> Joined:
         """Join a packed layout and return itself."""
         self._fixed(layout.head, None)
-        chars = np.concatenate([[0], np.cumsum(stock.lengths[packing.units])])
         start = 0
         for item, end, depth in zip(layout.placed, packing.slots, packing.depths, strict=True):
-            self._filler(stock, packing, chars, start, end)
+            self._filler(stock, packing, start, end)
             self._fixed(item.unit.pieces, depth)
             start = end
-        self._filler(stock, packing, chars, start, len(packing.units))
+        self._filler(stock, packing, start, len(packing.units))
         self.question_start = self.chars
         self._fixed(layout.tail, None)
         return self
@@ -118,11 +107,14 @@ class Joined:
             "depth": depth,
         }
 
-    def _filler(self, stock: Stock, packing: Packing, chars: Counts, start: int, end: int) -> None:
-        taken = packing.units[start:end].tolist()
-        self.parts.extend([stock.texts[unit] for unit in taken])
-        self.chars += int(chars[end] - chars[start])
+    def _filler(self, stock: Stock, packing: Packing, start: int, end: int) -> None:
+        taken = packing.units[start:end]
+        if stock.pool.spoken:
+            pieces = [piece for unit in stock.pool.take(taken) for piece in unit.pieces]
+            self.messages.extend((str(piece.turn), piece.text) for piece in pieces)
+            texts = list(map(reading, pieces))
+        else:
+            texts = stock.pool.texts(taken)
+        self.parts.extend(texts)
+        self.chars += sum(map(len, texts))
         self.tokens += int(packing.before[end] - packing.before[start])
-        if stock.units[0].pieces[0].turn:
-            for unit in taken:
-                self.messages.extend((str(piece.turn), piece.text) for piece in stock.units[unit].pieces)

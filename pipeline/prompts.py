@@ -85,7 +85,7 @@ class Cutter:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
         places = [filler + before for before, filler in enumerate(packing.slots)]
-        key = task.key(sample, [stock.units[i] for i in packing.units] if task.keyed_by_packing else ())
+        key = task.key(sample, stock.pool.take(packing.units) if task.keyed_by_packing else ())
         prompt = joined.prompt
         if layout.numbering:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
@@ -179,7 +179,7 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _slots(placed: Sequence[Placed], stock: Stock) -> list[Slot]:
-    kinds = stock.edge_kinds
+    kinds = stock.pool.edge_kinds
     return [Slot(item.depth, (kinds.get(item.unit.edges[0], 0), kinds.get(item.unit.edges[1], 0))) for item in placed]
 
 

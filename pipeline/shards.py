@@ -19,6 +19,7 @@ from pipeline.rows import SMALL_COLUMNS, Row, text_bytes
 
 KEY = b"carrara.key"
 GROUP_BYTES = 32 * 1024 * 1024
+PART_ROWS = 4096
 CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
 
 
@@ -169,7 +170,7 @@ def is_done(path: Path, key: str) -> bool:
 def is_whole(path: Path, key: str, columns: list[str]) -> bool:
     """Tell whether a small file is done, and every byte of its pages the one that was written."""
     try:
-        return is_done(path, key) and bool(read_table(path).schema.names == columns)
+        return is_done(path, key) and all(part.schema.names == columns for part in read_parts(path))
     except CorruptError:
         return False
 
@@ -194,6 +195,20 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Tab
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):
                 yield file.read_row_group(group, columns=columns)
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+
+
+def read_parts(path: Path) -> Iterator[pa.RecordBatch]:
+    """Yield a file in parts that are small whatever its row groups; at least one, which may be empty.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
+            yield from file.iter_batches(PART_ROWS)
     except (OSError, ValueError, pa.ArrowException) as fault:
         raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
 

@@ -53,7 +53,8 @@ class Stages:
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""
-        return self._files("render", [RenderJob(self.plan, spec) for spec in self.plan.all_pools()])
+        pools = reversed(self.plan.all_pools())  # of those made to see whether they fit, the last are kept the longest
+        return self._files("render", [RenderJob(self.plan, spec) for spec in pools])
 
     def count(self) -> int:
         """Count the pools that are not counted in each profile; return how many files were written."""

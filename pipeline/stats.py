@@ -10,7 +10,7 @@ from math import fsum
 from typing import Any
 
 from pipeline.build import draw_sample
-from pipeline.fit import pool_units
+from pipeline.fit import pool_of
 from pipeline.ids import RowPlan
 from pipeline.metrics import score
 from pipeline.plan import Plan, row_streams
@@ -150,8 +150,8 @@ def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
         sample = draw_sample(plan, RowPlan(cell, index, ""))
         layout = task_of(cell).layout(sample, *row_streams(plan, cell, index))
         spec = next(spec for spec in task_of(cell).pools(cell) if spec.name == layout.filler.pool)
-        pool = pool_units(plan, spec)
-        probes.append((sample, layout, [pool[one] for one in layout.filler.order.take(WEIGHED)]))
+        filler = pool_of(plan, spec).take(layout.filler.order.take(WEIGHED))
+        probes.append((sample, layout, filler))
     for profile in plan.profiles:
         each = [_weighed(plan, cell, profile, *probe) for probe in probes]
         told = [distractors for _, _, distractors in each if distractors is not None]

@@ -66,8 +66,8 @@ def stages(
 
 def forget() -> None:
     """Forget what this process has read of earlier builds, as a new one would."""
-    build.read_pool.cache_clear()
-    build._stock.cache_clear()
+    build.KEPT.clear()
+    build.read_counts.cache_clear()
 
 
 def files(out: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.build import made_units
+from pipeline.build import made_pool
 from pipeline.joining import MARKED
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.prompts import in_order
@@ -62,7 +62,7 @@ def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[s
     """Assemble a row from its layout, with so many paragraphs and some more lines at the start."""
     task, sample, (row, shared) = TASKS[cell.subtask], drawn(cell, index), streams(cell, index)
     layout = task.layout(sample, row, shared)
-    units = made_units(SEED, task.pools(cell)[0], "")
+    units = made_pool(SEED, task.pools(cell)[0], "")
     told = [units[one].pieces[0].text for one in layout.filler.order.take(paragraphs).tolist()]
     parts, needles, start = [layout.head[0].text, *extra], [], 0
     for item in in_order(layout.placed):

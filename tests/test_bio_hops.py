@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.build import made_units
+from pipeline.build import made_pool
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -43,7 +43,7 @@ def published(task: Task, cell: Stratum, index: int, count: int = 20) -> Publish
     sample, row, shared = drawn(task, cell, index)
     layout = task.layout(sample, row, shared)
     spec = next(spec for spec in task.pools(cell) if spec.name == layout.filler.pool)
-    units = made_units(SEED, spec, "")
+    units = made_pool(SEED, spec, "")
     taken, ranks = layout.filler.order.take(count).tolist(), layout.filler.ranks
     taken = taken if ranks is None else sorted(taken, key=lambda at: int(ranks[at]))
     body = [((place + 0.5) / count, -1, units[at]) for place, at in enumerate(taken)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.build import made_units
+from pipeline.build import made_pool
 from pipeline.cli import cli
 from pipeline.joining import MARKED
 from pipeline.metrics import score
@@ -59,7 +59,7 @@ def published(task: Task, cell: Stratum, index: int, others: int = 25) -> Publis
     layout = task.layout(sample, row, shared)
     (spec,) = task.pools(cell)
     assert layout.filler.pool == spec.name
-    units = made_units(SEED, spec, "")
+    units = made_pool(SEED, spec, "")
     filler = [units[one].pieces[0].text for one in layout.filler.order.take(others).tolist()]
     parts, needles, start = [layout.head[0].text], [], 0
     for item in in_order(layout.placed):
@@ -350,7 +350,7 @@ def test_the_share_of_people_who_state_it_is_dealt(share: float) -> None:
         row, shared = streams(cell, index)
         sample = drawn(task, cell, index)
         source = task.layout(sample, row, shared).filler
-        units = made_units(SEED, task.pools(cell)[0], "")
+        units = made_pool(SEED, task.pools(cell)[0], "")
         order = [*source.spares.tolist(), *source.order.take(400).tolist()]
         stating = [any(fact.startswith(sample.latent["asked"] + "(") for fact in units[one].facts) for one in order]
         assert sum(stating) == share * len(order)
@@ -394,7 +394,7 @@ def test_a_wrong_share_is_found() -> None:
 def test_short_prompts_keep_their_share() -> None:
     """However few people there are, and whichever spares close the gap, the share holds."""
     task, cell = RETRIEVAL["standard"], cell_of("standard", rows=200, density=0.5)
-    units = made_units(SEED, task.pools(cell)[0], "")
+    units = made_pool(SEED, task.pools(cell)[0], "")
     for index in range(cell.rows):
         row, shared = streams(cell, index)
         asked, source = (

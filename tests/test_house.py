@@ -36,6 +36,7 @@ ORDER = (
         "appended",
         "replies",
         "asking",
+        "pools",
         "joining",
         "prompts",
         "ids",

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pipeline.tasks.bio.memory import MEMORY
 from pipeline.tasks.bio.reader import Entry
 
 START = "\nBiographies:\n"
@@ -61,7 +62,7 @@ def _entries(text: str) -> Iterator[Entry]:
         start = stop
 
 
-@lru_cache(maxsize=1 << 17)
+@MEMORY.of
 def _person(line: str) -> tuple[str, dict[str, str]]:
     match = PARAGRAPH.fullmatch(line)
     if not match or match["aged"] not in (None, match["name"]):

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pipeline.tasks.bio.memory import MEMORY
+
 HEADING = "\nEssays and biographies:\n"
 PLAIN_HEADING = "\nBiographies:\n"
 END = "This is the end of the biographies."
@@ -54,6 +56,6 @@ def part(text: str) -> Parted:
     return Parted("".join([*kept, text[end:]]), tuple(prose), places)
 
 
-@lru_cache(maxsize=1 << 16)
+@MEMORY.of
 def _is_prose(line: str) -> bool:
     return not TELLS.search(line)

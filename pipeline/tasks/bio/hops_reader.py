@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pipeline.tasks.bio.memory import MEMORY
 from pipeline.tasks.bio.reader import END, FIXED_WORDS, START, understood
 
 NAME = "[A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+"
@@ -73,7 +74,7 @@ def _entries(text: str) -> Iterator[Entry]:
         start = stop
 
 
-@lru_cache(maxsize=1 << 18)
+@MEMORY.of
 def take_apart(line: str) -> Told:
     """Read a paragraph: its sentences in order, of which any but not all may be missing."""
     named = NAMED.search(line)

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.bio.hops_reader import NAME, Told, take_apart
+from pipeline.tasks.bio.memory import MEMORY
 
 START = "Biographies:\n"
 END = "\nThis is the end of the examples."
@@ -74,7 +75,7 @@ def read_examples(text: str) -> Shown:
     return Shown(tuple(cases), unanswered, last)
 
 
-@lru_cache(maxsize=1 << 16)
+@MEMORY.of
 def _take_apart(block: str) -> Case:
     found = BLOCK.fullmatch(block)
     if not found:

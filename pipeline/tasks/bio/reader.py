@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from pipeline.tasks.bio.memory import MEMORY
+
 START = "\nBiographies:\n"
 END = "This is the end of the biographies."
 
@@ -70,7 +72,7 @@ def entries(text: str, take_apart: Callable[[str], tuple[str, dict[str, str]]]) 
         start = stop + 1
 
 
-@lru_cache(maxsize=1 << 16)
+@MEMORY.of
 def _take_apart(line: str) -> tuple[str, dict[str, str]]:
     """Return the name and the attributes of a biography; sentences may be wanting, those there are keep their order."""
     name = _opening_name(line)

@@ -7,11 +7,12 @@ only if one wording alone fits it, around a value that the attribute can have.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import chain
 
+from pipeline.tasks.bio.memory import MEMORY
 from pipeline.tasks.bio.reader import Entry, entries
 from pipeline.worlds.wordings import wordings
 from pipeline.worlds.words import pool
@@ -51,7 +52,7 @@ def _read(style: str, text: str) -> tuple[Entry, ...]:
     return tuple(entries(text, partial(take_apart, style)))
 
 
-@lru_cache(maxsize=1 << 16)
+@MEMORY.of
 def take_apart(style: str, line: str) -> tuple[str, dict[str, str]]:
     """Return the name and the attributes of a biography.
 
@@ -76,7 +77,7 @@ def take_apart(style: str, line: str) -> tuple[str, dict[str, str]]:
 
 def _opened(style: str, sentence: str) -> str:
     """Return the name in an opening sentence."""
-    found = {frame.inside(sentence) for frame in _all_frames(style) if frame.kind == OPENING}
+    found = {frame.inside(sentence) for frame in _near(style, sentence) if frame.kind == OPENING}
     names = [name for name in found if (match := NAME.match(name)) and match[1] == name]
     if len(names) != 1:
         raise ValueError(f"not an opening with one name: {sentence[:80]!r}")
@@ -92,16 +93,23 @@ def _shared(line: str, sentences: list[str]) -> str:
     return str(names[0])
 
 
+@MEMORY.of
 def _stated(style: str, sentence: str) -> tuple[str, str]:
-    by_start, by_end = _frames(style)
+    """Return what a sentence states, without the name: people share most of these sentences."""
     found = {
         (frame.kind, inside)
-        for frame in chain(by_start.get(sentence[:EDGE], ()), by_end.get(sentence[-EDGE:], ()))
+        for frame in _near(style, sentence)
         if frame.kind != OPENING and (inside := frame.inside(sentence)) and _possible(frame.kind, inside)
     }
     if len(found) != 1:
         raise ValueError(f"{len(found)} wordings fit {sentence[:80]!r}")
     return found.pop()
+
+
+def _near(style: str, sentence: str) -> Iterable[Frame]:
+    """Return the wordings that begin, or end, like a sentence."""
+    by_start, by_end = _frames(style)
+    return chain(by_start.get(sentence[:EDGE], ()), by_end.get(sentence[-EDGE:], ()))
 
 
 def _possible(kind: str, value: str) -> bool:
@@ -134,6 +142,6 @@ def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Fr
             by_start.setdefault(frame.before[:EDGE], []).append(frame)
         elif len(frame.after) >= EDGE:
             by_end.setdefault(frame.after[-EDGE:], []).append(frame)
-        elif frame.kind != OPENING:
+        else:
             raise ValueError(f"the wording {frame} has fewer than {EDGE} characters on either side")
     return by_start, by_end

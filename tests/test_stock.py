@@ -1,0 +1,120 @@
+"""Pools in memory: units come back as they were made, and memory is bounded by bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pipeline.pools import BATCH, UNIT_SCHEMA, Kept, Pool
+from pipeline.tasks.base import Piece, Unit, unit
+from pipeline.tasks.bio.memory import Memory
+
+PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
+MIXED = [
+    Unit((Piece("a\n", "filler"), Piece("bbb\n", "decoy")), edges=("x", "y")),
+    Unit((Piece("cc\n", "filler"),), ("f",)),
+    Unit((Piece("dddd\n", "filler"), Piece("e\n", "filler"), Piece("f\n", "filler")), edges=("y", "")),
+]
+SPOKEN = [
+    Unit((Piece("Write.", "filler", "user"), Piece("Here it is.", "filler", "assistant")), ("poem",), ("u", "a")),
+    Unit((Piece("Again.", "filler", "user"), Piece("No.", "filler", "assistant")), (), ("u", "a")),
+]
+EVERY = {"plain": PLAIN, "mixed": MIXED, "spoken": SPOKEN}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_units_come_back_as_they_were_made(name: str) -> None:
+    units, pool = EVERY[name], Pool.of(iter(EVERY[name]))
+    assert len(pool) == len(units)
+    assert list(pool) == units
+    order = np.array([len(units) - 1, 0, 1, 0])
+    assert pool.take(order) == [units[place] for place in order]
+    assert pool[len(units) - 1] == units[-1]
+    assert pool.texts(order) == [piece.text for place in order for piece in units[place].pieces]
+    assert pool.spoken == (name == "spoken")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_longest_come_first_and_of_equal_ones_the_first(name: str) -> None:
+    units = EVERY[name]
+    by_length = sorted(units, key=lambda each: -sum(len(piece.text) for piece in each.pieces))
+    assert Pool.of(units).longest(50) == by_length[:50]
+
+
+def test_edges_are_numbered_by_name_and_none_is_0() -> None:
+    pool = Pool.of(MIXED)
+    assert pool.edge_kinds == {"": 0, "x": 1, "y": 2}
+    assert pool.edges.tolist() == [[1, 2], [0, 0], [2, 0]]
+    assert pool.edges.dtype == np.int8
+
+
+def test_a_pool_has_the_content_of_a_table_made_at_once() -> None:
+    records = [
+        {
+            "text": [piece.text for piece in each.pieces],
+            "role": [piece.role for piece in each.pieces],
+            "turn": [piece.turn for piece in each.pieces],
+            "facts": list(each.facts),
+            "edges": list(each.edges),
+        }
+        for each in PLAIN
+    ]
+    assert Pool.of(PLAIN).table.equals(pa.Table.from_pylist(records, schema=UNIT_SCHEMA))
+
+
+def test_the_pools_kept_fit_the_budget_and_the_last_used_stay() -> None:
+    pools = {name: Pool.of(PLAIN[start : start + 500]) for name, start in (("a", 0), ("b", 1000), ("c", 2000))}
+    made: list[str] = []
+
+    def ask(kept: Kept, name: str) -> Pool:
+        return kept.get(name, lambda: made.append(name) or pools[name])  # type: ignore[func-returns-value]
+
+    kept = Kept(int(2.5 * max(pool.size for pool in pools.values())))
+    for name in ("a", "b", "a", "c", "a", "b"):
+        assert ask(kept, name) is pools[name]
+        assert kept.size <= 2.5 * max(pool.size for pool in pools.values())
+    assert made == ["a", "b", "c", "b"], "b, not used for the longest time, went for c"
+    kept.drop("b")
+    kept.drop("b")
+    assert kept.size == pools["a"].size
+
+
+def test_a_pool_beyond_the_budget_is_kept_alone() -> None:
+    kept = Kept(1)
+    for start in (0, 500):
+        pool = Pool.of(PLAIN[start : start + 500])
+        assert kept.get(start, lambda pool=pool: pool) is kept.get(start, list)  # type: ignore[misc, arg-type]
+        assert kept.size == pool.size
+
+
+def test_readers_share_one_budget_of_characters() -> None:
+    memory, read = Memory(100), []
+
+    def noted(kind: str, text: str) -> tuple[str, str]:
+        read.append((kind, text))
+        return kind, text
+
+    first, second = memory.of(lambda text: noted("first", text)), memory.of(lambda text: noted("second", text))
+    for _ in range(2):
+        assert first("a" * 40) == ("first", "a" * 40)
+        assert second("a" * 40) == ("second", "a" * 40)
+    assert len(read) == 2
+    assert memory.held == 80
+    second("b" * 40)
+    assert memory.held == 40, "it was full, and forgot both readers' paragraphs"
+    first("a" * 40)
+    assert len(read) == 4
+
+
+def test_what_a_reader_refuses_is_not_remembered() -> None:
+    memory = Memory(100)
+
+    @memory.of
+    def refusing(text: str) -> str:
+        raise ValueError(text)
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="no biography"):
+            refusing("no biography")
+    assert memory.held == 0
