@@ -43,10 +43,10 @@ def published(task: Task, cell: Stratum, index: int, count: int = 20) -> Publish
     sample, row, shared = drawn(task, cell, index)
     layout = task.layout(sample, row, shared)
     spec = next(spec for spec in task.pools(cell) if spec.name == layout.filler.pool)
-    units = made_pool(SEED, spec, "")
+    pool = made_pool(SEED, spec, "")
     taken, ranks = layout.filler.order.take(count).tolist(), layout.filler.ranks
     taken = taken if ranks is None else sorted(taken, key=lambda at: int(ranks[at]))
-    body = [((place + 0.5) / count, -1, units[at]) for place, at in enumerate(taken)]
+    body = [((place + 0.5) / count, -1, one) for place, one in enumerate(pool.take(np.array(taken)))]
     body += [(item.depth, item.rank or 0, item.unit) for item in layout.placed]
     body.sort(key=lambda item: item[:2])
     pieces = [*layout.head, *(piece for _, _, each in body for piece in each.pieces), *layout.tail]
