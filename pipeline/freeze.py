@@ -22,6 +22,7 @@ from pipeline.plan import Plan, make_plan
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, Row, plain_json, row_text
 from pipeline.shards import file_digest, read_rows
+from pipeline.splits import no_build
 from pipeline.tasks.base import Sample
 from pipeline.versions import check_version, parse_version
 
@@ -77,7 +78,7 @@ def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock
     """
     recipes = kept_recipes(out)
     if not recipes:
-        raise SplitError(f"no build in {str(out)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
+        raise SplitError(no_build(out))
     manifests = {name: _sealed(out, name, recipes) for name in _profiles(out)}
     sealed = {tier for manifest in manifests.values() for tier in manifest["tiers"]}
     for recipe in recipes:

@@ -134,4 +134,5 @@ def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
             raise FrozenError(f"{str(path)!r} is there already: give another file with --out")
     for path, text in texts:
         with written_aside(path) as aside:
+            aside.touch(mode=0o600)  # its seed may be a secret
             aside.write_text(text, encoding="utf-8")

@@ -149,6 +149,13 @@ def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> b
     return True
 
 
+def no_build(folder: Path) -> str:
+    """Return the line for a folder in which no release was built."""
+    if (folder / "manifest.json").is_file():
+        return f"{str(folder)!r} is of one tokenizer: give the folder of the release, {str(folder.parent)!r}"
+    return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0"
+
+
 def open_split(folder: Path) -> Split:
     """Open one tokenizer's folder of a build, or the folder of a published data set.
 

@@ -22,6 +22,7 @@ def test_no_row_of_the_version_before_comes_again(tmp_path: Path) -> None:
     line = went(carrara("recut", old, "--seed", "random", "--out", new))
     assert f"  carrara build {new}\n  carrara freeze outputs/v2.0.0" in line
     assert str(load_recipe(str(new)).seed) not in line
+    assert new.stat().st_mode & 0o077 == 0, "the seed may be a secret"
     rows = []
     for recipe, out in ((old, "v1.0.0"), (new, "v2.0.0")):
         builds.stages(recipe, tmp_path / out).build()

@@ -13,7 +13,7 @@ import pytest
 import builds
 from pipeline.errors import CorruptError, SplitError
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA
-from pipeline.splits import Selection, Split, open_split
+from pipeline.splits import Selection, Split, no_build, open_split
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +74,14 @@ def test_a_folder_with_several_splits_or_none_is_refused(folder: Path, tmp_path:
     (tmp_path / "o200k" / "manifest.json").unlink()
     with pytest.raises(SplitError, match="is not sealed"):
         open_split(tmp_path / "o200k")
+
+
+def test_a_folder_of_one_tokenizer_is_no_release(folder: Path, tmp_path: Path) -> None:
+    assert (
+        no_build(folder / "o200k")
+        == f"'{folder}/o200k' is of one tokenizer: give the folder of the release, '{folder}'"
+    )
+    assert no_build(tmp_path).startswith(f"no build in '{tmp_path}': give the folder that build wrote to")
 
 
 def test_a_broken_shard_is_named(folder: Path, tmp_path: Path) -> None:

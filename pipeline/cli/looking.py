@@ -16,7 +16,7 @@ from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.rows import Row
 from pipeline.shards import read_rows
 from pipeline.show import find_row, shown
-from pipeline.splits import Selection, Split, open_split
+from pipeline.splits import Selection, Split, no_build, open_split
 from pipeline.stats import chances
 from pipeline.tables import chance_parts, table
 
@@ -50,7 +50,7 @@ def profile_folder(root: Path, tokenizer: str | None) -> Path:
         return root
     names = sorted(path.parent.name for path in root.glob("*/data"))
     if not names:
-        raise CarraraError(f"no build in {str(root)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
+        raise CarraraError(no_build(root))
     if tokenizer and tokenizer not in names:
         raise CarraraError(unknown(f"tokenizer in {str(root)!r}:", tokenizer, names))
     return root / (tokenizer or names[0])

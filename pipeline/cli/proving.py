@@ -23,7 +23,7 @@ from pipeline.manifest import read_manifest
 from pipeline.plan import make_plan
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.rebuild import rebuild
-from pipeline.splits import Split, open_split
+from pipeline.splits import Split, no_build, open_split
 from pipeline.tables import built_lines
 
 
@@ -66,7 +66,7 @@ def verify(
 def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) -> None:
     recipes = kept_recipes(folder)
     if not recipes:
-        raise CarraraError(f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0")
+        raise CarraraError(no_build(folder))
     for recipe in recipes:
         names = profile_names(tokenizers) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:

@@ -84,6 +84,8 @@ def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
 
 
 def _repo_of(repo: str, split: Split, splits: Sequence[Split]) -> str:
+    if not repo.strip():
+        raise StageError(f"--repo is empty: give one, as in 'org/name-{PLACEHOLDER}'")
     if len(splits) > 1 and PLACEHOLDER not in repo:
         raise StageError(
             f"--repo {repo!r} would take {len(splits)} tokenizers: put {PLACEHOLDER} in its name, or choose one with "
