@@ -12,10 +12,16 @@ from pipeline.staging import Staged
 from published import built, staged
 
 ROOT = Path(__file__).resolve().parent.parent
+LONG = ("test_sweep.py", "test_tasks.py")
+"""Files of long tests: they come first, so that no core waits for the other at the end."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files again")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
 
 
 @pytest.fixture
