@@ -94,7 +94,7 @@ def test_every_row_is_there_once_or_left_out_by_name(name: str, made: dict[str, 
 def test_the_readme_says_how_to_run_it_and_what_is_missing(name: str, made: dict[str, Path]) -> None:
     text = (made[name] / "README.md").read_text(encoding="ascii")
     for reason, count in Counter(left_out(made[name]).values()).items():
-        assert f"- {count} rows: {reason}" in text
+        assert f"- {count} row{'s' * (count > 1)}: {reason}" in text
     assert "## Run" in text
     assert "8192" in text
     assert re.search(r"truncates\s+nothing|is truncated|cuts no prompt|loses the end", text)
