@@ -31,7 +31,7 @@ UNIT_SCHEMA = pa.schema(
 )
 BATCH = 4096
 """Units that are Python objects at a time."""
-BUDGET = 192 * 1024 * 1024
+BUDGET = 128 * 1024 * 1024
 """Bytes of pools that a process keeps; a single pool may be larger."""
 
 
