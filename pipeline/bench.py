@@ -17,17 +17,17 @@ from typing import Any
 
 import click
 
-from pipeline.build import PackJob, cut_row, read_samples
+from pipeline.assemble.jobs import PackJob, cut_row, read_samples
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.cli.base import profile_names
 from pipeline.engine import Inline
-from pipeline.plan import Plan, make_plan
 from pipeline.profiles import Counter, Profile
+from pipeline.prove.row import turns_of
 from pipeline.recipe import TIERS, Recipe, Stratum
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.tables import table
 from pipeline.tasks import TASKS, families
-from pipeline.verify import turns_of
 
 REPEATS = 3
 TIMED = 6

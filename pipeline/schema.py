@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.locks import LOCK_FORMAT, Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock
-from pipeline.manifest import DEPTH_BINS, PORTIONS
+from pipeline.frozen.lock import LOCK_FORMAT, Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock
 from pipeline.profiles.spec import ENGINES, Engine, Pieces, Template, Vocabulary
 from pipeline.recipe import FRAMES, TIERS, K
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
-from pipeline.scoring.results import ANSWERED, MISSING, UNUSABLE, Cell, Classes
-from pipeline.scoring.views import SAID
+from pipeline.score.results import ANSWERED, MISSING, UNUSABLE, Cell, Classes
+from pipeline.score.views import SAID
+from pipeline.store.manifest import DEPTH_BINS, PORTIONS
 from pipeline.tasks import TASKS
 
 Schema = dict[str, Any]

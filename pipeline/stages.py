@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from pipeline.build import (
+from pipeline.assemble.fit import check_fit
+from pipeline.assemble.jobs import (
     CountJob,
     PackJob,
     RenderJob,
@@ -22,18 +23,18 @@ from pipeline.build import (
     run_sample,
     sample_is_done,
 )
+from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import Inline, run
 from pipeline.errors import CorruptError
-from pipeline.fit import check_fit
-from pipeline.folders import check_release, keep_recipe, recipe_path
-from pipeline.frozen import check_frozen, check_rows
-from pipeline.manifest import Manifest, manifest_path, read_manifest, seal
-from pipeline.plan import Plan, Shard
+from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
 from pipeline.progress import meter
+from pipeline.prove.seal import seal
+from pipeline.prove.shard import ProveJob, read_proof, run_prove
 from pipeline.recipe import digest
-from pipeline.shards import clean_aside
-from pipeline.verify import ProveJob, read_proof, run_prove
+from pipeline.store.files import clean_aside
+from pipeline.store.manifest import Manifest, manifest_path, read_manifest
+from pipeline.store.recipes import check_release, keep_recipe, recipe_path
 
 TextJob = SampleJob | RenderJob | CountJob
 
@@ -134,7 +135,7 @@ class Stages:
         proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
         if len(proofs) < len(shards):
             return None
-        check_rows(self.plan.out, profile.name, proofs)
+        check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         remove_strangers(self.plan, profile)
         clean_aside(owned(self.plan, profile))
         known = read_manifest(self.plan.out, profile.name)

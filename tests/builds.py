@@ -14,9 +14,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from pipeline import build, plan
+from pipeline.assemble import jobs, plan
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
-from pipeline.plan import Plan, make_plan
 from pipeline.recipe import load_recipe
 from pipeline.stages import Stages
 
@@ -66,8 +66,8 @@ def stages(
 
 def forget() -> None:
     """Forget what this process has read of earlier builds, as a new one would."""
-    build.KEPT.clear()
-    build.read_counts.cache_clear()
+    jobs.KEPT.clear()
+    jobs.read_counts.cache_clear()
 
 
 def files(out: Path) -> list[Path]:
@@ -250,7 +250,7 @@ def _slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
 
 if __name__ in ("__main__", "__mp_main__"):
     plan.SHARD_TOKENS = SHARD_TOKENS
-    build.cut_row = _slowed(build.cut_row)
+    jobs.cut_row = _slowed(jobs.cut_row)
 
 if __name__ == "__main__":
     from pipeline.cli import cli

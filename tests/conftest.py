@@ -7,8 +7,8 @@ import pytest
 
 from loopback import Hub
 from loopback.client import settled
-from pipeline.splits import Split
-from pipeline.staging import Staged
+from pipeline.publish.staging import Staged
+from pipeline.store.split import Split
 from published import built, staged
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline import recipe
-from pipeline.card.papers import Notes
+from pipeline.assemble.plan import make_plan
 from pipeline.engine import Inline
-from pipeline.plan import make_plan
-from pipeline.splits import Split, open_split
+from pipeline.publish.card.papers import Notes
+from pipeline.publish.staging import Staged, stage
 from pipeline.stages import Stages
-from pipeline.staging import Staged, stage
+from pipeline.store.split import Split, open_split
 
 REPO = "org/carrara-o200k"
 SEED = 0x9E3779B97F4A7C15F39CC0605CEDC834

@@ -15,9 +15,9 @@ import builds
 from frozen import SHARD, carrara, published, resealed, rewritten, said, went, withheld, written
 from loopback import Hub
 from loopback.client import CLIENTS_OWN
-from pipeline import plan as plans
-from pipeline.hub import release
-from pipeline.shards import read_rows
+from pipeline.assemble import plan as plans
+from pipeline.publish.hub import release
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
 
 
@@ -262,10 +262,10 @@ def test_a_rebuilt_split_gives_the_keys_of_a_copy_without_answers(built: Path, s
 def test_other_libraries_may_write_other_bytes_and_no_other_row(
     built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.shards.GROUP_BYTES", 4096)
+    monkeypatch.setattr("pipeline.store.parquet.GROUP_BYTES", 4096)
     words = ["verify", built, "--against", copy, "--rebuild"]
     assert "rebuilt from the lock it has other bytes, by the same libraries" in carrara(*words).stdout
-    monkeypatch.setattr("pipeline.rebuild.version", lambda name: "99.0")
+    monkeypatch.setattr("pipeline.release.rebuild.version", lambda name: "99.0")
     line = went(carrara(*words))
     assert "to the same rows in other bytes (numpy 99.0 here, " in line
 

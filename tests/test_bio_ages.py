@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from pipeline.assemble.cutting import in_order
 from pipeline.metrics import score
-from pipeline.prompts import in_order
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, Published, Sample, Unit

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.build import made_pool
-from pipeline.joining import MARKED
+from pipeline.assemble.cutting import in_order
+from pipeline.assemble.jobs import made_pool
+from pipeline.assemble.joining import MARKED
 from pipeline.profiles import load_profile, shipped_profiles
-from pipeline.prompts import in_order
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.build import made_pool
+from pipeline.assemble.jobs import made_pool
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.build import made_pool
+from pipeline.assemble.cutting import in_order
+from pipeline.assemble.jobs import made_pool
+from pipeline.assemble.joining import MARKED
+from pipeline.assemble.packing import subset_of_sum
+from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
-from pipeline.joining import MARKED
 from pipeline.metrics import score
-from pipeline.packing import subset_of_sum
-from pipeline.plan import make_plan
-from pipeline.prompts import in_order
+from pipeline.prove.chance import makeups
 from pipeline.recipe import Recipe, Stratum
-from pipeline.stats import makeups
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio import haystack

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
 from pipeline.metrics import REFUSAL, score
-from pipeline.plan import Plan, make_plan
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, Stratum
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, PoolSpec, Published, Sample
 from pipeline.tasks.bio.citation import Citation

@@ -12,18 +12,18 @@ import datasets
 import pytest
 import yaml
 
-from pipeline.card import Facts, card_of
-from pipeline.card.evaluation import SCORERS
-from pipeline.card.front import yaml_of
-from pipeline.card.papers import notes_of
-from pipeline.card.tables import kilo, markdown
-from pipeline.card.words import ASKS, asks
 from pipeline.errors import StageError
 from pipeline.metrics import score
+from pipeline.publish.card import Facts, card_of
+from pipeline.publish.card.evaluation import SCORERS
+from pipeline.publish.card.front import yaml_of
+from pipeline.publish.card.papers import notes_of
+from pipeline.publish.card.tables import kilo, markdown
+from pipeline.publish.card.words import ASKS, asks
+from pipeline.publish.staging import Staged
 from pipeline.rows import COLUMNS, TEXT_COLUMNS
-from pipeline.shards import file_digest
-from pipeline.splits import Split
-from pipeline.staging import Staged
+from pipeline.store.files import file_digest
+from pipeline.store.split import Split
 from pipeline.tasks import TASKS
 from published import NOTES, REPO, rows, staged
 
@@ -175,7 +175,7 @@ def test_a_card_without_answers_says_so(apart: Staged) -> None:
 
 
 def staged_card(apart: Staged, keys: str) -> str:
-    from pipeline.splits import open_split
+    from pipeline.store.split import open_split
 
     return card_of(Facts(open_split(apart.folder), REPO, keys, notes=NOTES)).split("## Withheld")[1][:900]
 

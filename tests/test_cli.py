@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
 from pipeline.errors import ProfileError
-from pipeline.plan import make_plan
 from pipeline.profiles import Profile
 from pipeline.recipe import load_recipe, shipped_recipes
-from pipeline.shards import read_rows
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import families
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import builds
-from pipeline import plan as plans
-from pipeline.build import cut_row, draw_sample
+from pipeline.assemble import plan as plans
+from pipeline.assemble.jobs import cut_row, draw_sample
 from pipeline.engine import processes
-from pipeline.shards import read_rows
+from pipeline.store.parquet import read_rows
 
 WHERE = {
     "hash seed 0": {"PYTHONHASHSEED": "0"},

@@ -25,11 +25,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.asking import ATTEMPTS, ask_corpus, replies_path
+from pipeline.ask.corpus import ATTEMPTS, ask_corpus, replies_path
+from pipeline.ask.endpoint import LARGEST, LONGEST_WAIT, Endpoint, content_of, unfinished
+from pipeline.ask.replies import Kept, Wish, plain
 from pipeline.cli import cli
-from pipeline.endpoint import LARGEST, LONGEST_WAIT, Endpoint, content_of, unfinished
 from pipeline.errors import BuildError, EndpointError
-from pipeline.replies import Kept, Wish, plain
 from pipeline.streams import stream
 from pipeline.worlds.writing.corpus import read_corpus
 

@@ -20,14 +20,14 @@ import builds
 from pipeline import metrics
 from pipeline.cli import cli
 from pipeline.errors import ExportError
-from pipeline.exports import EXPORTS, export, openai_batch
-from pipeline.exports.helmet import ROOM
-from pipeline.exports.openai_batch import for_model
-from pipeline.exports.parts import TURNS
-from pipeline.exports.substring import strings
+from pipeline.export import EXPORTS, export, openai_batch
+from pipeline.export.helmet import ROOM
+from pipeline.export.openai_batch import for_model
+from pipeline.export.parts import TURNS
+from pipeline.export.substring import strings
 from pipeline.profiles import load_profile
 from pipeline.rows import Row
-from pipeline.splits import Selection, Split, open_split
+from pipeline.store.split import Selection, Split, open_split
 
 STRUCTURED = ("helmet", "ruler", "openai-mrcr", "mrcr-v2", "longbio", "openai-batch")
 

@@ -13,10 +13,10 @@ from random import Random
 
 import pytest
 
-from pipeline.exports.substring import parts, strings
+from pipeline.export.substring import parts, strings
 from pipeline.metrics import all_in_order, exact, last_integer, latent_list, mrcr, pair, score
 from pipeline.rows import Row
-from pipeline.splits import Split
+from pipeline.store.split import Split
 from pipeline.streams import stream
 
 PREDICTIONS = 1000

@@ -13,14 +13,14 @@ import pytest
 
 import builds
 from frozen import CELLS, carrara, said, went, written
-from pipeline import plan as plans
-from pipeline.extend import link_frozen
-from pipeline.locks import LOCK_NAME, read_lock
-from pipeline.plan import Plan
+from pipeline.assemble import plan as plans
+from pipeline.assemble.plan import Plan
+from pipeline.frozen.changes import changes
+from pipeline.frozen.lock import LOCK_NAME, read_lock
 from pipeline.profiles import Profile
-from pipeline.shards import read_rows
+from pipeline.release.extend import link_frozen
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
-from pipeline.versions import changes
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -87,7 +87,7 @@ def test_a_profile_is_added_to_a_lock_alone(home: Path) -> None:
 
 def test_an_interrupted_extension_goes_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.extend.freeze", lambda *_, **__: 1 / 0)
+        patch.setattr("pipeline.release.extend.freeze", lambda *_, **__: 1 / 0)
         assert carrara("extend", home / "v1.0.0", "--tokenizer", "llama3.1").exit_code == 1
     assert not (home / "v1.1.0" / LOCK_NAME).exists()
     before = builds.below(builds.stamps(home / "v1.1.0"), "llama3.1")

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.build import draw_sample
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
-from pipeline.ids import RowPlan
-from pipeline.plan import Plan, make_plan
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.rows import plain_json
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
 
 SEED = 20261121

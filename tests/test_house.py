@@ -18,57 +18,19 @@ from pipeline.schema import schemas
 from pipeline.tasks import TASKS
 
 ORDER = (
-    *(
-        "errors",
-        "endpoint",
-        "hub",
-        "streams",
-        "metrics",
-        "recipe",
-        "worlds",
-        "profiles",
-        "tasks",
-        "packing",
-        "rows",
-        "shards",
-    ),
-    *(
-        "appended",
-        "replies",
-        "asking",
-        "pools",
-        "joining",
-        "prompts",
-        "ids",
-        "plan",
-        "build",
-        "fit",
-        "marks",
-        "verify",
-        "stats",
-        "manifest",
-        "splits",
-        "excerpts",
-        "figures",
-        "card",
-        "staging",
-        "predictions",
-        "running",
-        "exports",
-        "folders",
-        "locks",
-        "versions",
-        "frozen",
-        "progress",
-    ),
-    *("engine", "stages", "freeze", "against", "rebuild", "extend", "recut"),
-    *("tables", "scoring", "show", "report", "schema", "cli", "bench", "__main__"),
+    *("errors", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
+    *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "stages", "release"),
+    *("ask", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )
+"""The modules and folders below `pipeline`, from the ground up: each imports only what stands before it."""
+
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},
-    "tasks": {"profiles", "packing", "shards", "rows"},
-    "packing": {"profiles", "recipe"},
-    "engine": {"plan", "build", "tasks", "profiles"},
+    "tasks": {"profiles", "store", "rows"},
+    "store": {"tasks", "profiles", "worlds"},
+    "engine": {"tasks", "profiles", "recipe"},
+    "score": {"assemble", "prove", "tasks", "profiles"},
+    "export": {"assemble", "prove", "profiles"},
 }
 
 

@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.build import draw_sample
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
 from pipeline.errors import PoolError
-from pipeline.ids import RowPlan
-from pipeline.marks import mark_faults
 from pipeline.metrics import mrcr, score, similarity
-from pipeline.plan import Plan, make_plan, row_streams
+from pipeline.prove.needles import mark_faults
+from pipeline.prove.row import answer_faults, turns_of
 from pipeline.recipe import Recipe, Stratum
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
-from pipeline.verify import answer_faults, turns_of
 from pipeline.worlds.writing.checks import Writing
 from pipeline.worlds.writing.corpus import freeze
 from pipeline.worlds.writing.library import Label, grammar_library, written

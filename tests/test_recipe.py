@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.assemble.plan import make_plan
 from pipeline.errors import RecipeError
-from pipeline.plan import make_plan
 from pipeline.recipe import TIERS, load_recipe, shipped_recipes
 
 GOOD = """

@@ -16,10 +16,10 @@ import pytest
 
 import builds
 from pipeline import metrics, tasks
-from pipeline import plan as plans
 from pipeline import stages as stage_module
+from pipeline.assemble import plan as plans
 from pipeline.engine import Inline
-from pipeline.shards import read_rows
+from pipeline.store.parquet import read_rows
 from pipeline.tasks.bio.standard import Standard
 
 STANDARD = ("bio", "standard")

@@ -11,11 +11,11 @@ import pytest
 
 import made
 from pipeline.errors import PredictionsError
-from pipeline.scoring.cells import Tables
-from pipeline.scoring.intervals import Resampler, Units
-from pipeline.scoring.results import Cell, Record, Scored
-from pipeline.scoring.scoring import score_predictions
-from pipeline.splits import Split, open_split
+from pipeline.score.cells import Tables
+from pipeline.score.intervals import Resampler, Units
+from pipeline.score.results import Cell, Record, Scored
+from pipeline.score.scoring import score_predictions
+from pipeline.store.split import Split, open_split
 from pipeline.streams import stream
 
 

@@ -22,9 +22,9 @@ from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
 from pipeline.metrics import main as metrics_main
-from pipeline.scoring.results import ANSWERED, HEAD, MISSING, UNUSABLE, Scored
-from pipeline.scoring.scoring import score_predictions
-from pipeline.splits import Selection, open_split
+from pipeline.score.results import ANSWERED, HEAD, MISSING, UNUSABLE, Scored
+from pipeline.score.scoring import score_predictions
+from pipeline.store.split import Selection, open_split
 
 ROWS = [made.row(number, length=length) for length in (2048, 4096) for number in range(3)]
 
@@ -337,8 +337,8 @@ def test_what_cannot_be_meant_is_refused(folder: Path, tmp_path: Path, arguments
 
 
 def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.scoring.scoring.WORTH_A_POOL", 1)
-    monkeypatch.setattr("pipeline.scoring.scoring.BATCH", 7)
+    monkeypatch.setattr("pipeline.score.scoring.WORTH_A_POOL", 1)
+    monkeypatch.setattr("pipeline.score.scoring.BATCH", 7)
     rows = [made.row(number) for number in range(40)]
     split = open_split(made.split(tmp_path / "o200k", rows))
     replies = [{"id": row["id"], "prediction": row["target"] if at % 3 else "x"} for at, row in enumerate(rows)]

@@ -14,12 +14,12 @@ import pytest
 from builds import contents, flip
 from pipeline import metrics
 from pipeline.errors import CorruptError, StageError
-from pipeline.manifest import depth_counts
+from pipeline.prove.seal import depth_counts
+from pipeline.publish.staging import Staged
+from pipeline.publish.staging.withheld import WITHHELD
 from pipeline.rows import row_digest
-from pipeline.shards import file_digest
-from pipeline.splits import Split, open_split
-from pipeline.staging import Staged
-from pipeline.staging.withheld import WITHHELD
+from pipeline.store.files import file_digest
+from pipeline.store.split import Split, open_split
 from published import SEED, files, rows, staged, strings
 
 OPEN = ("prompt", "messages", "question", "choices")

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.pools import BATCH, UNIT_SCHEMA, Kept, Pool
+from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, Kept, Pool
 from pipeline.tasks.base import Piece, Unit, unit
 from pipeline.tasks.bio.memory import Memory
 

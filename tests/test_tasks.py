@@ -11,21 +11,22 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pipeline.build import draw_sample
+from pipeline.assemble.cutting import in_order
+from pipeline.assemble.fit import check_fit
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.joining import MARKED
+from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
-from pipeline.fit import check_fit
-from pipeline.ids import RowPlan
-from pipeline.joining import MARKED
 from pipeline.metrics import score
-from pipeline.plan import Plan, make_plan, row_streams
 from pipeline.profiles import shipped_profiles
-from pipeline.prompts import in_order
+from pipeline.prove.row import answer_faults, cell_place, turns_of
+from pipeline.prove.witness import Witness
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.schema import schemas
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS, task_of
-from pipeline.verify import Witness, answer_faults, cell_place, turns_of
 
 Row = dict[str, Any]
 

@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 from pipeline import __version__
+from pipeline.assemble.plan import Plan, make_plan, with_corpus
 from pipeline.engine import dask, processes
 from pipeline.errors import CarraraError, RecipeError
-from pipeline.plan import Plan, make_plan, with_corpus
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
 from pipeline.recipe import load_recipe
 from pipeline.stages import Stages

@@ -10,8 +10,8 @@ import click
 from pipeline.cli.base import cli
 from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
 from pipeline.errors import ExportError
-from pipeline.exports import EXPORTS, Export, export, export_of
-from pipeline.splits import Selection
+from pipeline.export import EXPORTS, Export, export, export_of
+from pipeline.store.split import Selection
 from pipeline.tables import row_count, table
 
 

@@ -10,13 +10,13 @@ import click
 
 from pipeline.cli.base import cli, open_stages, profile_names, run_options
 from pipeline.errors import RecipeError
-from pipeline.extend import extend as extended
-from pipeline.extend import open_extension
-from pipeline.freeze import freeze as frozen
-from pipeline.locks import LOCK_NAME
+from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import load_recipe
-from pipeline.recut import SEED_BITS, file_name, new_seed, next_major, recipes_in, write_recipes
-from pipeline.recut import recut as again
+from pipeline.release.extend import extend as extended
+from pipeline.release.extend import open_extension
+from pipeline.release.freeze import freeze as frozen
+from pipeline.release.recut import SEED_BITS, file_name, new_seed, next_major, recipes_in, write_recipes
+from pipeline.release.recut import recut as again
 
 
 @cli.command()

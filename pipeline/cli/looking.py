@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from pipeline.cli.base import cli
+from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE, fetched
+from pipeline.cli.show import find_row, shown
 from pipeline.errors import CarraraError, unknown
-from pipeline.manifest import CHANCE_COLUMNS
+from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.rows import Row
-from pipeline.shards import read_rows
-from pipeline.show import find_row, shown
-from pipeline.splits import Selection, Split, no_build, open_split
-from pipeline.stats import chances
-from pipeline.tables import chance_parts, table
+from pipeline.store.parquet import read_rows
+from pipeline.store.split import Selection, Split, no_build, open_split
+from pipeline.tables import table
 
 
 @cli.command()

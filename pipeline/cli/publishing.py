@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.card.papers import notes_of
 from pipeline.cli.base import cli
 from pipeline.errors import StageError
-from pipeline.splits import Split, open_split
-from pipeline.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.publish.card.papers import notes_of
+from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.store.split import Split, open_split
 from pipeline.tables import table
 
 if TYPE_CHECKING:
-    from pipeline.hub import Line
+    from pipeline.publish.hub import Line
 
 PLACEHOLDER = "{tokenizer}"
 
@@ -112,7 +112,7 @@ def _drawing() -> Draw:
 
 def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_run: bool) -> None:
     """Release a staged folder, or show what that would do; and its keys, where they go to a repo of their own."""
-    from pipeline.hub import preview, release
+    from pipeline.publish.hub import preview, release
 
     parts = [(made.folder, repo, private)]
     parts += [(made.keys, repo + KEYS_SUFFIX, True)] if made.keys and upload_keys else []

@@ -15,11 +15,11 @@ from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
 from pipeline.errors import PredictionsError, ReportError
 from pipeline.metrics import scorers_of
 from pipeline.report import build_page, score_page, write_page
-from pipeline.scoring.reading import files_of
-from pipeline.scoring.results import Scored
-from pipeline.scoring.scoring import score_predictions
-from pipeline.scoring.views import SAID
-from pipeline.splits import Selection, Split, open_split
+from pipeline.score.reading import files_of
+from pipeline.score.results import Scored
+from pipeline.score.scoring import score_predictions
+from pipeline.score.views import SAID
+from pipeline.store.split import Selection, Split, open_split
 
 KEYS = ("keys/*", "manifest.json")
 """What is fetched of a published split: prompts are not."""

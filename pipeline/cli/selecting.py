@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from pipeline.errors import SplitError
-from pipeline.hub import download, parse_repo
-from pipeline.splits import Selection, Split, open_split
+from pipeline.publish.hub import download, parse_repo
+from pipeline.store.split import Selection, Split, open_split
 
 WHERE = "DIR|ORG/NAME@TAG"
 

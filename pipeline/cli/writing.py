@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from pipeline.asking import ask_corpus, replies_path
+from pipeline.ask.corpus import ask_corpus, replies_path
+from pipeline.ask.endpoint import Endpoint
+from pipeline.ask.replies import Wish
 from pipeline.cli.base import cli
-from pipeline.endpoint import Endpoint
 from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.progress import meter
-from pipeline.replies import Wish
-from pipeline.shards import written_aside
+from pipeline.store.files import written_aside
 from pipeline.streams import Streams
 from pipeline.tasks.mrcr.text import request
 from pipeline.worlds.writing.checks import Writing, name_fault

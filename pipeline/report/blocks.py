@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipeline.excerpts import Part
 from pipeline.figures.style import Picture
+from pipeline.report.excerpts import Part
 
 
 @dataclass(frozen=True, slots=True)

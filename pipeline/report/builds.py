@@ -12,7 +12,7 @@ from pipeline.figures.builds import PARTS, budget_picture, budgets_of, figures_o
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row
-from pipeline.splits import Split
+from pipeline.store.split import Split
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
 DIGITS = 12

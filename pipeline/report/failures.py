@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import CorruptError
-from pipeline.excerpts import Part, parts_of
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Failure, Mark, Reply
+from pipeline.report.excerpts import Part, parts_of
 from pipeline.rows import Row
-from pipeline.scoring.results import ANSWERED, MISSING, Record, Scored
-from pipeline.splits import Split
+from pipeline.score.results import ANSWERED, MISSING, Record, Scored
+from pipeline.store.split import Split
 
 WORST, TOGETHER = 3, 6
 """Most failures of each family that are shown for one model, and for all models."""

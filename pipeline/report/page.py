@@ -17,7 +17,7 @@ from pipeline import __version__
 from pipeline.errors import ReportError
 from pipeline.figures.scores import MARKS
 from pipeline.report.blocks import Page
-from pipeline.shards import written_aside
+from pipeline.store.files import written_aside
 
 GENERATOR = "carrara report"
 """What the page says of itself, by which a later run knows a folder of its own."""

@@ -13,9 +13,9 @@ from pipeline.report.models import Model
 from pipeline.report.page import fit
 from pipeline.report.plots import cumulative, curves, heat_maps, slices
 from pipeline.report.tabular import faults, refusals, subtasks, summary
-from pipeline.scoring.cells import Tables
-from pipeline.scoring.results import Scored
-from pipeline.splits import Split
+from pipeline.score.cells import Tables
+from pipeline.score.results import Scored
+from pipeline.store.split import Split
 
 NAME = 60
 """Letters that are shown of a model's name."""

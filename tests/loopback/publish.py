@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.base import OneLine
-from pipeline.hub import download, parse_repo, release
+from pipeline.publish.hub import download, parse_repo, release
 
 
 @click.group(cls=OneLine)

@@ -13,17 +13,7 @@ from dataclasses import dataclass
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
 from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
-from pipeline.tasks.bio.ages import (
-    Ages,
-    anybody,
-    example,
-    examples,
-    framed,
-    group,
-    placed,
-    taken,
-    told,
-)
+from pipeline.tasks.bio.ages import Ages, anybody, example, examples, framed, group, placed, taken, told
 from pipeline.tasks.bio.ages_proof import faults
 from pipeline.tasks.bio.ages_reader import NAME, ages_of, read_asked, read_people, understood
 from pipeline.tasks.bio.reader import Entry

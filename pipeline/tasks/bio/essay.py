@@ -16,18 +16,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import (
-    Digest,
-    Key,
-    Layout,
-    Needle,
-    Piece,
-    PoolSpec,
-    Published,
-    Sample,
-    Sampled,
-    Turns,
-)
+from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Sampled, Turns
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.essay_reader import HEADING, Parted, part
 from pipeline.tasks.bio.multi import Multi

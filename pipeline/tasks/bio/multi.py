@@ -17,19 +17,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import (
-    Key,
-    Layout,
-    Piece,
-    Placed,
-    PoolSpec,
-    Published,
-    Role,
-    Sample,
-    Sampled,
-    Turns,
-    unit,
-)
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Sampled, Turns, unit
 from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.haystack import KNOBS, density, depths, in_sequence, others
 from pipeline.tasks.bio.reader import read_biographies, read_lists

@@ -15,19 +15,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import (
-    Digest,
-    Key,
-    Layout,
-    Piece,
-    Placed,
-    PoolSpec,
-    Published,
-    Sample,
-    Sampled,
-    Turns,
-    unit,
-)
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
 from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.haystack import KNOBS, depths, others
 from pipeline.tasks.bio.reader import read_questions

@@ -1,0 +1,290 @@
+"""The stages: sample, render, count, pack. Each job writes one file, or finds it done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.assemble.cutting import cutter
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.joining import Stock
+from pipeline.assemble.packing import Counts
+from pipeline.assemble.plan import Plan, Shard, row_streams
+from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Kept, Pool
+from pipeline.errors import CorruptError
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
+from pipeline.store.parquet import is_done, is_whole, read_table, write_rows, write_table
+from pipeline.streams import Streams
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Key, PoolSpec, Sample
+
+KEPT = Kept(BUDGET)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleJob:
+    """Draw all samples of one family."""
+
+    plan: Plan
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenderJob:
+    """Render one pool."""
+
+    plan: Plan
+    spec: PoolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CountJob:
+    """Count one pool in one profile, by its place in the plan."""
+
+    plan: Plan
+    spec: PoolSpec
+    profile: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackJob:
+    """Pack one shard and write its data and keys."""
+
+    plan: Plan
+    shard: Shard
+
+    @property
+    def data(self) -> Path:
+        """The file of rows."""
+        return self.shard.path(self.plan.out, "data")
+
+    @property
+    def proof(self) -> Path:
+        """The file of what was seen to hold of the shard."""
+        return self.shard.path(self.plan.out, "proofs")
+
+    @property
+    def keys(self) -> Path:
+        """The file of the same rows without text."""
+        return self.shard.path(self.plan.out, "keys")
+
+
+def sample_is_done(job: SampleJob) -> bool:
+    """Tell whether the samples file is the one this plan would write."""
+    path, key = job.plan.samples_path(job.family), job.plan.sample_key(job.family)
+    return is_whole(path, key, SAMPLE_SCHEMA.names)
+
+
+def run_sample(job: SampleJob) -> None:
+    """Draw and write a family's samples."""
+    rows = job.plan.rows(job.family)
+    if not sample_is_done(job):
+        records = [sample_record(draw_sample(job.plan, row)) for row in rows]
+        table = pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
+        write_table(job.plan.samples_path(job.family), table, job.plan.sample_key(job.family))
+
+
+def draw_sample(plan: Plan, row: RowPlan) -> Sample:
+    """Draw one sample from its own streams."""
+    own, cell = row_streams(plan, row.stratum, row.index)
+    return replace(task_of(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
+
+
+SAMPLE_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("subtask", pa.string()),
+        ("length", pa.int32()),
+        ("complexity", pa.int32()),
+        ("index", pa.int32()),
+        ("latent", pa.string()),
+        ("relevant", pa.list_(pa.string())),
+        ("question", pa.string()),
+        ("target", pa.string()),
+        ("answers", pa.list_(pa.string())),
+        ("choices", pa.list_(pa.string())),
+        ("random_string_to_prepend", pa.string()),
+    ]
+)
+
+
+def sample_record(sample: Sample) -> Row:
+    """Return a sample as the plain values of its file."""
+    cell, key = sample.stratum, sample.key
+    return {
+        "id": sample.id,
+        "subtask": cell.subtask,
+        "length": cell.length,
+        "complexity": cell.complexity,
+        "index": sample.index,
+        "latent": plain_json(dict(sample.latent)),
+        "relevant": list(sample.relevant),
+        "question": sample.question,
+        "target": key.target,
+        "answers": list(key.answers),
+        "choices": None if key.choices is None else list(key.choices),
+        "random_string_to_prepend": key.random_string_to_prepend,
+    }
+
+
+def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
+    """Yield rows `start` to `stop` of a family's samples.
+
+    Raises:
+        CorruptError: if the file does not hold the rows of this plan.
+    """
+    rows = plan.rows(family)[start:stop]
+    path = plan.samples_path(family)
+    records = read_input(path).slice(start, len(rows)).to_pylist()
+    if [row.id for row in rows] != [record["id"] for record in records]:
+        path.unlink(missing_ok=True)
+        raise CorruptError(f"{str(path)!r} held other rows than the recipe: removed, run it again")
+    yield from map(_sample, rows, records)
+
+
+def read_input(path: Path) -> pa.Table:
+    """Read a file that packing needs; one that is broken is removed, so that the next run makes it again.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        return read_table(path)
+    except CorruptError as fault:
+        path.unlink(missing_ok=True)
+        raise CorruptError(f"{fault}: removed, run it again") from fault
+
+
+def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
+    choices = record["choices"]
+    key = Key(
+        record["target"],
+        tuple(record["answers"]),
+        None if choices is None else tuple(choices),
+        record["random_string_to_prepend"],
+    )
+    latent, relevant = json.loads(record["latent"]), tuple(record["relevant"])
+    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], key)
+
+
+def render_is_done(job: RenderJob) -> bool:
+    """Tell whether the segments file is the one this plan would write."""
+    return is_whole(job.plan.pool_path(job.spec), job.plan.pool_key(job.spec), UNIT_SCHEMA.names)
+
+
+def run_render(job: RenderJob) -> None:
+    """Render and write one pool."""
+    path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
+    if not render_is_done(job):
+        write_table(path, _table(job), key)
+
+
+def _table(job: RenderJob) -> pa.Table:
+    """Return what to write of a pool, which is not kept any longer. Chunks would show in the bytes of the file."""
+    made = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora).table
+    KEPT.drop(_made(job.plan.recipe.seed, job.spec, job.plan.corpora))
+    return made.combine_chunks()
+
+
+def made_pool(seed: int, spec: PoolSpec, corpora: str) -> Pool:
+    """Return a pool, made in this process; it is kept until it is written, if the budget allows."""
+    world = Streams((seed, "pool", f"{spec.name}@{spec.version}"), corpora)
+    return KEPT.get(_made(seed, spec, corpora), lambda: Pool.of(spec.make(world, spec)))
+
+
+def _made(seed: int, spec: PoolSpec, corpora: str) -> tuple[object, ...]:
+    return "made", seed, spec, corpora
+
+
+def read_pool(path: Path, key: str) -> Pool:
+    """Return a rendered pool; `key` names the content, for the memory of this process.
+
+    Raises:
+        CorruptError: if the file cannot be read.
+    """
+    return KEPT.get(("read", path, key), lambda: Pool(read_input(path)))
+
+
+def count_is_done(job: CountJob) -> bool:
+    """Tell whether the counts file is the one this plan would write."""
+    profile = job.plan.profiles[job.profile]
+    path, key = job.plan.counts_path(job.spec, profile), job.plan.count_key(job.spec, profile)
+    return is_whole(path, key, COUNT_SCHEMA.names)
+
+
+def run_count(job: CountJob) -> None:
+    """Count and write one pool's tokens in one profile."""
+    plan, profile = job.plan, job.plan.profiles[job.profile]
+    path = plan.counts_path(job.spec, profile)
+    if not count_is_done(job):
+        pool = read_pool(plan.pool_path(job.spec), plan.pool_key(job.spec))
+        counts = np.concatenate([*map(cutter(profile, plan.recipe.frame).unit_tokens, pool.batches())])
+        write_table(
+            path, pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA), plan.count_key(job.spec, profile)
+        )
+
+
+COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
+
+
+@lru_cache(maxsize=8)
+def read_counts(path: Path, key: str) -> Counts:
+    """Return a pool's counts; `key` names the content, for the memory of this process.
+
+    Raises:
+        CorruptError: if the file cannot be read.
+    """
+    return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
+
+
+def pack_is_done(job: PackJob) -> bool:
+    """Tell whether both files of a shard are the ones this plan would write."""
+    return is_done(job.data, job.shard.key) and is_done(job.keys, job.shard.key)
+
+
+def run_pack(job: PackJob) -> None:
+    """Pack and write one shard.
+
+    Raises:
+        FitError: if a row leaves too little room for filler.
+        ExactError: if a prompt does not count what its parts count.
+        BuildError: if a file cannot be written.
+    """
+    if not pack_is_done(job):
+        job.proof.unlink(missing_ok=True)
+        keys: list[Row] = []
+        write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key)
+        write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key)
+
+
+def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
+    """Pass rows on and keep all of them but their text."""
+    for row in rows:
+        keys.append({name: value for name, value in row.items() if name not in TEXT_COLUMNS})
+        yield row
+
+
+def pack_rows(job: PackJob) -> Iterator[Row]:
+    """Yield the rows of a shard."""
+    for sample in read_samples(job.plan, job.shard.family, job.shard.start, job.shard.stop):
+        yield cut_row(job.plan, sample, job.shard.profile)
+
+
+def cut_row(plan: Plan, sample: Sample, profile_name: str) -> Row:
+    """Lay out and cut one sample for one profile of the plan."""
+    task = task_of(sample.stratum)
+    profile = next(profile for profile in plan.profiles if profile.name == profile_name)
+    own, cell = row_streams(plan, sample.stratum, sample.index)
+    layout = task.layout(sample, own, cell)
+    spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
+    pool = read_pool(plan.pool_path(spec), plan.pool_key(spec))
+    stock = Stock.of(pool, read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
+    knife = cutter(profile, plan.recipe.frame)
+    return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

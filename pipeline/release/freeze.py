@@ -1,0 +1,239 @@
+"""Freezing: the lock of a release folder, from its manifests and its bytes, if every row of it is proven."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline import __version__
+from pipeline.assemble.jobs import SampleJob, draw_sample, read_samples, sample_is_done, sample_record
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.errors import FrozenError, SplitError
+from pipeline.frozen.changes import check_version, parse_version
+from pipeline.frozen.guard import tier_lock
+from pipeline.frozen.lock import (
+    LOCK_NAME,
+    Lock,
+    ProfileLock,
+    ShardLock,
+    SplitLock,
+    TierLock,
+    lock_in,
+    read_lock,
+    write_lock,
+)
+from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.rows import SCHEMA_VERSION, Row, plain_json, row_text
+from pipeline.store.files import file_digest
+from pipeline.store.manifest import Manifest, read_manifest
+from pipeline.store.parquet import read_rows
+from pipeline.store.recipes import kept_recipes
+from pipeline.store.split import no_build
+from pipeline.tasks.base import Sample
+
+SHARD_PARTS = tuple(ShardLock.__dataclass_fields__)
+
+
+def freeze(
+    out: Path,
+    copy: Path | None = None,
+    *,
+    before: Lock | None = None,
+    carried: Mapping[str, ProfileLock] | None = None,
+) -> tuple[Lock, bool]:
+    """Write the lock of a release folder; return it, and whether it is new.
+
+    `copy` is a second place for it, such as beside the recipe under version control; what lies there, in the folder
+    and in its neighbours as an older lock, and `before`, decide which version is high enough. `carried` are profiles
+    that an older lock holds and this folder does not.
+
+    Raises:
+        SplitError: if a profile is not sealed, or not wholly proven.
+        FrozenError: if a file has other bytes than the manifest says, or the version is too low for what changed.
+        BuildError: if the lock cannot be written.
+    """
+    lock = lock_of(out, carried or {})
+    known = lock_in(out)
+    for old in (*older_locks(out, lock, copy), *([before] if before else [])):
+        check_version(old, lock)
+    if known and known.content == lock.content:
+        lock = known
+    else:
+        write_lock(out / LOCK_NAME, lock)
+    if copy and (not copy.is_file() or read_lock(copy) != lock):
+        write_lock(copy, lock)
+    return lock, lock is not known
+
+
+def older_locks(out: Path, lock: Lock, copy: Path | None) -> Iterator[Lock]:
+    """Yield the locks that a new one must go with: those in its places, and the next lower one beside its folder."""
+    yield from (read_lock(path) for path in (out / LOCK_NAME, copy) if path and path.is_file())
+    beside = (read_lock(path) for path in sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}")))
+    same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
+    lower = [each for each in same if parse_version(each.version) <= parse_version(lock.version)]
+    yield from sorted(lower, key=lambda each: parse_version(each.version))[-1:]
+
+
+def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock:
+    """Return the lock of a release folder: all tiers that are built, in all profiles that are sealed. Reads all bytes.
+
+    Raises:
+        SplitError: if a profile is not sealed, or not wholly proven.
+        FrozenError: if a file has other bytes than the manifest says, or was made by another Carrara.
+    """
+    recipes = kept_recipes(out)
+    if not recipes:
+        raise SplitError(no_build(out))
+    manifests = {name: _sealed(out, name, recipes) for name in _profiles(out)}
+    sealed = {tier for manifest in manifests.values() for tier in manifest["tiers"]}
+    for recipe in recipes:
+        if recipe.tier not in sealed:
+            raise SplitError(
+                f"tier {recipe.tier} in {str(out)!r} is not sealed in any profile: build or verify it first"
+            )
+    first = recipes[0]
+    parse_version(first.version)
+    plans = {recipe.tier: make_plan(recipe, (), out) for recipe in recipes}
+    return Lock(
+        first.release,
+        first.version,
+        first.variant,
+        first.frame,
+        __version__,
+        SCHEMA_VERSION,
+        _libraries(out, manifests),
+        {tier: _tier(plan, manifests) for tier, plan in plans.items()},
+        {**(carried or {}), **{name: _profile(out, manifest) for name, manifest in manifests.items()}},
+    )
+
+
+def _profiles(out: Path) -> list[str]:
+    """Return every profile that the folder holds rows of, or a manifest."""
+    found = {path.parent.name for name in ("data", "manifest.json") for path in out.glob(f"*/{name}")}
+    if not found:
+        raise SplitError(f"{str(out)!r} holds no shards: build it first")
+    return sorted(found)
+
+
+def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
+    """Return a manifest that holds every tier of the profile's shards, each row of them proven and counted twice."""
+    manifest = read_manifest(out, name)
+    tiers = manifest["tiers"] if manifest else {}
+    held = {path.name for path in (out / name / "data").glob("*/*") if path.is_dir()} | set(tiers)
+    known = {recipe.tier: recipe for recipe in recipes}
+    for tier in sorted(held):
+        made = tiers.get(tier)
+        if manifest is None or made is None or tier not in known:
+            raise SplitError(f"{name} of tier {tier} in {str(out)!r} is not sealed: build or verify it first")
+        recipe, proven = known[tier], made["proven"]
+        if made["recipe_digest"] != digest(recipe) or manifest["version"] != recipe.version:
+            raise SplitError(
+                f"{name} of tier {tier} in {str(out)!r} is of another recipe than the folder: build it again"
+            )
+        if not counted_twice(made):
+            counted = f"{proven['recounted']} of {made['totals']['rows']} rows of {name} {tier} are counted twice"
+            raise SplitError(f"{counted}: run carrara verify {out} first")
+    if manifest is None:
+        raise SplitError(f"{name} in {str(out)!r} is not sealed: build or verify it first")
+    return manifest
+
+
+def counted_twice(made: Manifest) -> bool:
+    """Tell whether every row of a tier was counted again, where there is a second encoder."""
+    proven = made["proven"]
+    return bool(proven["second"] == ["none"] or proven["recounted"] == made["totals"]["rows"])
+
+
+def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
+    """Return what a tier is made of; the code that is here must be the code that made it."""
+    tier, recipe = tier_lock(plan), plan.recipe
+    versions = {name: task.version for name, task in tier.tasks.items()}
+    for name, manifest in manifests.items():
+        made = manifest["tiers"].get(recipe.tier)
+        if not made:
+            continue
+        if made["tag"] != recipe.tag:
+            raise FrozenError(f"{name} {recipe.tier}: ids end in {made['tag']}, here in {recipe.tag}: build it again")
+        for cell in made["strata"]:
+            task = f"{cell['family']}.{cell['subtask']}"
+            if cell["task_version"] != versions[task]:
+                here = f"here it is version {versions[task]}"
+                raise FrozenError(f"{name} {recipe.tier}: task {task} has version {cell['task_version']}, {here}")
+        for pool, told in made["pools"].items():
+            if pool not in tier.pools or told["key"] != tier.pools[pool].key:
+                raise FrozenError(f"{name} {recipe.tier}: pool {pool} is made of other files than those here")
+    return replace(tier, samples=sample_digests(plan))
+
+
+def sample_digests(plan: Plan) -> dict[str, str]:
+    """Return a digest of each stratum's samples: ids, questions, keys and relevant texts, without any tokenizer."""
+    totals = {str(cell): hashlib.sha256() for cell in plan.recipe.strata}
+    for family in plan.recipe.families:
+        for sample in _samples(plan, family):
+            totals[str(sample.stratum)].update(plain_json(sample_record(sample)).encode() + b"\n")
+    return {name: total.hexdigest() for name, total in totals.items()}
+
+
+def _samples(plan: Plan, family: str) -> Iterator[Sample]:
+    if sample_is_done(SampleJob(plan, family)):
+        return read_samples(plan, family)
+    return (draw_sample(plan, row) for row in plan.rows(family))
+
+
+def _profile(out: Path, manifest: Manifest) -> ProfileLock:
+    tokenizer, tiers = manifest["tokenizer"], manifest["tiers"]
+    counters = {
+        name: tuple(sorted({each for made in tiers.values() for each in made["proven"][name]}))
+        for name in ("counter", "second")
+    }
+    folder = out / tokenizer["name"]
+    return ProfileLock(
+        tokenizer["digest"],
+        tokenizer["vocabulary_sha256"],
+        counters["counter"],
+        counters["second"],
+        {tier: _split(folder, made) for tier, made in tiers.items()},
+    )
+
+
+def _split(folder: Path, made: Manifest) -> SplitLock:
+    for shard in made["shards"]:
+        for part in ("data", "keys"):
+            path = folder / part / f"{shard['shard']}.parquet"
+            if not path.is_file():
+                raise FrozenError(f"{str(path)!r} is missing: build it again")
+            if file_digest(path) != shard[f"{part}_sha256"]:
+                raise FrozenError(f"{str(path)!r} has other bytes than were proven: run carrara verify, then build")
+    shards = {shard["shard"]: ShardLock(**{name: shard[name] for name in SHARD_PARTS}) for shard in made["shards"]}
+    return SplitLock(stratum_digests(folder, sorted(shards)), shards)
+
+
+def stratum_digests(folder: Path, shards: list[str]) -> dict[str, str]:
+    """Return a digest of each stratum's rows in one profile, whatever shards they are cut into."""
+    totals: dict[str, Any] = {}
+    for shard in shards:
+        for row in read_rows(folder / "keys" / f"{shard}.parquet"):
+            totals.setdefault(_place(row), hashlib.sha256()).update(row_text(row))
+    return {name: total.hexdigest() for name, total in totals.items()}
+
+
+def _place(row: Row) -> str:
+    """Name a row's stratum as recipes do."""
+    return str(Stratum(row["family"], row["subtask"], row["tier"], row["length"], row["complexity"], 1))
+
+
+def _libraries(out: Path, manifests: Mapping[str, Manifest]) -> dict[str, str]:
+    """Return what wrote the files, as they say themselves, and what else may move a byte of them."""
+    paths = (
+        out / name / "data" / f"{made['shards'][0]['shard']}.parquet"
+        for name, manifest in manifests.items()
+        for made in manifest["tiers"].values()
+    )
+    writers = {str(pq.read_metadata(path).created_by) for path in paths if path.is_file()}
+    return {"parquet": ", ".join(sorted(writers)), "numpy": version("numpy"), "pyarrow": version("pyarrow")}

@@ -1,0 +1,138 @@
+"""The next major version of a release after a leak: the same recipe under another seed, so that no row is the same."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import tomllib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.errors import FrozenError, RecipeError
+from pipeline.frozen.changes import raised
+from pipeline.frozen.lock import read_lock
+from pipeline.recipe import Knob, Recipe, Stratum, load_recipe, parse_recipe, recipe_text
+from pipeline.store.files import written_aside
+
+SEED_BITS = 128
+"""A seed that nobody can guess: from a guessed one the keys can be made."""
+
+
+def new_seed(asked: str) -> int:
+    """Return the seed that is asked for, or one of the system's for ``random``.
+
+    Raises:
+        RecipeError: if it is no whole number.
+    """
+    if asked == "random":
+        return secrets.randbits(SEED_BITS) | 1 << (SEED_BITS - 1)
+    if not re.fullmatch(r"[0-9]{1,78}", asked):
+        raise RecipeError(f"--seed {asked}: give a whole number, or random")
+    return int(asked)
+
+
+def recipes_in(source: str) -> list[tuple[Recipe, str]]:
+    """Return the recipes of a lock, or one by name or file, each with its text where there is one to keep.
+
+    Raises:
+        RecipeError: if there is no such recipe.
+        FrozenError: if the lock cannot be read.
+    """
+    if source.endswith(".json"):
+        return [(tier.recipe, "") for tier in read_lock(Path(source)).tiers.values()]
+    return [(load_recipe(source), recipe_text(source))]
+
+
+def recut(recipe: Recipe, text: str, seed: int) -> str:
+    """Return the TOML of a recipe's next major version under another seed; what else its text says stays as it is.
+
+    Raises:
+        FrozenError: if the seed is the one that leaked.
+    """
+    if seed == recipe.seed:
+        raise FrozenError(f"seed {seed} is the one of {recipe.release} {recipe.version}: give another one, or random")
+    wanted = replace(next_major(recipe), seed=seed)
+    changed = _changed(text, wanted)
+    return changed if changed and _says(changed, wanted) else as_toml(wanted)
+
+
+def next_major(recipe: Recipe) -> Recipe:
+    """Return a recipe of the next major version, of which only the seed is still the old one."""
+    return replace(recipe, version=raised(recipe.version, "major"))
+
+
+def _changed(text: str, wanted: Recipe) -> str:
+    """Put version and seed into a recipe's own text, comments and all."""
+    for name, value in (("version", json.dumps(wanted.version)), ("seed", str(wanted.seed))):
+        text = re.sub(rf"(?m)^({name}\s*=\s*)[^#\n]*?(\s*(#.*)?)$", rf"\g<1>{value}\g<2>", text, count=1)
+    return text
+
+
+def _says(text: str, wanted: Recipe) -> bool:
+    try:
+        return parse_recipe(tomllib.loads(text), "recut") == wanted
+    except (RecipeError, tomllib.TOMLDecodeError):
+        return False
+
+
+def as_toml(recipe: Recipe) -> str:
+    """Write a recipe as TOML; its strata are those of the recipe, in tables as large as they come."""
+    top = {
+        name: getattr(recipe, name) for name in ("release", "version", "seed", "tier", "variant", "frame", "reserve")
+    }
+    lines = [f"{name} = {json.dumps(value)}" for name, value in top.items() if value not in ("", None)]
+    return "\n".join([*lines, *_tables(recipe.strata)]) + "\n"
+
+
+def _tables(strata: Sequence[Stratum]) -> Iterator[str]:
+    for family, rows, shots, knobs, subtasks, lengths, complexity in _products(strata):
+        yield f'\n[[strata]]\nfamily = "{family}"\nsubtasks = {json.dumps(subtasks)}'
+        yield f"complexity = {list(complexity)}\nlengths = {list(lengths)}\nrows = {rows}"
+        if shots is not None:
+            yield f"shots = {shots}"
+        if knobs:
+            yield f"knobs = {{ {', '.join(f'{name} = {json.dumps(value)}' for name, value in knobs)} }}"
+
+
+Kind = tuple[str, int, int | None, tuple[tuple[str, Knob], ...]]
+Product = tuple[str, int, int | None, tuple[tuple[str, Knob], ...], list[str], tuple[int, ...], tuple[int, ...]]
+
+
+def _products(strata: Iterable[Stratum]) -> Iterator[Product]:
+    """Yield strata as products of subtasks, lengths and complexities: first alike in length, then in subtask."""
+    cells: dict[tuple[Kind, str], dict[int, list[int]]] = {}
+    for cell in strata:
+        kind = cell.family, cell.rows, cell.shots, cell.knobs
+        cells.setdefault((kind, cell.subtask), {}).setdefault(cell.length, []).append(cell.complexity)
+    merged: dict[tuple[Kind, tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    for (kind, subtask), by_length in cells.items():
+        for complexity in dict.fromkeys(map(tuple, by_length.values())):
+            lengths = tuple(length for length, found in by_length.items() if tuple(found) == complexity)
+            merged.setdefault((kind, lengths, complexity), []).append(subtask)
+    for (kind, lengths, complexity), subtasks in merged.items():
+        yield (*kind, subtasks, lengths, complexity)
+
+
+def file_name(recipe: Recipe) -> str:
+    """Return the name of the file that a recipe's next major version is written to."""
+    wanted = next_major(recipe)
+    return "-".join(filter(None, (wanted.release, wanted.tier, wanted.variant, wanted.version))) + ".toml"
+
+
+def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
+    """Write recipes where there are none.
+
+    Raises:
+        FrozenError: if there is a file, or two recipes would have one name; then none is written.
+        BuildError: if one cannot be written.
+    """
+    paths = [path for path, _ in texts]
+    for at, path in enumerate(paths):
+        if path.exists() or path in paths[:at]:
+            raise FrozenError(f"{str(path)!r} is there already: give another file with --out")
+    for path, text in texts:
+        with written_aside(path) as aside:
+            aside.touch(mode=0o600)  # its seed may be a secret
+            aside.write_text(text, encoding="utf-8")
