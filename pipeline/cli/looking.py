@@ -10,10 +10,11 @@ import click
 
 from pipeline.cli.base import cli
 from pipeline.cli.records import chance_parts
-from pipeline.cli.selecting import WHERE, fetched
+from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown
 from pipeline.errors import CarraraError, unknown
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
+from pipeline.publish.opening import fetched
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.rows import Row
 from pipeline.store.parquet import read_rows

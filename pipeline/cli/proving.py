@@ -15,11 +15,11 @@ import click
 from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import cli, open_engine, open_stages, profile_names, run_options
 from pipeline.cli.records import built_lines
-from pipeline.cli.selecting import fetched
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.prove.copy import Copy, Seen, check
+from pipeline.publish.opening import fetched
 from pipeline.release.freeze import lock_of
 from pipeline.release.rebuild import rebuild
 from pipeline.store.manifest import read_manifest

@@ -11,18 +11,16 @@ from typing import Any
 import click
 
 from pipeline.cli.base import cli
-from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
+from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError, ReportError
 from pipeline.metrics import scorers_of
+from pipeline.publish.opening import KEYS, split_from
 from pipeline.report import build_page, score_page, write_page
 from pipeline.score.reading import files_of
 from pipeline.score.results import Scored
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import SAID
 from pipeline.store.split import Selection, Split, open_split
-
-KEYS = ("keys/*", "manifest.json")
-"""What is fetched of a published split: prompts are not."""
 
 
 @cli.command()

@@ -15,9 +15,10 @@ from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import COLUMNS, Outcome, run_rows
 from pipeline.cli.base import cli
 from pipeline.cli.scoring import REPORTED
-from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
+from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import RecipeError
 from pipeline.progress import meter
+from pipeline.publish.opening import split_from
 from pipeline.store.split import Selection, Split
 
 NAMED = 10

@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from pipeline.cli.base import cli
-from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
+from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
+from pipeline.publish.opening import KEYS, split_from
 from pipeline.score.cells import GROUPS, Tables
 from pipeline.score.reading import files_of
 from pipeline.score.scoring import score_predictions
@@ -59,7 +60,7 @@ def score(
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
-    splits = [split_from(one, ("keys/*", "manifest.json")) for one in (where, *stack)]
+    splits = [split_from(one, KEYS) for one in (where, *stack)]
     scored = score_predictions(
         splits, files_of(predictions), model=model, selection=selection_of(**chosen), quirks=quirks, workers=workers
     )

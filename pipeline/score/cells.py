@@ -12,12 +12,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.errors import PredictionsError, unknown
 from pipeline.score.intervals import Resampler, Stratum, Units
-from pipeline.score.results import ANSWERED, CHANCE, Cell, Classes, Record, Scored
+from pipeline.score.results import ANSWERED, CHANCE, Cell, Classes, Record, Scored, plain_result
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 BINS = 5
 GROUPS = ("family", "subtask", "tier", "bucket", "length", "complexity", "depth", "kind")
@@ -66,6 +70,19 @@ class Tables:
             if "" not in place:
                 groups[place].append(record)
         return [self.cell(dict(zip(names, place, strict=True)), groups[place]) for place in sorted(groups)]
+
+    def frame(self, *names: str) -> DataFrame:
+        """Return a pandas frame: without names a line for each row of the split, else one for each cell of `by`.
+
+        Raises:
+            PredictionsError: for a name that is none of GROUPS.
+        """
+        from pandas import DataFrame
+
+        if not names:
+            return DataFrame([plain_result(record) for record in self.scored.records])
+        cells = [plain_result(cell) for cell in self.by(*names)]
+        return DataFrame([{**cell.pop("place"), **cell} for cell in cells])
 
     def _value(self, record: Record, name: str) -> str | int | float:
         if name == "depth":

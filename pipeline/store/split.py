@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import CorruptError, SplitError, unknown
-from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, Row
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row
 from pipeline.store.manifest import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 PLACE = ("family", "subtask", "tier", "length", "complexity")
 """The columns that say which stratum a row is of; withheld splits have no complexity."""
@@ -94,6 +97,19 @@ class Split:
             CorruptError: if a shard cannot be read.
         """
         return self._read("keys", columns or KEYS_SCHEMA.names, selection)
+
+    def frame(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> DataFrame:
+        """Return rows as a pandas frame; without `columns` all but the text.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        from pandas import DataFrame
+
+        names = list(columns or KEYS_SCHEMA.names)
+        rows = self.rows if set(names) & set(TEXT_COLUMNS) else self.key_rows
+        return DataFrame(list(rows(names, selection)), columns=names)
 
     def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
         self._check(selection)
