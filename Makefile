@@ -28,7 +28,7 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report bench test test-slow test-harnesses test-croissant test-browser lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report bench test test-slow test-harnesses test-croissant test-browser lint golden docs docs-tables schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -51,6 +51,11 @@ $(VENV)/.ready-hub: $(VENV)/.ready
 $(VENV)/.ready-report: $(VENV)/.ready
 	@echo 'adding what reports need (once)' >&2
 	@$(INSTALL) --editable '.[report]'
+	@touch $@
+
+$(VENV)/.ready-docs: $(VENV)/.ready
+	@echo 'adding what the documentation needs (once)' >&2
+	@$(INSTALL) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.ready-test: $(VENV)/.ready
@@ -127,6 +132,12 @@ lint: $(VENV)/.ready-test  ## ruff and mypy --strict
 
 golden: $(VENV)/.ready-test  ## write the golden files again (raise the task's version first)
 	@$(BIN)/python -m pytest tests/test_golden.py --update-golden
+
+docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
+	@$(BIN)/mkdocs build --quiet && echo outputs/site/index.html
+
+docs-tables: setup  ## write the tables and pictures of the docs again from the code
+	@$(BIN)/python tools/write_tables.py && $(BIN)/python tools/draw_architecture.py && $(BIN)/python tools/draw_flow.py
 
 schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas
