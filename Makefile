@@ -12,6 +12,7 @@ CHANGELOG ?=
 HARNESS ?= lm-eval
 TO ?=
 SELECT ?=
+TASK ?=
 CHROMIUM ?= chromium
 REPORT ?= outputs/report
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
@@ -130,8 +131,8 @@ test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: 
 lint: $(VENV)/.ready-test  ## ruff and mypy --strict
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-golden: $(VENV)/.ready-test  ## write the golden files again (raise the task's version first)
-	@$(BIN)/python -m pytest tests/test_golden.py --update-golden
+golden: $(VENV)/.ready-test  ## write the golden files again, of TASK=family.subtask alone (raise its version first)
+	@$(BIN)/python -m pytest tests/test_golden.py -q --update-golden $(if $(TASK),--task '$(TASK)' -k first_rows)
 
 docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
 	@$(BIN)/mkdocs build --quiet && echo outputs/site/index.html

@@ -18,6 +18,7 @@ LONG = ("test_sweep.py", "test_tasks.py")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files again")
+    parser.addoption("--task", default="", help="a family, or family.subtask, whose golden files alone are looked at")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -22,9 +22,9 @@ def drawn(index: int, cell: Stratum = CELL) -> tuple[Sample, Streams, Streams]:
     return TASK.sample(cell, index, row, shared), row, shared
 
 
-def published(sample: Sample, row: Streams, shared: Streams, others: Sequence[Person], at: int = 3) -> Published:
+def published(sample: Sample, own: Streams, shared: Streams, others: Sequence[Person], at: int = 3) -> Published:
     """Assemble a row from the layout with the given filler, the asked person after `at` of them."""
-    layout = TASK.layout(sample, row, shared)
+    layout = TASK.layout(sample, own, shared)
     shown = [item.unit.pieces[0].text for item in layout.placed if item.unit.pieces[0].role == "demo"]
     body = [*shown, *map(biography, others)]
     head, said = layout.head[0].text, sample.relevant[0]
@@ -35,8 +35,8 @@ def published(sample: Sample, row: Streams, shared: Streams, others: Sequence[Pe
     return Published(sample.stratum, (("user", text),), text, sample.question, needles, sample.key)
 
 
-def filler(sample: Sample, row: Streams, count: int = 30) -> list[Person]:
-    everybody = people(row, "32k")
+def filler(sample: Sample, own: Streams, count: int = 30) -> list[Person]:
+    everybody = people(own, "32k")
     out = {sample.latent["person"], *sample.latent["shown"]}
     return [one for number, one in enumerate(everybody) if number not in out][:count]
 

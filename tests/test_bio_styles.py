@@ -24,6 +24,7 @@ from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio import haystack
 from pipeline.tasks.bio.multi import Multi, joined
 from pipeline.tasks.bio.reader import Entry, read_lists, read_questions
+from pipeline.tasks.bio.standard import TASKS as RETRIEVALS
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.bio.styles import STYLES
 from pipeline.tasks.bio.styles_reader import POOLS, _stated, take_apart
@@ -34,7 +35,7 @@ from pipeline.worlds.words import pool
 
 SEED = 5
 WORDED = ("paraphrase", "pronoun")
-RETRIEVAL = {name: Standard(name, most_shots=2) for name in ("standard", *WORDED)}
+RETRIEVAL = {task.subtask: task for task in RETRIEVALS}
 Task = Standard | Multi
 
 

@@ -17,7 +17,7 @@ from pipeline.tasks.base import Needle, Placed, Published, Sample
 from pipeline.tasks.idk import grammar, pool, reader
 from pipeline.tasks.idk.chance import nearest, noun_positions, positions, share
 from pipeline.tasks.idk.pool import lines_of, make_letters, make_stories, specs
-from pipeline.tasks.idk.task import TASKS, Idk
+from pipeline.tasks.idk.task import TASKS
 from pipeline.tasks.idk.text import END, LETTERS, UNKNOWN
 from pipeline.worlds.plots import KINDS, plot_named, plots
 from pipeline.worlds.stories import names
@@ -410,7 +410,7 @@ def test_prompts_end_in_the_question() -> None:
 )
 def test_what_is_no_prompt_cannot_be_read(text: str) -> None:
     with pytest.raises(ValueError, match=r"prompt|question"):
-        Idk("letters").solve((("user", text),))
+        BY_NAME["letters"].solve((("user", text),))
 
 
 def test_every_question_is_of_one_plot() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import builds
 from pipeline.assemble.cutting import in_order
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.ids import RowPlan
@@ -33,7 +34,7 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    plan = make_plan(load_recipe("smoke"), shipped_profiles(), tmp_path_factory.mktemp("smoke"))
+    plan = make_plan(builds.with_every_task(load_recipe("smoke")), shipped_profiles(), tmp_path_factory.mktemp("smoke"))
     assert all(Stages(plan, Inline).build())
     return plan
 
@@ -53,7 +54,7 @@ def cell_of(plan: Plan, row: Row) -> Any:
     ]
 
 
-def test_the_smoke_recipe_holds_every_task_and_complexity(rows: dict[str, list[Row]]) -> None:
+def test_the_build_holds_every_task_and_complexity(rows: dict[str, list[Row]]) -> None:
     seen = {(row["family"], row["subtask"], row["complexity"]) for row in rows["o200k"]}
     assert seen == {(*place, complexity) for place, task in TASKS.items() for complexity in task.complexities}
 

@@ -19,6 +19,7 @@ class Strings:
 
 ORDER = "the order of names is asked that the question gives, and the rule sees no order"
 NUMBER = "a number is asked, which the rule also finds within another number"
+UNKNOWN = "no rule that looks for strings is known to grade its scorer"
 UNGRADED = {
     "choice_or_refusal": "a letter is asked, which the rule finds in any reply",
     "idk_pair": "a row of a pair, of which one is to be refused: refusals have no fixed wording",
@@ -31,7 +32,7 @@ UNGRADED = {
 def strings(row: Row) -> Strings | str:
     """Return what a reply to a row has to contain, or why that does not tell a right reply."""
     made = GRADED.get(row["scorer"])
-    return made(row) if made else UNGRADED[row["scorer"]]
+    return made(row) if made else UNGRADED.get(row["scorer"], UNKNOWN)
 
 
 def parts(row: Row) -> tuple[str, ...]:

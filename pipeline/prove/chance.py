@@ -17,7 +17,7 @@ from pipeline.assemble.plan import Plan, row_streams
 from pipeline.metrics import score
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
-from pipeline.rows import plain_json
+from pipeline.rows import asked_of, plain_json
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample, Unit
 
@@ -52,7 +52,7 @@ def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
     """Return the chance table of published rows or keys, in order of family, subtask, complexity and what is asked."""
     groups: dict[tuple[str, str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        asked = str(json.loads(row["metadata"])["latent"].get("asked", ""))
+        asked = asked_of(json.loads(row["metadata"]))
         groups[row["family"], row["subtask"], row["complexity"], asked].append(row)
     return [_chance(place, groups[place]) for place in sorted(groups)]
 
@@ -169,11 +169,15 @@ def _weighed(
     max_new = plan.recipe.reserve or task_of(cell).max_new_tokens
     mean = float(knife.unit_tokens(filler).mean())
     count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
-    kinds = {str(kind) for kind in (*sample.latent.get("attributes", ()), sample.latent.get("asked", "")) if kind}
+    kinds = sample.kinds
     stating = sum(any(fact.partition("(")[0] in kinds for fact in unit.facts) for unit in filler)
-    return mean, count + len(layout.placed), count * stating / len(filler) if stating or _told(filler, kinds) else None
+    return (
+        mean,
+        count + len(layout.placed),
+        count * stating / len(filler) if stating or _told(filler, kinds) else None,
+    )
 
 
-def _told(filler: Sequence[Unit], kinds: set[str]) -> bool:
+def _told(filler: Sequence[Unit], kinds: frozenset[str]) -> bool:
     """Tell whether a kind is asked for, and the filler states facts of any."""
     return bool(kinds) and any("(" in fact for unit in filler for fact in unit.facts)

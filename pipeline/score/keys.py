@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline.errors import PredictionsError
-from pipeline.rows import KEYS_SCHEMA, Row
+from pipeline.rows import KEYS_SCHEMA, Row, asked_of
 from pipeline.store.split import Selection, Split
 
 JUDGED = ("scorer", "subtask", "question", "target", "answers", "choices", "random_string_to_prepend")
@@ -80,7 +80,7 @@ def _has_keys(split: Split, part: str) -> bool:
 def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRow:
     metadata = json.loads(row.pop("metadata"))
     places = [needle["depth"] for needle in row.pop("needles") if needle["role"] == "relevant"]
-    asked = str(metadata.get("latent", {}).get("asked", ""))
+    asked = asked_of(metadata)
     constant = best.get((row["tier"], row["family"], row["subtask"], row["complexity"], asked))
     found = {} if constant is None else {"best_constant": constant}
     return KeyRow(

@@ -15,6 +15,7 @@ from pipeline.publish.card.examples import examples_of
 from pipeline.publish.card.facts import Facts
 from pipeline.publish.card.front import front_of, yaml_of
 from pipeline.recipe import digest, load_recipe, shipped_recipes
+from pipeline.tasks import NOTES
 
 FENCED = re.compile(r"^(`{3,})\w*\n.*?^\1\n", re.MULTILINE | re.DOTALL)
 BLANK = re.compile(r"\n{3,}")
@@ -67,6 +68,7 @@ def _said(facts: Facts) -> dict[str, Any]:
     return {
         "front": yaml_of(front_of(facts)),
         "examples": examples_of(facts),
+        "notes": NOTES,
         "recipes": _recipes(facts),
         "evaluated": [task["id"] for task in evaluated(facts)],
         "reserve": any(facts.manifest["tiers"][tier]["reserve"] for tier in facts.tiers),

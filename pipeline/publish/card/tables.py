@@ -7,7 +7,6 @@ from math import fsum
 from typing import Any
 
 from pipeline.publish.card.facts import Facts
-from pipeline.publish.card.words import asks
 from pipeline.recipe import K
 from pipeline.rows import Column
 from pipeline.tasks import TASKS
@@ -57,7 +56,7 @@ def _task_record(facts: Facts, place: Place, cells: Sequence[Mapping[str, Any]])
     return {
         "family": f"`{place[0]}`",
         "subtask": f"`{place[1]}`",
-        "what is asked": asks(*place),
+        "what is asked": TASKS[place].title if place in TASKS else place[1],
         **({} if facts.withheld else {"complexity": ", ".join(map(str, steps))}),
         "reply tokens": ", ".join(f"{room:,}" for room in rooms),
         "scorer": f"`{TASKS[place].scorer}`" if place in TASKS else "-",

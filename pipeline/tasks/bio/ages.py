@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Digest, Filler, Layout, Piece, Placed, PoolSpec, Role, Sample, Sampled, Unit, unit
+from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Role, Sample, Task, Unit, unit
 from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name
 from pipeline.tasks.bio.text import SENTENCES
 from pipeline.worlds.ages import AGES, ages, second_ages
@@ -63,16 +63,16 @@ def make_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
         yield from (unit(biography(person, None)) for person in everybody)
 
 
-def group(stratum: Stratum, index: int, cell: Streams) -> list[list[int]]:
+def group(stratum: Stratum, index: int, shared: Streams) -> list[list[int]]:
     """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum."""
-    found = _groups(cell, stratum.tier, stratum.complexity, stratum.rows)
-    return with_ages(cell, stratum.tier, found[index % len(found)])
+    found = _groups(shared, stratum.tier, stratum.complexity, stratum.rows)
+    return with_ages(shared, stratum.tier, found[index % len(found)])
 
 
 @lru_cache(maxsize=64)
-def _groups(cell: Streams, tier: str, size: int, rows: int) -> list[list[int]]:
-    known = ages(cell, tier)
-    order = Shuffled(cell.of("asked"), len(known)).take(2 * size * (rows + 2))
+def _groups(shared: Streams, tier: str, size: int, rows: int) -> list[list[int]]:
+    known = ages(shared, tier)
+    order = Shuffled(shared.of("asked"), len(known)).take(2 * size * (rows + 2))
     return list(apart(order.tolist(), known, size))
 
 
@@ -95,24 +95,14 @@ def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ages(Sampled):
+class Ages(Task):
     """The frame of a task about ages. `complexity` is the number of biographies that the answer needs."""
 
-    subtask: str
-    scorer: str
-    complexities: tuple[int, ...]
-    family: str = "bio"
-    version: int = 1
-    shots: int = 2
-    most_shots: int = 2
-    max_new_tokens: int = 512
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Policy of depths, and the share of other people whose biography states their age."""
-        return KNOBS
+    family = "bio"
+    shots = 2
+    most_shots = 2
+    max_new_tokens = 512
+    knobs = KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of biographies with ages."""
@@ -124,49 +114,49 @@ class Ages(Sampled):
         return self.shots if stratum.shots is None else stratum.shots
 
 
-def told(row: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
+def told(own: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
     """Return the biographies of a cast."""
-    everybody = people(row, tier)
+    everybody = people(own, tier)
     return tuple(biography(everybody[person], age) for person, age in cast)
 
 
-def with_ages(row: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
+def with_ages(own: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
     """Return people with the ages that the world gives them first."""
-    known = ages(row, tier)
+    known = ages(own, tier)
     return [[person, int(known[person])] for person in group]
 
 
-def examples(row: Streams, tier: str, taken: Iterable[int], count: int, size: int) -> list[list[list[int]]]:
+def examples(own: Streams, tier: str, taken: Iterable[int], count: int, size: int) -> list[list[list[int]]]:
     """Draw the casts of demonstrations: groups of people of different ages, none of them taken."""
     if not count:
         return []
-    known = ages(row, tier)
-    order = Shuffled(row.of("shown"), len(known), frozenset(taken)).take(8 * count * size).tolist()
+    known = ages(own, tier)
+    order = Shuffled(own.of("shown"), len(known), frozenset(taken)).take(8 * count * size).tolist()
     found = apart(order, known, size)
-    return [with_ages(row, tier, next(found)) for _ in range(count)]
+    return [with_ages(own, tier, next(found)) for _ in range(count)]
 
 
-def placed(sample: Sample, row: Streams, cell: Streams, role: Role = "relevant") -> tuple[Placed, ...]:
+def placed(sample: Sample, own: Streams, shared: Streams, role: Role = "relevant") -> tuple[Placed, ...]:
     """Place a sample's people at the wanted depths, those of demonstrations and decoys anywhere.
 
     One biography of each demonstration is marked as such; the others are filler to whoever looks for needles.
     """
     stratum, latent = sample.stratum, sample.latent
-    places = row.of("shown depth")
-    wanted = [(depth, role, one) for depth, one in zip(_depths(sample, cell), latent["people"], strict=True)]
+    places = own.of("shown depth")
+    wanted = [(depth, role, one) for depth, one in zip(_depths(sample, shared), latent["people"], strict=True)]
     for cast in latent["shown"]:
         wanted += [(places.random(), "filler" if number else "demo", one) for number, one in enumerate(cast)]
     wanted += [(places.random(), "decoy", one) for one in latent.get("decoys", ())]
     wanted.sort(key=lambda item: item[0])
-    texts = told(row, stratum.tier, [one for _, _, one in wanted])
+    texts = told(own, stratum.tier, [one for _, _, one in wanted])
     return tuple(
         Placed(unit(text, said_as), depth, rank)
         for rank, (text, (depth, said_as, _)) in enumerate(zip(texts, wanted, strict=True))
     )
 
 
-def _depths(sample: Sample, cell: Streams) -> list[float]:
-    return depths(sample.stratum, sample.index, cell, len(sample.latent["people"]))
+def _depths(sample: Sample, shared: Streams) -> list[float]:
+    return depths(sample.stratum, sample.index, shared, len(sample.latent["people"]))
 
 
 def taken(latent: Mapping[str, Any]) -> set[int]:
@@ -175,10 +165,10 @@ def taken(latent: Mapping[str, Any]) -> set[int]:
     return {person for cast in casts for person, _ in cast}
 
 
-def anybody(sample: Sample, row: Streams, without: Iterable[int]) -> Filler:
+def anybody(sample: Sample, own: Streams, without: Iterable[int]) -> Filler:
     """Return filler of other people with their first ages."""
     stratum = sample.stratum
-    return others(row, stratum, POOL, len(people(row, stratum.tier)), without, FORMS - 1)
+    return others(own, stratum, POOL, len(people(own, stratum.tier)), without, FORMS - 1)
 
 
 def framed(placed: tuple[Placed, ...], filler: Filler, instruction: str, shown: Sequence[str], asked: str) -> Layout:

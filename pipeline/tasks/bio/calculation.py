@@ -31,29 +31,30 @@ ASKED = re.compile(rf"What is the difference in years between the ages of ({NAME
 class Calculation(Ages):
     """The difference of two ages."""
 
-    subtask: str = "calculation"
-    scorer: str = "last_integer"
-    complexities: tuple[int, ...] = (2,)
+    subtask = "calculation"
+    title = "the difference of two ages"
+    scorer = "last_integer"
+    complexities = (2,)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw two people of different ages: nobody twice in a stratum, their orders in equal shares."""
-        younger, older = sorted(group(stratum, index, cell), key=lambda one: one[1])
-        text_order, named_order = divmod(deal(cell.of("order"), stratum.rows, index, 4), 2)
+        younger, older = sorted(group(stratum, index, shared), key=lambda one: one[1])
+        text_order, named_order = divmod(deal(shared.of("order"), stratum.rows, index, 4), 2)
         standing = [younger, older] if text_order else [older, younger]
         named = [younger[0], older[0]] if named_order else [older[0], younger[0]]
-        shown = examples(row, stratum.tier, named, self.shown(stratum), 2)
+        shown = examples(own, stratum.tier, named, self.shown(stratum), 2)
         latent = {"asked": "difference", "people": standing, "named": named, "shown": shown}
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         asked = _question([everybody[one] for one in named])
         target = str(older[1] - younger[1])
-        return Sample("", stratum, index, latent, told(row, stratum.tier, standing), asked, Key(target, (target,)))
+        return Sample("", stratum, index, latent, told(own, stratum.tier, standing), asked, Key(target, (target,)))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the two at the wanted depths among the others, and people of demonstrations anywhere."""
-        everybody = people(row, sample.stratum.tier)
+        everybody = people(own, sample.stratum.tier)
         shown = [_example([(everybody[person], age) for person, age in cast]) for cast in sample.latent["shown"]]
-        filler = anybody(sample, row, taken(sample.latent))
-        return framed(placed(sample, row, cell), filler, INSTRUCTION, shown, sample.question)
+        filler = anybody(sample, own, taken(sample.latent))
+        return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and subtract.

@@ -9,14 +9,12 @@ they alone, differ between profiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
 from pipeline.tasks.base import (
-    Digest,
     Key,
     Layout,
     Piece,
@@ -25,7 +23,7 @@ from pipeline.tasks.base import (
     Published,
     Role,
     Sample,
-    Sampled,
+    Task,
     Turns,
     Unit,
     unit,
@@ -80,24 +78,17 @@ def _kind(stratum: Stratum) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation(Sampled):
+class Citation(Task):
     """Answers with sources. `complexity` is the number of asked facts: the same attribute of one or two people."""
 
-    family: str = "bio"
-    subtask: str = "citation"
-    version: int = 1
-    scorer: str = "citation"
-    shots: int = 2
-    most_shots: int = 2
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (1, 2)
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """The family's, and what labels are."""
-        return {**KNOBS, "labels": LABELS}
+    family = "bio"
+    subtask = "citation"
+    title = "values, with the labels of the biographies that state them"
+    scorer = "citation"
+    shots = 2
+    most_shots = 2
+    complexities = (1, 2)
+    knobs = KNOBS | {"labels": LABELS}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of labelled biographies."""
@@ -105,15 +96,15 @@ class Citation(Sampled):
         source = f"{WORLD}:{source_digest()}:{LABELLED}"
         return (PoolSpec(pool_name(stratum, POOLS[_kind(stratum)]), 1, tier, source, make_cited),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked: nobody twice in a stratum, attributes in equal shares, in any order."""
-        everybody, labels = people(row, stratum.tier), _labels(row, stratum.tier, _kind(stratum))
+        everybody, labels = people(own, stratum.tier), _labels(own, stratum.tier, _kind(stratum))
         count, shots = stratum.complexity, self.shots if stratum.shots is None else stratum.shots
-        asked = _asked(cell, stratum, index, len(everybody))
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(row.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
+        asked = _asked(shared, stratum, index, len(everybody))
+        attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
+        shown = Shuffled(own.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
         order = list(range(count))
-        if count > 1 and deal(cell.of("order"), stratum.rows, index, 2):
+        if count > 1 and deal(shared.of("order"), stratum.rows, index, 2):
             order.reverse()
         latent = {
             "people": asked,
@@ -126,11 +117,11 @@ class Citation(Sampled):
         answers = replies([one.value(attribute) for one in who], [labels[one] for one in asked], attribute)
         return Sample("", stratum, index, latent, said, asks(who, attribute), Key(answers[0], answers))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put each asked person into a section of the text, at a stratified depth, and the shown ones anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        size, taken = len(people(row, stratum.tier)), [*latent["people"], *_flat(latent["shown"])]
-        units = _placed(sample, row, depths(stratum, sample.index, cell, stratum.complexity))
+        size, taken = len(people(own, stratum.tier)), [*latent["people"], *_flat(latent["shown"])]
+        units = _placed(sample, own, depths(stratum, sample.index, shared, stratum.complexity))
         order = sorted(units, key=lambda one: units[one].depth)
         numbering = Running(
             stratum.tier, tuple(map(order.index, _flat(latent["shown"]))), tuple(map(order.index, latent["people"]))
@@ -138,14 +129,14 @@ class Citation(Sampled):
         return Layout(
             head=(Piece(introduction(_kind(stratum), stratum.tier), "instruction"),),
             placed=tuple(replace(units[one], rank=rank) for rank, one in enumerate(order)),
-            filler=others(row, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
-            tail=(Piece(self._tail(sample, row), "question"),),
+            filler=others(own, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
+            tail=(Piece(self._tail(sample, own), "question"),),
             numbering=numbering if _kind(stratum) == "running" else None,
         )
 
-    def _tail(self, sample: Sample, row: Streams) -> str:
+    def _tail(self, sample: Sample, own: Streams) -> str:
         tier, kind = sample.stratum.tier, _kind(sample.stratum)
-        everybody, labels = people(row, tier), _labels(row, tier, kind)
+        everybody, labels = people(own, tier), _labels(own, tier, kind)
         attribute, examples = sample.latent["asked"], []
         for demo in sample.latent["shown"]:
             who = [everybody[one] for one in demo]
@@ -175,17 +166,17 @@ class Citation(Sampled):
         return {"uniform": (values / labels) ** stratum.complexity, "values": values**stratum.complexity}
 
 
-def _asked(cell: Streams, stratum: Stratum, index: int, size: int) -> list[int]:
+def _asked(shared: Streams, stratum: Stratum, index: int, size: int) -> list[int]:
     """Return the people that a row asks about: consecutive ones of an order that the stratum shares."""
     count = stratum.complexity
     turn = index % (size // count)
-    return [int(one) for one in Shuffled(cell.of("asked"), size).take((turn + 1) * count)[turn * count :]]
+    return [int(one) for one in Shuffled(shared.of("asked"), size).take((turn + 1) * count)[turn * count :]]
 
 
-def _placed(sample: Sample, row: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
+def _placed(sample: Sample, own: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
     """Return the biographies of the asked and the shown people, of each demonstration the first as its mark."""
-    tier, latent, places = sample.stratum.tier, sample.latent, row.of("shown depth")
-    everybody, labels = people(row, tier), _labels(row, tier, _kind(sample.stratum))
+    tier, latent, places = sample.stratum.tier, sample.latent, own.of("shown depth")
+    everybody, labels = people(own, tier), _labels(own, tier, _kind(sample.stratum))
     who = [latent["people"][place] for place in latent["order"]]
     placed = {
         one: Placed(unit(said, "relevant"), depth)

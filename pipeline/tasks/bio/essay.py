@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import factorial
 from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Sampled, Turns
+from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Task, Turns
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.essay_reader import HEADING, Parted, part
 from pipeline.tasks.bio.multi import Multi
@@ -38,43 +38,38 @@ LINKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Among(Sampled):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Among(Task):
     """A subtask of the family among essays: `plain` asks, the rest is how prose stands around it."""
 
     plain: Plain
+    family = "bio"
     subtask: str
+    title: str
+    version: int
     scorer: str
     shots: int
     most_shots: int
     max_new_tokens: int
     complexities: tuple[int, ...]
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = field()
     introduction: str
     lists: bool = False
     """Whether an answer is a list of what each of several people was asked for."""
-    family: str = "bio"
-    version: int = 1
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """The knobs of the plain subtask but density: there are no other people."""
-        return {name: values for name, values in self.plain.knobs.items() if name != "density"}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of paragraphs."""
         return (essays_spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the sample that the plain subtask has there."""
-        return self.plain.sample(stratum, index, self._plainly(row), self._plainly(cell))
+        return self.plain.sample(stratum, index, self._plainly(own), self._plainly(shared))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Lay the sample out as the plain subtask does, with essays in place of other people."""
-        plain = self.plain.layout(sample, self._plainly(row), self._plainly(cell))
+        plain = self.plain.layout(sample, self._plainly(own), self._plainly(shared))
         head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
-        return replace(plain, head=head, filler=prose(row, sample.stratum))
+        return replace(plain, head=head, filler=prose(own, sample.stratum))
 
     def _plainly(self, streams: Streams) -> Streams:
         """Return the streams that the plain subtask has in place of these."""
@@ -135,19 +130,22 @@ def _moved(needle: Needle, parted: Parted) -> Needle:
 def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False) -> Among:
     """Return a subtask among essays, which asks about `whom`; `more` is said about biographies.
 
-    Its rows change with those of the plain subtask, so it has the same version.
+    Its rows change with those of the plain subtask, so it has the same version. It has no knob for density: there are
+    no other people.
     """
     return Among(
-        plain,
-        plain.subtask + SUFFIX,
-        plain.scorer,
-        plain.shots,
-        plain.most_shots,
-        plain.max_new_tokens,
-        plain.complexities,
-        INTRODUCTION.format(whom=whom, more=more),
-        lists,
+        plain=plain,
+        subtask=plain.subtask + SUFFIX,
+        title=f"{plain.title}, in a haystack of prose",
         version=plain.version,
+        scorer=plain.scorer,
+        shots=plain.shots,
+        most_shots=plain.most_shots,
+        max_new_tokens=plain.max_new_tokens,
+        complexities=plain.complexities,
+        knobs={name: values for name, values in plain.knobs.items() if name != "density"},
+        introduction=INTRODUCTION.format(whom=whom, more=more),
+        lists=lists,
     )
 
 

@@ -97,25 +97,25 @@ class World:
                 found[label].append(key)
         return found
 
-    def filler(self, row: Streams, name: str, key: int, anchor: int) -> Filler:
+    def filler(self, own: Streams, name: str, key: int, anchor: int) -> Filler:
         """Return all examples that may stand beside a key, to be taken in rounds of one example of each category.
 
         The `anchor`, which is placed, stands for its category in the first round, so that no category is more frequent
         than others. What is taken stands in random order: rounds would show which category the first one lacks.
         """
-        rng = row.of("filler")
+        rng = own.of("filler")
         free = self.apart(key)
         free[[key, anchor]] = False
         mixed = np.argsort(words(rng, len(free)), kind="stable")
         mixed = mixed[free[mixed]]
         nth = np.empty(len(mixed), dtype=np.int64)
         for label in range(1, LABELS + 1):
-            own = self.labels[mixed] == label
-            nth[own] = np.arange(own.sum())
+            alike = self.labels[mixed] == label
+            nth[alike] = np.arange(alike.sum())
         spares, rest, nth = mixed[nth < SPARES_EACH], mixed[nth >= SPARES_EACH], nth[nth >= SPARES_EACH]
         rounds = nth + (self.labels[rest] == self.labels[key])
         order = np.argsort(rounds + words(rng, len(rest)) / 2**32, kind="stable")
-        ranks = words(row.of("places"), len(free)).astype(np.int64)
+        ranks = words(own.of("places"), len(free)).astype(np.int64)
         return Filler(name, Listed(rest[order]), spares, "ranked", ranks)
 
 

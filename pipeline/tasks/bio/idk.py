@@ -8,16 +8,14 @@ biography or a missing sentence is no tell; refusals count in any plain wording.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal, words
 from pipeline.tasks.base import (
-    Digest,
     Filler,
     Key,
     Layout,
@@ -26,7 +24,7 @@ from pipeline.tasks.base import (
     PoolSpec,
     Published,
     Sample,
-    Sampled,
+    Task,
     Turns,
     unit,
 )
@@ -38,38 +36,31 @@ from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source
 
 
 @dataclass(frozen=True, slots=True)
-class Idk(Sampled):
+class Idk(Task):
     """Pairs of questions. `complexity` is the number of sentences that answer: 1 in form a, 0 in form b."""
 
-    family: str = "bio"
-    subtask: str = "idk"
-    version: int = 1
-    scorer: str = "idk_pair"
-    shots: int = 0
-    most_shots: int = 2
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (0, 1)
-    keyed_by_packing: bool = False
-    paired: bool = True
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """The family's. With density 1 nobody loses a sentence for the question's sake: 11 of 12 people state it."""
-        return KNOBS
+    family = "bio"
+    subtask = "idk"
+    title = "pairs of rows, with and without the sentence that answers"
+    scorer = "idk_pair"
+    most_shots = 2
+    complexities = (0, 1)
+    paired = True
+    knobs = KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of biographies, half of them with a gap."""
         source = f"{WORLD}:{source_digest()}:{GAPS}"
         return (PoolSpec(pool_name(stratum, "people-partial"), 1, stratum.tier, source, make_partial),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked, the same in both forms of a pair."""
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         shots = self.shots if stratum.shots is None else stratum.shots
-        asked = int(Shuffled(cell.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(row.of("shown"), len(everybody), frozenset({asked})).take(shots).tolist()
-        gap = row.of("shown gap").randrange(2)
+        asked = int(Shuffled(shared.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
+        attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
+        shown = Shuffled(own.of("shown"), len(everybody), frozenset({asked})).take(shots).tolist()
+        gap = own.of("shown gap").randrange(2)
         latent = {
             "person": asked,
             "asked": attribute,
@@ -80,12 +71,12 @@ class Idk(Sampled):
         forms = accepted(person.value(attribute), attribute) if stated else REFUSALS
         return Sample("", stratum, index, latent, (said,), question(person, attribute), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked person at a stratified depth among the others, and people of demonstrations anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, attribute = people(row, stratum.tier), latent["asked"]
-        (depth,) = depths(stratum, sample.index, cell, 1)
-        places = row.of("shown depth")
+        everybody, attribute = people(own, stratum.tier), latent["asked"]
+        (depth,) = depths(stratum, sample.index, shared, 1)
+        places = own.of("shown depth")
         placed = [Placed(unit(sample.relevant[0], "relevant"), depth)]
         for one, stated in latent["shown"]:
             said = biography(everybody[one], "" if stated else attribute)
@@ -94,12 +85,12 @@ class Idk(Sampled):
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=tuple(placed),
-            filler=_filler(row, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
-            tail=(Piece(self._tail(sample, row), "question"),),
+            filler=_filler(own, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
+            tail=(Piece(self._tail(sample, own), "question"),),
         )
 
-    def _tail(self, sample: Sample, row: Streams) -> str:
-        everybody, attribute = people(row, sample.stratum.tier), sample.latent["asked"]
+    def _tail(self, sample: Sample, own: Streams) -> str:
+        everybody, attribute = people(own, sample.stratum.tier), sample.latent["asked"]
         examples = []
         for one, stated in sample.latent["shown"]:
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
@@ -125,10 +116,10 @@ class Idk(Sampled):
         return {"uniform": stated / choices_of(sample.latent["asked"]), "refusal": float(not stated)}
 
 
-def _filler(row: Streams, stratum: Stratum, size: int, taken: Sequence[int], asked: int) -> Filler:
+def _filler(own: Streams, stratum: Stratum, size: int, taken: Sequence[int], asked: int) -> Filler:
     """Return the filler of both forms of a pair: ranks keep everybody in place whom both take, spares too."""
-    plain = others(row, stratum, "people-partial", size, taken, asked)
-    ranks = words(row.of("places"), size).astype(np.int64)
+    plain = others(own, stratum, "people-partial", size, taken, asked)
+    ranks = words(own.of("places"), size).astype(np.int64)
     forms = 1 if density(stratum) == 1 else len(ATTRIBUTES) + 1
     return replace(plain, policy="ranked", ranks=np.tile(ranks, forms))
 

@@ -9,15 +9,14 @@ about twice in a stratum while there are people, and demonstrations are off unle
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
-from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Sampled, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Task, Turns, unit
 from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.haystack import KNOBS, density, depths, in_sequence, others
 from pipeline.tasks.bio.reader import read_biographies, read_lists
@@ -33,35 +32,32 @@ Asked = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Multi(Sampled):
+class Multi(Task):
     """Several questions at once. `complexity` is their number, and that of the biographies that answer them."""
 
-    subtask: str = "multi_standard"
-    family: str = "bio"
-    version: int = 1
-    scorer: str = "all_in_order"
-    shots: int = 0
-    most_shots: int = 2
-    max_new_tokens: int = 384
-    complexities: tuple[int, ...] = (2, 5, 10)
-    keyed_by_packing: bool = False
-    paired: bool = False
-    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {**KNOBS, "attributes": KINDS})
+    family = "bio"
+    subtask = "multi_standard"
+    title = "attributes of several people, in the order asked"
+    scorer = "all_in_order"
+    most_shots = 2
+    max_new_tokens = 384
+    complexities = (2, 5, 10)
+    knobs = KNOBS | {"attributes": KINDS}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked: nobody twice in a stratum while there are people, attributes in equal shares."""
-        everybody, count = people(row, stratum.tier), stratum.complexity
+        everybody, count = people(own, stratum.tier), stratum.complexity
         shots = self.shots if stratum.shots is None else stratum.shots
-        drawn = Shuffled(cell.of("asked"), len(everybody)).take((index + 1) * count)
+        drawn = Shuffled(shared.of("asked"), len(everybody)).take((index + 1) * count)
         asked = [int(drawn[(index * count + place) % len(everybody)]) for place in range(count)]
-        attributes = _attributes(stratum, index, cell)
-        told = Shuffled(row.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
+        attributes = _attributes(stratum, index, shared)
+        told = Shuffled(own.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
         shown = [
-            list(zip(told[start : start + count], _shuffled(row, start, attributes), strict=True))
+            list(zip(told[start : start + count], _shuffled(own, start, attributes), strict=True))
             for start in range(0, shots * count, count)
         ]
         pairs = list(zip(asked, attributes, strict=True))
@@ -71,30 +67,30 @@ class Multi(Sampled):
             "asked": attributes[0] if _same(stratum) else "mixed",
             "shown": [[list(pair) for pair in example] for example in shown],
         }
-        said = tuple(STYLES[PLAIN].told(row, stratum.tier, one) for one in asked)
+        said = tuple(STYLES[PLAIN].told(own, stratum.tier, one) for one in asked)
         forms = joined([accepted(everybody[one].value(attribute), attribute) for one, attribute in pairs])
-        return Sample("", stratum, index, latent, said, _questions(row, stratum, pairs), Key(forms[0], forms))
+        return Sample("", stratum, index, latent, said, _questions(own, stratum, pairs), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the people asked about into sections of the text in any order, and people of demonstrations anywhere."""
         stratum, latent = sample.stratum, sample.latent
         order = list(sample.relevant)
-        row.of("order").shuffle(order)
-        wanted = depths(stratum, sample.index, cell, stratum.complexity)
+        own.of("order").shuffle(order)
+        wanted = depths(stratum, sample.index, shared, stratum.complexity)
         placed = [Placed(unit(said, "relevant"), depth) for said, depth in zip(order, wanted, strict=True)]
-        places = row.of("shown depth")
+        places = own.of("shown depth")
         for example in latent["shown"]:
             for place, (one, _) in enumerate(example):
                 role: Role = "filler" if place else "demo"
-                said = STYLES[PLAIN].told(row, stratum.tier, one)
+                said = STYLES[PLAIN].told(own, stratum.tier, one)
                 placed.append(Placed(unit(said, role), places.random()))
         taken = [*latent["people"], *(one for example in latent["shown"] for one, _ in example)]
         number = ATTRIBUTES.index(latent["attributes"][0])
         return Layout(
             head=(Piece(INTRODUCTION_TO_SEVERAL, "instruction"),),
             placed=in_sequence(placed),
-            filler=others(row, stratum, STYLES[PLAIN].pool, len(people(row, stratum.tier)), taken, number),
-            tail=(Piece(_tail(sample, row), "question"),),
+            filler=others(own, stratum, STYLES[PLAIN].pool, len(people(own, stratum.tier)), taken, number),
+            tail=(Piece(_tail(sample, own), "question"),),
         )
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
@@ -137,28 +133,28 @@ def _same(stratum: Stratum) -> bool:
     return stratum.knob("attributes", KINDS[0]) == "same" or density(stratum) < 1
 
 
-def _attributes(stratum: Stratum, index: int, cell: Streams) -> list[str]:
+def _attributes(stratum: Stratum, index: int, shared: Streams) -> list[str]:
     dealt = [
-        deal(cell.of("attribute", 0 if _same(stratum) else place), stratum.rows, index, len(ATTRIBUTES))
+        deal(shared.of("attribute", 0 if _same(stratum) else place), stratum.rows, index, len(ATTRIBUTES))
         for place in range(stratum.complexity)
     ]
     return [ATTRIBUTES[kind] for kind in dealt]
 
 
-def _shuffled(row: Streams, number: int, attributes: Sequence[str]) -> list[str]:
-    return row.of("shown attributes", number).sample(attributes, len(attributes))
+def _shuffled(own: Streams, number: int, attributes: Sequence[str]) -> list[str]:
+    return own.of("shown attributes", number).sample(attributes, len(attributes))
 
 
-def _questions(row: Streams, stratum: Stratum, pairs: Sequence[Asked]) -> str:
-    everybody = people(row, stratum.tier)
+def _questions(own: Streams, stratum: Stratum, pairs: Sequence[Asked]) -> str:
+    everybody = people(own, stratum.tier)
     return "\n".join(f"{at}. {question(everybody[one], kind)}" for at, (one, kind) in enumerate(pairs, start=1))
 
 
-def _tail(sample: Sample, row: Streams) -> str:
-    everybody, examples = people(row, sample.stratum.tier), []
+def _tail(sample: Sample, own: Streams) -> str:
+    everybody, examples = people(own, sample.stratum.tier), []
     for shown in sample.latent["shown"]:
         replies = PART.join(everybody[one].value(kind) for one, kind in shown)
-        examples.append(f"\nQuestions:\n{_questions(row, sample.stratum, shown)}\nAnswers: {replies}\n")
+        examples.append(f"\nQuestions:\n{_questions(own, sample.stratum, shown)}\nAnswers: {replies}\n")
     lead = "\n" + EXAMPLES if examples else ""
     return f"{SEVERAL}{lead}{''.join(examples)}\nQuestions:\n{sample.question}\nAnswers:"
 

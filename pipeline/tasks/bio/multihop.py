@@ -11,14 +11,13 @@ alone gave the needles away; all six attributes are linked, in equal shares; dem
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Sampled, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Task, Turns, unit
 from pipeline.tasks.bio import hops_proof
 from pipeline.tasks.bio.haystack import KNOBS, depths, others
 from pipeline.tasks.bio.hops_reader import follow, read_queries, read_table
@@ -39,20 +38,19 @@ APART = {"birthplace": "city", "city": "birthplace"}
 
 
 @dataclass(frozen=True, slots=True)
-class Multihop(Sampled):
+class Multihop(Task):
     """Chains over two or five biographies."""
 
-    family: str = "bio"
-    subtask: str = "multihop"
-    version: int = 2
-    scorer: str = "exact"
-    shots: int = 2
-    most_shots: int = 2
-    max_new_tokens: int = 512
-    complexities: tuple[int, ...] = (2, 5)
-    keyed_by_packing: bool = False
-    paired: bool = False
-    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {**KNOBS, "order": ORDERS})
+    family = "bio"
+    subtask = "multihop"
+    title = "a value told over several biographies, each of which names the next"
+    version = 2
+    scorer = "exact"
+    shots = 2
+    most_shots = 2
+    max_new_tokens = 512
+    complexities = (2, 5)
+    knobs = KNOBS | {"order": ORDERS}
     decoys: bool = True
     """Whether other people are linked too; a haystack of prose has none."""
 
@@ -60,15 +58,15 @@ class Multihop(Sampled):
         """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a chain that begins with a person who is asked about in no other row, and those of demonstrations."""
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         count, shots = stratum.complexity, self.shots if stratum.shots is None else stratum.shots
-        first = int(Shuffled(cell.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        drawn = _others(row.of("chain"), everybody, (1 + shots) * count, frozenset({first}))
+        first = int(Shuffled(shared.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
+        attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
+        drawn = _others(own.of("chain"), everybody, (1 + shots) * count, frozenset({first}))
         chain = _chain(everybody, attribute, drawn, count, first)
-        places = _places(stratum, row.of("order"), deal(cell.of("end"), stratum.rows, index, count))
+        places = _places(stratum, own.of("order"), deal(shared.of("end"), stratum.rows, index, count))
         latent = {
             "asked": attribute,
             "chain": chain,
@@ -80,15 +78,15 @@ class Multihop(Sampled):
         asking = question(everybody[first], attribute)
         return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put one biography of the chain into each section of the text, and those of other chains likewise."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, attribute = people(row, stratum.tier), latent["asked"]
+        everybody, attribute = people(own, stratum.tier), latent["asked"]
         taken = {*latent["chain"], *(one for shown in latent["shown"] for one in shown)}
-        decoys = _decoys(stratum, attribute, everybody, row, frozenset(taken)) if self.decoys else []
-        spots = list(zip(depths(stratum, sample.index, cell, stratum.complexity), sample.relevant, strict=True))
+        decoys = _decoys(stratum, attribute, everybody, own, frozenset(taken)) if self.decoys else []
+        spots = list(zip(depths(stratum, sample.index, shared, stratum.complexity), sample.relevant, strict=True))
         found: list[tuple[float, str, Role]] = [(depth, said, "relevant") for depth, said in spots]
-        scatter = row.of("scatter")
+        scatter = own.of("scatter")
         for chain in latent["shown"]:
             found += _scattered(stratum, scatter, [everybody[one] for one in chain], attribute, ("demo", "filler"))
         for about, chain in decoys:
@@ -98,7 +96,7 @@ class Multihop(Sampled):
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=tuple(Placed(unit(said, role), depth, rank) for rank, (depth, said, role) in enumerate(found)),
-            filler=others(row, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
+            filler=others(own, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
             tail=(Piece(self._tail(sample, everybody), "question"),),
         )
 
@@ -107,10 +105,6 @@ class Multihop(Sampled):
         examples = [example(chain, sample.latent["asked"]) for chain in chains]
         lead = "\n" + EXAMPLES if chains else ""
         return f"{INSTRUCTION}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
-
-    def key(self, sample: Sample, packed: Sequence[Any]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and follow the references.
@@ -159,11 +153,11 @@ def _chain(
 
 
 def _decoys(
-    stratum: Stratum, asked: str, everybody: Sequence[Person], row: Streams, taken: frozenset[int]
+    stratum: Stratum, asked: str, everybody: Sequence[Person], own: Streams, taken: frozenset[int]
 ) -> list[tuple[str, list[int]]]:
     """Draw the decoy chains, each with its attribute."""
-    rng, number = row.of("decoy attributes"), decoy_chains(stratum)
-    drawn = _others(row.of("decoys"), everybody, number * stratum.complexity, taken)
+    rng, number = own.of("decoy attributes"), decoy_chains(stratum)
+    drawn = _others(own.of("decoys"), everybody, number * stratum.complexity, taken)
     rest = [attribute for attribute in ATTRIBUTES if attribute != asked]
     abouts = [rng.choice(rest) if place % OTHER == OTHER - 1 else asked for place in range(number)]
     return [(about, _chain(everybody, about, drawn, stratum.complexity)) for about in abouts]

@@ -27,12 +27,12 @@ def essays_spec(stratum: Stratum) -> PoolSpec:
     return PoolSpec(f"essays-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_essays)
 
 
-def prose(row: Streams, stratum: Stratum) -> Filler:
+def prose(own: Streams, stratum: Stratum) -> Filler:
     """Return filler of whole essays in random order, and notes for spares."""
-    every = essays(row, stratum.tier)
+    every = essays(own, stratum.tier)
     whole, notes = _kinds(every)
-    spares = notes[Shuffled(row.of("spares"), len(notes)).take(SPARES)]
-    return Filler(essays_spec(stratum).name, _Essays(row, whole), spares, "sequence")
+    spares = notes[Shuffled(own.of("spares"), len(notes)).take(SPARES)]
+    return Filler(essays_spec(stratum).name, _Essays(own, whole), spares, "sequence")
 
 
 @lru_cache(maxsize=4)
@@ -45,8 +45,8 @@ def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices]:
 class _Essays:
     """Paragraphs in the order of their essays, and essays in random order."""
 
-    def __init__(self, row: Streams, whole: Indices) -> None:
-        self._order, self._whole = Shuffled(row.of("filler"), len(whole)), whole
+    def __init__(self, own: Streams, whole: Indices) -> None:
+        self._order, self._whole = Shuffled(own.of("filler"), len(whole)), whole
 
     def take(self, count: int) -> Indices:
         """Return the first `count` paragraphs."""

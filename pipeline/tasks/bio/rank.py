@@ -36,37 +36,38 @@ ASKED = re.compile(rf"Rank these people by age, from (youngest to oldest|oldest 
 class Rank(Ages):
     """People in the order of their ages."""
 
-    subtask: str = "rank"
-    scorer: str = "all_in_order"
-    complexities: tuple[int, ...] = (2, 5)
+    subtask = "rank"
+    title = "names by age"
+    scorer = "all_in_order"
+    complexities = (2, 5)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw people of different ages: nobody twice in a stratum, all orders in equal shares."""
         size = stratum.complexity
-        first = tuple(ORDERS)[deal(cell.of("direction"), stratum.rows, index, len(ORDERS))]
-        right = _ranked(group(stratum, index, cell), first)
+        first = tuple(ORDERS)[deal(shared.of("direction"), stratum.rows, index, len(ORDERS))]
+        right = _ranked(group(stratum, index, shared), first)
         standing, named = (
-            [right[place] for place in orders(size)[deal(cell.of(order), stratum.rows, index, factorial(size))]]
+            [right[place] for place in orders(size)[deal(shared.of(order), stratum.rows, index, factorial(size))]]
             for order in ("standing", "named")
         )
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         latent = {
             "asked": first,
             "people": standing,
             "named": [person for person, _ in named],
             "right": [person for person, _ in right],
-            "shown": examples(row, stratum.tier, [person for person, _ in right], self.shown(stratum), size),
+            "shown": examples(own, stratum.tier, [person for person, _ in right], self.shown(stratum), size),
         }
         asked = _question([everybody[person] for person, _ in named], first)
         forms = accepted([everybody[person].name for person, _ in right])
-        return Sample("", stratum, index, latent, told(row, stratum.tier, standing), asked, Key(forms[0], forms))
+        return Sample("", stratum, index, latent, told(own, stratum.tier, standing), asked, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked at the wanted depths among the others, and people of demonstrations anywhere."""
-        everybody, first = people(row, sample.stratum.tier), sample.latent["asked"]
+        everybody, first = people(own, sample.stratum.tier), sample.latent["asked"]
         shown = [_example(cast, first, everybody) for cast in sample.latent["shown"]]
-        filler = anybody(sample, row, taken(sample.latent))
-        return framed(placed(sample, row, cell), filler, INSTRUCTION, shown, sample.question)
+        filler = anybody(sample, own, taken(sample.latent))
+        return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and sort the asked.

@@ -75,9 +75,9 @@ def free(rng: Random, years: int, decoys: int) -> Scheme:
     return Scheme((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
 
 
-def filled(row: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
+def filled(own: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
     """Return which of their two ages everybody of a tier takes, 0 or 1, and who has no age that is common."""
-    first, second = (np.isin(known(row, stratum.tier), common) for known in (ages, second_ages))
+    first, second = (np.isin(known(own, stratum.tier), common) for known in (ages, second_ages))
     return np.asarray(~first & second, dtype=np.int64), np.flatnonzero(~first & ~second)
 
 

@@ -9,13 +9,11 @@ person and attribute independently, and demonstrations are off unless `shots` as
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.haystack import KNOBS, depths, others
 from pipeline.tasks.bio.reader import read_questions
@@ -25,24 +23,16 @@ from pipeline.worlds.people import ATTRIBUTES, choices_of, people
 
 
 @dataclass(frozen=True, slots=True)
-class Standard(Sampled):
+class Standard(Task):
     """One way of writing the biographies. `complexity` is the number of biographies that the answer needs: one."""
 
+    family = "bio"
     subtask: str = "standard"
+    title: str = "one attribute of one person"
     most_shots: int = 9
-    family: str = "bio"
-    version: int = 1
-    scorer: str = "exact"
-    shots: int = 0
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (1,)
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Policy of depths, and the share of other people whose biography states the asked attribute."""
-        return KNOBS
+    shortest: int = 2048
+    scorer = "exact"
+    knobs = KNOBS
 
     @property
     def style(self) -> Style:
@@ -53,38 +43,38 @@ class Standard(Sampled):
         """Return the pool of biographies."""
         return (self.style.spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked: no person twice in a stratum, attributes in equal shares."""
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         shots = self.shots if stratum.shots is None else stratum.shots
-        asked = int(Shuffled(cell.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(row.of("shown"), len(everybody), frozenset({asked})).take(shots).tolist()
+        asked = int(Shuffled(shared.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
+        attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
+        shown = Shuffled(own.of("shown"), len(everybody), frozenset({asked})).take(shots).tolist()
         person = everybody[asked]
         forms = accepted(person.value(attribute), attribute)
         latent = {"person": asked, "asked": attribute, "shown": shown}
-        said = (self.style.told(row, stratum.tier, asked),)
+        said = (self.style.told(own, stratum.tier, asked),)
         return Sample("", stratum, index, latent, said, question(person, attribute), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked person at the wanted depth among the others, and people of demonstrations anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        (depth,) = depths(stratum, sample.index, cell, 1)
-        places = row.of("shown depth")
+        (depth,) = depths(stratum, sample.index, shared, 1)
+        places = own.of("shown depth")
         placed = [Placed(unit(sample.relevant[0], "relevant"), depth)]
         placed += [
-            Placed(unit(self.style.told(row, stratum.tier, one), "demo"), places.random()) for one in latent["shown"]
+            Placed(unit(self.style.told(own, stratum.tier, one), "demo"), places.random()) for one in latent["shown"]
         ]
         taken, number = (latent["person"], *latent["shown"]), ATTRIBUTES.index(latent["asked"])
         return Layout(
             head=(Piece(self.style.introduction, "instruction"),),
             placed=tuple(placed),
-            filler=others(row, stratum, self.style.pool, len(people(row, stratum.tier)), taken, number),
-            tail=(Piece(self._tail(sample, row), "question"),),
+            filler=others(own, stratum, self.style.pool, len(people(own, stratum.tier)), taken, number),
+            tail=(Piece(self._tail(sample, own), "question"),),
         )
 
-    def _tail(self, sample: Sample, row: Streams) -> str:
-        everybody = people(row, sample.stratum.tier)
+    def _tail(self, sample: Sample, own: Streams) -> str:
+        everybody = people(own, sample.stratum.tier)
         attribute = sample.latent["asked"]
         shown = [everybody[one] for one in sample.latent["shown"]]
         examples = [f"\nQuestion: {question(one, attribute)}\nAnswer: {one.value(attribute)}\n" for one in shown]
@@ -114,4 +104,8 @@ class Standard(Sampled):
         return {"uniform": 1 / choices_of(sample.latent["asked"])}
 
 
-TASKS = (Standard(), Standard("paraphrase", most_shots=2), Standard("pronoun", most_shots=2))
+TASKS = (
+    Standard(),
+    Standard("paraphrase", "one attribute of one person, the biographies in 14 wordings", 2, 4096),
+    Standard("pronoun", "one attribute of one person, the biographies in the first person", 2, 4096),
+)

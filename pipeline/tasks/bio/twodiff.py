@@ -13,11 +13,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.base import Key, Layout, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.bio import scheme
 from pipeline.tasks.bio.ages import FORMS, POOL, Ages, example, framed, placed, taken, told
 from pipeline.tasks.bio.ages_proof import faults
@@ -44,29 +43,26 @@ TOKENS_PER_BIOGRAPHY = 80
 class Twodiff(Ages):
     """Two people whose ages differ as asked. The key of ``any`` holds everybody's age, so it depends on the filler."""
 
-    subtask: str = "twodiff"
-    version: int = 2
-    scorer: str = "pair"
-    complexities: tuple[int, ...] = (2,)
-    keyed_by_packing: bool = True
+    subtask = "twodiff"
+    title = "two people whose ages differ by so much"
+    version = 2
+    scorer = "pair"
+    complexities = (2,)
+    keyed_by_packing = True
+    knobs = KNOBS | {"pairs": (ONE, ANY)}
 
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Beside the family's knobs, how many pairs fit: one, or any number."""
-        return {**KNOBS, "pairs": (ONE, ANY)}
-
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the difference, dealt from all there are, and people with ages that go with it."""
-        years = scheme.FEWEST + deal(cell.of("years"), stratum.rows, index, scheme.MOST - scheme.FEWEST + 1)
+        years = scheme.FEWEST + deal(shared.of("years"), stratum.rows, index, scheme.MOST - scheme.FEWEST + 1)
         alone = scheme.decoys_of(stratum)
         drawn = scheme.draw if _pairs(stratum) == ONE else scheme.free
-        ages = drawn(row.of("ages"), years, alone)
-        count = len(people(row, stratum.tier))
-        pair = Shuffled(cell.of("asked"), count).take(2 * (index % (count // 2)) + 2)[-2:].tolist()
-        crowd = Shuffled(row.of("shown"), count, frozenset(pair)).take(2 * self.shown(stratum) + alone).tolist()
+        ages = drawn(own.of("ages"), years, alone)
+        count = len(people(own, stratum.tier))
+        pair = Shuffled(shared.of("asked"), count).take(2 * (index % (count // 2)) + 2)[-2:].tolist()
+        crowd = Shuffled(own.of("shown"), count, frozenset(pair)).take(2 * self.shown(stratum) + alone).tolist()
         named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
-        standing = named[::-1] if deal(cell.of("order"), stratum.rows, index, 2) else named
-        shown = list(_shown(row, crowd[alone:], ages.common, years))
+        standing = named[::-1] if deal(shared.of("order"), stratum.rows, index, 2) else named
+        shown = list(_shown(own, crowd[alone:], ages.common, years))
         latent = {
             "asked": "pair",
             "years": years,
@@ -75,21 +71,21 @@ class Twodiff(Ages):
             "decoys": [[person, age] for person, age in zip(crowd, ages.single, strict=False)],
             "common": list(ages.common),
         }
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         said = [*standing, *(one for cast in shown for one in cast)]
         forms = accepted(everybody[pair[0]].name, everybody[pair[1]].name)
         asked = QUESTION.format(years=years)
-        return Sample("", stratum, index, latent, told(row, stratum.tier, said), asked, Key(forms[0], forms))
+        return Sample("", stratum, index, latent, told(own, stratum.tier, said), asked, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the pair at the wanted depths among people of common ages, and all others who are placed anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         shown = [_example(*((everybody[person].name, age) for person, age in cast)) for cast in latent["shown"]]
-        forms, without = scheme.filled(row, stratum, tuple(latent["common"]))
+        forms, without = scheme.filled(own, stratum, tuple(latent["common"]))
         out = {*without.tolist(), *taken(latent)}
-        filler = others(row, stratum, POOL, len(everybody), out, FORMS - 1)
-        units = placed(sample, row, cell, _role(stratum))
+        filler = others(own, stratum, POOL, len(everybody), out, FORMS - 1)
+        units = placed(sample, own, shared, _role(stratum))
         return framed(units, scheme.with_forms(filler, forms), INSTRUCTION, shown, sample.question)
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
@@ -146,9 +142,9 @@ def _role(stratum: Stratum) -> Role:
     return "relevant" if _pairs(stratum) == ONE else "match"
 
 
-def _shown(row: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
+def _shown(own: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
     """Yield the casts of demonstrations: two people each, of common ages, with differences other than the asked."""
-    rng, used = row.of("shown ages"), {years}
+    rng, used = own.of("shown ages"), {years}
     for at in range(0, len(crowd), 2):
         while True:
             one, other = rng.sample(common, 2)

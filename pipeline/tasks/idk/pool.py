@@ -57,10 +57,10 @@ def facts(story: Story) -> tuple[str, ...]:
     return tuple(f"{story.plot.kind}({noun}, {story.name}) = {value}" for noun, value in story.stated.items())
 
 
-def filler(subtask: str, tier: str, row: Streams, taken: frozenset[int]) -> Filler:
+def filler(subtask: str, tier: str, own: Streams, taken: frozenset[int]) -> Filler:
     """Return a row's filler. People who are `taken` are in the row already, so their stories in the pool stay out."""
-    size, without = (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(row, tier)), taken)
-    order = Shuffled(row.of("filler"), size, without)
+    size, without = (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(own, tier)), taken)
+    order = Shuffled(own.of("filler"), size, without)
     return Filler(f"{subtask}-{tier}", _Rest(order, SPARES), order.take(SPARES))
 
 

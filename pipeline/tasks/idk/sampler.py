@@ -40,15 +40,15 @@ class Asked:
     letter: str
 
 
-def wish(cell: Streams, rows: int, index: int, *, answerable: bool) -> Wish:
+def wish(shared: Streams, rows: int, index: int, *, answerable: bool) -> Wish:
     """Deal row `index` of a stratum its plot and counts. Where rows are few, which of them it gets is random too."""
 
     def dealt(name: str, kinds: Sequence[Kind]) -> Kind:
-        rng = cell.of(name)
+        rng = shared.of(name)
         order = rng.sample(kinds, len(kinds))
         return order[deal(rng, rows, index, len(order))]
 
-    plot = _mixed(cell.of("plots"))[deal(cell.of("plot"), rows, index, len(plots()))]
+    plot = _mixed(shared.of("plots"))[deal(shared.of("plot"), rows, index, len(plots()))]
     return Wish(plot, dealt("told", TOLD), dealt("stated", STATED), dealt("place", (0, 1, 2)), answerable)
 
 

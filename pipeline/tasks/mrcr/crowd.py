@@ -126,13 +126,13 @@ def _pieces(subtask: str, label: Label, text: str) -> tuple[Piece, ...]:
     return (Piece(exchange(label, text), "filler"),)
 
 
-def filler(row: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
+def filler(own: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
     """Return a row's filler.
 
     Raises:
         PoolError: if there are too few distractors of a kind.
     """
-    twins, topical, formal, easy = (_shuffled(row, name, found) for name, found in zip(
+    twins, topical, formal, easy = (_shuffled(own, name, found) for name, found in zip(
         ("tone", "topic", "format", "easy"), everybody.hard_and_easy(key), strict=True
     ))  # fmt: skip
     hard, cap = _alternating(_alternating(twins, topical), formal), int(stratum.knob("distractors", CAPS[0]))
@@ -147,12 +147,12 @@ def filler(row: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Fill
             f"share neither, {min(cap, half)} and {half} are needed: give more formats and topics, or lower distractors"
         )
     order = _alternating(hard[kept:cap], easy[spare:])
-    ranks = words(row.of("places"), len(everybody.members)).astype(np.int64)
+    ranks = words(own.of("places"), len(everybody.members)).astype(np.int64)
     return Filler(Shape.of(stratum).pool(stratum.tier).name, Listed(order), spares, "ranked", ranks)
 
 
-def _shuffled(row: Streams, name: str, found: Indices) -> Indices:
-    return found[np.argsort(words(row.of("filler", name), len(found)), kind="stable")]
+def _shuffled(own: Streams, name: str, found: Indices) -> Indices:
+    return found[np.argsort(words(own.of("filler", name), len(found)), kind="stable")]
 
 
 def _alternating(first: Indices, second: Indices) -> Indices:

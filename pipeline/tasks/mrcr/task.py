@@ -16,7 +16,7 @@ from typing import Any
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, Unit
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
 from pipeline.tasks.mrcr import proof, text
 from pipeline.tasks.mrcr.chance import DRAWN, guesses
 from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cells, crowd, filler
@@ -27,58 +27,56 @@ from pipeline.worlds.writing.shelf import library_of
 LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"
 CODE = 12
 """Characters of the code: what the published metrics take it to have."""
+KNOBS: Mapping[str, tuple[Any, ...] | Digest] = {
+    "replies": ("any", "short"),
+    "distractors": CAPS,
+    "tone": (False, True),
+    "corpus": Digest("a corpus's SHA-256"),
+}
+"""Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
 
 
 @dataclass(frozen=True, slots=True)
-class Mrcr(Sampled):
+class Mrcr(Task):
     """One way of sending the conversation. `complexity` is the number of replies that match what is asked."""
 
+    family = "mrcr"
     subtask: str
+    title: str
     shots: int
-    family: str = "mrcr"
-    version: int = 1
-    scorer: str = "mrcr"
-    max_new_tokens: int = 640
-    complexities: tuple[int, ...] = (2, 4, 8)
-    keyed_by_packing: bool = False
-    paired: bool = False
+    most_shots: int
+    scorer = "mrcr"
+    max_new_tokens = 640
+    complexities = (2, 4, 8)
+    knobs = KNOBS
 
-    @property
-    def most_shots(self) -> int:
-        """Real turns hold no demonstrations."""
-        return 2 if self.subtask == "transcript" else 0
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
-        return {
-            "replies": ("any", "short"),
-            "distractors": CAPS,
-            "tone": (False, True),
-            "corpus": Digest("a corpus's SHA-256"),
-        }
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row; eight replies and demonstrations need 8,192 tokens."""
+        if complexity == max(self.complexities):
+            return Stratum(self.family, self.subtask, "32k", 8192, complexity, 1)
+        return Stratum(self.family, self.subtask, "32k", 2048, complexity, 1, 0, (("replies", "short"),))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of exchanges."""
         return (Shape.of(stratum).pool(stratum.tier),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw what is asked: formats in equal shares, topics at random; the place asked follows the row's depth.
 
         Raises:
             PoolError: if no format and topic of the library has enough texts.
         """
-        everybody = _crowd(row, stratum)
-        label, matches = _asked(everybody, stratum, index, row, cell)
-        place = int(_depth(stratum, index, cell) * stratum.complexity)
-        code = _code(row.of("code"))
+        everybody = _crowd(own, stratum)
+        label, matches = _asked(everybody, stratum, index, own, shared)
+        place = int(_depth(stratum, index, shared) * stratum.complexity)
+        code = _code(own.of("code"))
         replies = [everybody.library.text(match) for match in matches]
         latent = {
             "key": [label.format, label.topic, label.tone],
             "matches": matches,
             "place": place + 1,
-            "shown": [list(shown) for shown in _shown(everybody, stratum, self._shots(stratum), row)],
-            **_guesses(everybody, stratum, label, replies, place, row),
+            "shown": [list(shown) for shown in _shown(everybody, stratum, self._shots(stratum), own)],
+            **_guesses(everybody, stratum, label, replies, place, own),
         }
         target = code + replies[place]
         key = Key(target, (target,), None, code)
@@ -87,33 +85,33 @@ class Mrcr(Sampled):
     def _shots(self, stratum: Stratum) -> int:
         return self.shots if stratum.shots is None else stratum.shots
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put one matching reply into each n-th of the conversation, the asked one at a stratified depth."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, label = _crowd(row, stratum), Label(*latent["key"])
+        everybody, label = _crowd(own, stratum), Label(*latent["key"])
         count, asked = stratum.complexity, latent["place"] - 1
-        depths = [(place + row.of("depth", place).random()) / count for place in range(count)]
-        depths[asked] = _depth(stratum, sample.index, cell)
+        depths = [(place + own.of("depth", place).random()) / count for place in range(count)]
+        depths[asked] = _depth(stratum, sample.index, shared)
         placed = [
             Placed(self._exchange(label, reply, "relevant" if place == asked else "match"), depth, place)
             for place, (reply, depth) in enumerate(zip(sample.relevant, depths, strict=True))
         ]
-        head, tail = self._frame(sample, everybody, row)
-        return Layout(head, tuple(placed), filler(row, stratum, everybody, label), tail)
+        head, tail = self._frame(sample, everybody, own)
+        return Layout(head, tuple(placed), filler(own, stratum, everybody, label), tail)
 
     def _exchange(self, label: Label, reply: str, role: Any) -> Unit:
         if self.subtask == "chat":
             return Unit((Piece(text.request(label), "filler", "user"), Piece(reply, role, "assistant")))
         return Unit((Piece(f"User: {text.request(label)}\n", "filler"), Piece(f"Model: {reply}\n", role)))
 
-    def _frame(self, sample: Sample, everybody: Crowd, row: Streams) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    def _frame(self, sample: Sample, everybody: Crowd, own: Streams) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
         if self.subtask == "chat":
             return (), (Piece(sample.question, "question", "user"),)
-        library, codes = everybody.library, row.of("shown codes")
+        library, codes = everybody.library, own.of("shown codes")
         shown = [[(library.entries[i].label, library.text(i)) for i in told] for told in sample.latent["shown"]]
         demos = [
             Piece(
-                text.example(number, tuple(told), row.of("shown asked", number).randrange(len(told)), _code(codes)),
+                text.example(number, tuple(told), own.of("shown asked", number).randrange(len(told)), _code(codes)),
                 "demo",
             )
             for number, told in enumerate(shown, start=1)
@@ -147,16 +145,16 @@ class Mrcr(Sampled):
         return {name: sample.latent[name] for name in ("any_reply", "related_reply")}
 
 
-def _crowd(row: Streams, stratum: Stratum) -> Crowd:
+def _crowd(own: Streams, stratum: Stratum) -> Crowd:
     shape = Shape.of(stratum)
-    return crowd(library_of(row, stratum.tier, shape.corpus, toned=shape.toned), shape.short)
+    return crowd(library_of(own, stratum.tier, shape.corpus, toned=shape.toned), shape.short)
 
 
-def _depth(stratum: Stratum, index: int, cell: Streams) -> float:
-    return spread(cell.of("depth"), stratum.rows, index)
+def _depth(stratum: Stratum, index: int, shared: Streams) -> float:
+    return spread(shared.of("depth"), stratum.rows, index)
 
 
-def _asked(everybody: Crowd, stratum: Stratum, index: int, row: Streams, cell: Streams) -> tuple[Label, list[int]]:
+def _asked(everybody: Crowd, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Label, list[int]]:
     """Return what is asked, and the indices of its matching texts in the order in which they will stand."""
     found = cells(everybody.library, "ask", short=Shape.of(stratum).short)
     enough = {label: texts for label, texts in found.items() if len(texts) >= stratum.complexity}
@@ -167,9 +165,9 @@ def _asked(everybody: Crowd, stratum: Stratum, index: int, row: Streams, cell: S
             "at the most: enlarge the corpus or lower the complexity"
         )
     forms = sorted({label.format for label in enough})
-    cell.of("formats").shuffle(forms)  # strata with fewer rows than formats ask others each
-    form = forms[deal(cell.of("format"), stratum.rows, index, len(forms))]
-    rng = row.of("key")
+    shared.of("formats").shuffle(forms)  # strata with fewer rows than formats ask others each
+    form = forms[deal(shared.of("format"), stratum.rows, index, len(forms))]
+    rng = own.of("key")
     among = [label for label in enough if label.format == form]
     label = among[rng.randrange(len(among))]
     return label, rng.sample(enough[label], stratum.complexity)
@@ -182,11 +180,11 @@ def _code(rng: Random) -> str:
     return "".join(pool[rng.randrange(len(pool))] for pool in pools)
 
 
-def _shown(everybody: Crowd, stratum: Stratum, shots: int, row: Streams) -> list[tuple[int, int]]:
+def _shown(everybody: Crowd, stratum: Stratum, shots: int, own: Streams) -> list[tuple[int, int]]:
     """Return for each demonstration the indices of its two texts: of two labels first, then of one."""
     if not shots:
         return []
-    rng, library = row.of("shown"), everybody.library
+    rng, library = own.of("shown"), everybody.library
     kept = list(cells(library, "show", short=False).values())
     if len(kept) < 2:
         raise PoolError(f"{stratum}: demonstrations need texts of topics that are not asked: give more topics")
@@ -200,10 +198,10 @@ def _shown(everybody: Crowd, stratum: Stratum, shots: int, row: Streams) -> list
 
 
 def _guesses(
-    everybody: Crowd, stratum: Stratum, label: Label, replies: Sequence[str], place: int, row: Streams
+    everybody: Crowd, stratum: Stratum, label: Label, replies: Sequence[str], place: int, own: Streams
 ) -> dict[str, float]:
     twins, topical, formal, easy = everybody.hard_and_easy(label)
-    rng, library = row.of("guesses"), everybody.library
+    rng, library = own.of("guesses"), everybody.library
 
     def some(found: Any, count: int) -> list[str]:
         drawn = rng.sample(found.tolist(), min(count, len(found)))
@@ -217,4 +215,8 @@ def _guesses(
     return guesses(replies[place], others, hard, some(easy, DRAWN), turns, cap)
 
 
-TASKS = (Mrcr("transcript", shots=2), Mrcr("chat", shots=0))
+SAID = "one reply of a long conversation again, word for word; the conversation "
+TASKS = (
+    Mrcr("transcript", SAID + "as one string", shots=2, most_shots=2),
+    Mrcr("chat", SAID + "as real turns in `messages`", shots=0, most_shots=0),
+)
