@@ -66,7 +66,7 @@ def stages(
 
 def forget() -> None:
     """Forget what this process has read of earlier builds, as a new one would."""
-    jobs.KEPT.clear()
+    jobs.POOLS.clear()
     jobs.read_counts.cache_clear()
 
 

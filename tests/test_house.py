@@ -9,9 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 
 from pipeline.cli import cli
+from pipeline.cli.group import COMMANDS
 from pipeline.profiles import shipped_profiles
 from pipeline.recipe import shipped_recipes
 from pipeline.schema import schemas
@@ -87,9 +90,31 @@ def test_schemas_are_those_of_the_code(root: Path) -> None:
 
 def test_every_command_has_help_and_stands_in_the_readme(root: Path) -> None:
     readme = (root / "README.md").read_text(encoding="utf-8")
-    for name, command in cli.commands.items():
+    for name in COMMANDS:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None, name
         assert command.help, name
         assert f"carrara {name}" in readme, name
+
+
+def test_the_list_of_commands_is_short_and_whole() -> None:
+    seen = CliRunner().invoke(cli, ["--help"], terminal_width=80).output.splitlines()
+    listed = seen[seen.index("Commands:") + 1 :]
+    assert [line.split()[0] for line in listed] == sorted(COMMANDS)
+    assert all(line.endswith(".") and not line.endswith("..") for line in listed)
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_starts_light(option: str) -> None:
+    heavy = ("numpy", "pyarrow", "jinja2", "tiktoken", "splintr", "huggingface_hub", "matplotlib", "pipeline.tasks")
+    run = (
+        "import sys\nfrom pipeline.cli import cli\n"
+        f"try:\n    cli([{option!r}])\nfinally:\n"
+        f"    print(*(name for name in {heavy} if name in sys.modules), file=sys.stderr)"
+    )
+    seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert seen.stdout
+    assert seen.stderr.split() == []
 
 
 def test_the_readme_names_every_task_profile_and_recipe(root: Path) -> None:
