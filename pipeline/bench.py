@@ -114,9 +114,9 @@ def measured_steps(plan: Plan, profile: Profile) -> Steps:
     tokens = sum(row["prompt_tokens"] for shard in shards for row in read_rows(shard, ["prompt_tokens"]))
     every = max(1, sum(cell.rows for cell in plan.recipe.strata) // TIMED)
     samples = list(islice(read_samples(plan, plan.families[0]), 0, every * TIMED, every))
-    rows = [cut_row(plan, sample, profile.name) for sample in samples]
+    rows = [cut_row(plan, sample, profile) for sample in samples]
     timed = sum(row["prompt_tokens"] for row in rows)
-    cut = sum(best(partial(cut_row, plan, sample, profile.name)) for sample in samples)
+    cut = sum(best(partial(cut_row, plan, sample, profile)) for sample in samples)
     asserted = sum(best(partial(count_sent, profile.counter(), row)) for row in rows)
     encode = sum(best(partial(encoder(profile).count, row["prompt"])) for row in rows)
     return Steps(profile.name, tokens, encode / timed, cut / timed, asserted / timed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from pipeline.assemble.jobs import (
     sample_is_done,
 )
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import Inline, run
+from pipeline.engine import run
 from pipeline.errors import CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
@@ -54,13 +54,14 @@ class Stages:
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""
-        pools = reversed(self.plan.all_pools())  # of those made to see whether they fit, the last are kept the longest
-        return self._files("render", [RenderJob(self.plan, spec) for spec in pools])
+        return self._files("render", [RenderJob(self.plan, spec) for spec in self.plan.all_pools()])
 
     def count(self) -> int:
         """Count the pools that are not counted in each profile; return how many files were written."""
-        places = range(len(self.plan.profiles))
-        return self._files("count", [CountJob(self.plan, spec, at) for at in places for spec in self.plan.all_pools()])
+        plan = self.plan
+        return self._files(
+            "count", [CountJob(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
+        )
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
@@ -91,26 +92,33 @@ class Stages:
         return [self._sealed(profile, again=True) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
-        """Make what packing needs, and clear away what other recipes left in its folders."""
+        """Make what packing needs, and clear away what other recipes left in its folders.
+
+        Pools are rendered first, by all workers; whether every stratum fits is then seen from them. A recipe that does
+        not fit leaves them behind and nothing else: their keys name their content, so that the mended recipe finds
+        them.
+        """
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         if not owed:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
-        names = {job.pack.shard.profile for job in owed}
-        check_fit(self.plan, [profile for profile in self.plan.profiles if profile.name in names])
-        keep_recipe(self.plan.out, self.plan.recipe)
+        self._texts("render", [RenderJob(self.plan, spec) for spec in self.plan.all_pools()])
+        check_fit(self.plan, list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self.sample()
-        replace(self, open_executor=Inline).render()  # this process has made the units to see whether they fit
         self.count()
+        keep_recipe(self.plan.out, self.plan.recipe)
         for profile in self.plan.profiles:
             remove_strangers(self.plan, profile)
 
-    def _files(self, label: str, jobs: Iterable[TextJob]) -> int:
+    def _files(self, label: str, jobs: Sequence[TextJob]) -> int:
         check_frozen(self.plan)
-        owed = [job for job in jobs if not text_is_done(job)]
-        if owed:
+        if not all(map(text_is_done, jobs)):
             keep_recipe(self.plan.out, self.plan.recipe)
+        return self._texts(label, jobs)
+
+    def _texts(self, label: str, jobs: Iterable[TextJob]) -> int:
+        owed = [job for job in jobs if not text_is_done(job)]
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for _ in run(run_text, owed, self.open_executor):
                 shown.advance(1, 0)
@@ -120,8 +128,8 @@ class Stages:
         """Run a function on shards and return what it says of each that is wrong."""
         faults = []
         with meter(label, sum(job.pack.shard.tokens for job in jobs), quiet=self.quiet) as shown:
-            for shard, fault in run(partial(_named, fn), jobs, self.open_executor):
-                shown.advance(shard.rows, shard.tokens)
+            for rows, tokens, fault in run(partial(_sized, fn), jobs, self.open_executor):
+                shown.advance(rows, tokens)
                 faults.append(fault)
         return faults
 
@@ -159,8 +167,8 @@ def _job(plan: Plan, shard: Shard, *, full: bool = False) -> ProveJob:
     return ProveJob(PackJob(plan, shard), full)
 
 
-def _named(fn: Callable[[ProveJob], str], job: ProveJob) -> tuple[Shard, str]:
-    return job.pack.shard, fn(job)
+def _sized(fn: Callable[[ProveJob], str], job: ProveJob) -> tuple[int, int, str]:
+    return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
 def text_is_done(job: TextJob) -> bool:

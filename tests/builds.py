@@ -81,7 +81,7 @@ def altered(kind: type[Task], **given: object) -> Task:
 
 def forget() -> None:
     """Forget what this process has read of earlier builds, as a new one would."""
-    jobs.KEPT.clear()
+    jobs.POOLS.clear()
     jobs.read_counts.cache_clear()
 
 

@@ -46,7 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["build", "smoke", "--wrokers", "1"], "No such option '--wrokers'"),
         (["verify", "nowhere"], "no build in 'nowhere'"),
         (["show", "nowhere", "some-id"], "no folder 'nowhere'"),
-        (["biuld", "smoke"], "No such command 'biuld'"),
+        (["biuld", "smoke"], "unknown command 'biuld': did you mean 'build'?"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_one(words: list[str], said: str) -> None:

@@ -117,7 +117,7 @@ def test_any_row_can_be_made_alone(recipe: Path, whole: Path, tmp_path: Path) ->
     rows = made.plan.rows("bio")
     alone: dict[str, dict[str, Any]] = {}
     for row in [*rows[::-2], *rows[-2::-2]]:
-        alone[row.id] = cut_row(made.plan, draw_sample(made.plan, row), "o200k")
+        alone[row.id] = cut_row(made.plan, draw_sample(made.plan, row), made.plan.profiles[0])
     published = [row for path in sorted(whole.glob("o200k/data/bio/32k/*")) for row in read_rows(path)]
     assert [row["id"] for row in published] == [row.id for row in rows]
     for row in published:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow.parquet as pq
 import pytest
 
@@ -391,7 +392,7 @@ def test_knobs_stand_in_the_paths_of_longbio_and_free_pairs_are_left_out(raw: Sp
 
 
 def test_only_batches_take_a_model(split: Split, tmp_path: Path) -> None:
-    command = cli.commands["export"]
+    command = cli.get_command(click.Context(cli), "export")
     args = ["ruler", str(split.folder), "--out", str(tmp_path / "out"), "--model", "gpt-4o"]
     with pytest.raises(ExportError, match="--model 'gpt-4o' is for openai-batch"):
         command.main(args, standalone_mode=False)

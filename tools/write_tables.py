@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pipeline.cli import cli
+from pipeline.cli.group import COMMANDS
 from pipeline.export import HARNESSES
 from pipeline.profiles import DEFAULT_PROFILES, load_profile, shipped_profiles
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
 from pipeline.tasks import TASKS, families
-from pipeline.tasks.base import Digest
+from pipeline.tasks.base import Digest, Task
 
 ROOT = Path(__file__).resolve().parents[1]
 MARKED = re.compile(r"(<!-- table: ([a-z_]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -34,11 +34,12 @@ def tasks() -> str:
     """Every task with what it asks."""
     return table(
         ("family", "subtask", "what is asked", "complexity", "reply tokens", "scorer"),
-        (
-            (f"[`{t.family}`]({t.family}.md)", f"`{t.subtask}`", t.title, _list(t.complexities), t.max_new_tokens, f"`{t.scorer}`")
-            for t in TASKS.values()
-        ),
-    )  # fmt: skip
+        ((f"[`{t.family}`]({t.family}.md)", f"`{t.subtask}`", t.title, *_asked(t)) for t in TASKS.values()),
+    )
+
+
+def _asked(task: Task) -> tuple[object, ...]:
+    return _list(task.complexities), task.max_new_tokens, f"`{task.scorer}`"
 
 
 def families_table() -> str:
@@ -81,7 +82,7 @@ def knobs() -> str:
     found: dict[tuple[str, str], list[str]] = {}
     for task in TASKS.values():
         for name, allowed in task.knobs.items():
-            said = f"SHA-256 of {allowed.what}" if isinstance(allowed, Digest) else _list(allowed)
+            said = allowed.what if isinstance(allowed, Digest) else _list(allowed)
             found.setdefault((name, said), []).append(f"{task.family}.{task.subtask}")
     return table(
         ("knob", "values", "tasks"),
@@ -98,7 +99,7 @@ def _tasks(names: list[str]) -> str:
 
 def columns() -> str:
     """Every column of a row."""
-    return table(("column", "type", "what it holds"), ((f"`{c.name}`", f"`{c.type}`", c.meaning) for c in COLUMNS))
+    return table(("column", "type", "what it holds"), ((f"`{c.name}`", f"`{c.type}`", c.note) for c in COLUMNS))
 
 
 def harnesses() -> str:
@@ -110,8 +111,7 @@ def harnesses() -> str:
 
 def commands() -> str:
     """Every command with its one-line help."""
-    rows = ((f"`carrara {name}`", cli.commands[name].get_short_help_str(200)) for name in sorted(cli.commands))
-    return table(("command", "what it does"), rows)
+    return table(("command", "what it does"), ((f"`carrara {name}`", says) for name, (_, says) in COMMANDS.items()))
 
 
 def _list(values: Iterable[object]) -> str:

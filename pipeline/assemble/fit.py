@@ -1,27 +1,25 @@
-"""Does every stratum fit every profile? Asked before anything is written."""
+"""Does every stratum fit every profile? Checked once pools are rendered, before anything is sampled or packed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
-from pipeline.assemble.cutting import cutter
+from pipeline.assemble.cutting import Cutter, cutter
 from pipeline.assemble.ids import RowPlan
-from pipeline.assemble.jobs import draw_sample, made_pool, read_pool
+from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Plan, row_streams
-from pipeline.assemble.pools import UNIT_SCHEMA, Pool
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
-from pipeline.store.parquet import is_whole
 from pipeline.tasks import task_of
-from pipeline.tasks.base import Layout, PoolSpec, Unit
+from pipeline.tasks.base import Layout
 
 PROBES = 3
+"""Rows of a stratum that are laid out."""
 SAFETY = 3
+"""Largest units of filler that must find room."""
 LONGEST = 128
+"""Units with the most characters, among which that with the most tokens is looked for."""
 
 
 def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
@@ -33,11 +31,15 @@ def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
         FitError: naming stratum, profile and the tokens that are wanting.
     """
     probed: dict[Stratum, list[Layout]] = {}
+    longest = {spec.name: pool_of(plan, spec).longest(LONGEST) for spec in plan.all_pools()}
     for profile in profiles:
+        knife = cutter(profile, plan.recipe.frame)
+        largest = {name: int(knife.unit_tokens(units).max()) for name, units in longest.items()}
         for cell in _tightest(plan, profile):
             if cell not in probed:
                 probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.rows))]
-            _check_cell(plan, cell, probed[cell], profile)
+            needed = SAFETY * max(largest[spec.name] for spec in task_of(cell).pools(cell))
+            _check_cell(plan, cell, probed[cell], knife, needed)
 
 
 def _tightest(plan: Plan, profile: Profile) -> Iterable[Stratum]:
@@ -54,58 +56,11 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
     return task_of(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
 
 
-def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], profile: Profile) -> None:
-    task, knife = task_of(cell), cutter(profile, plan.recipe.frame)
-    max_new = plan.recipe.reserve or task.max_new_tokens
-    room = profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
-    needed = SAFETY * max(_largest_unit(plan, spec, profile) for spec in task.pools(cell))
+def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> None:
+    max_new = plan.recipe.reserve or task_of(cell).max_new_tokens
+    room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
     if room < needed:
         raise FitError(
-            f"{cell} does not fit profile {profile.name}: {room} tokens are left for filler, {needed} are needed "
+            f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, {needed} are needed "
             f"(three of its largest unit): drop this length from the recipe, or lower shots or reserve ({max_new})"
         )
-
-
-@lru_cache(maxsize=1024)
-def _largest(job: PoolJob, profile: Profile, frame: str) -> int:
-    return int(cutter(profile, frame).unit_tokens(_longest(job)).max())
-
-
-@lru_cache(maxsize=256)
-def _longest(job: PoolJob) -> tuple[Unit, ...]:
-    """Return a pool's longest units; the others are not kept, whatever the number of profiles."""
-    return tuple(job.pool().longest(LONGEST))
-
-
-def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
-    """Return a pool, read where it is rendered, and else made in memory."""
-    return _job(plan, spec).pool()
-
-
-def _largest_unit(plan: Plan, spec: PoolSpec, profile: Profile) -> int:
-    """Return the tokens of a pool's largest unit, looked for among its longest texts."""
-    return _largest(_job(plan, spec), profile, plan.recipe.frame)
-
-
-def _job(plan: Plan, spec: PoolSpec) -> PoolJob:
-    return _pool_job(plan.recipe.seed, spec, plan.pool_path(spec), plan.pool_key(spec), plan.corpora)
-
-
-@lru_cache(maxsize=64)
-def _pool_job(seed: int, spec: PoolSpec, path: Path, key: str, corpora: str) -> PoolJob:
-    return PoolJob(seed, spec, path if is_whole(path, key, UNIT_SCHEMA.names) else None, key, corpora)
-
-
-@dataclass(frozen=True, slots=True)
-class PoolJob:
-    """A pool that is read where it is there, and else made in memory."""
-
-    seed: int
-    spec: PoolSpec
-    path: Path | None
-    key: str
-    corpora: str
-
-    def pool(self) -> Pool:
-        """Return the pool."""
-        return read_pool(self.path, self.key) if self.path else made_pool(self.seed, self.spec, self.corpora)

@@ -17,15 +17,16 @@ from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Plan, Shard, row_streams
-from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Kept, Pool
+from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
+from pipeline.profiles import Profile
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
 from pipeline.store.parquet import is_done, is_whole, read_table, write_rows, write_table
 from pipeline.streams import Streams
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, PoolSpec, Sample
 
-KEPT = Kept(BUDGET)
+POOLS = PoolCache(BUDGET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,11 @@ class RenderJob:
 
 @dataclass(frozen=True, slots=True)
 class CountJob:
-    """Count one pool in one profile, by its place in the plan."""
+    """Count one pool in one profile."""
 
     plan: Plan
     spec: PoolSpec
-    profile: int
+    profile: Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,54 +182,50 @@ def render_is_done(job: RenderJob) -> bool:
 
 def run_render(job: RenderJob) -> None:
     """Render and write one pool."""
-    path, key = job.plan.pool_path(job.spec), job.plan.pool_key(job.spec)
     if not render_is_done(job):
-        write_table(path, _table(job), key)
+        made = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora).table
+        # Chunks would show in the bytes of the file.
+        write_table(job.plan.pool_path(job.spec), made.combine_chunks(), job.plan.pool_key(job.spec))
 
 
-def _table(job: RenderJob) -> pa.Table:
-    """Return what to write of a pool, which is not kept any longer. Chunks would show in the bytes of the file."""
-    made = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora).table
-    KEPT.drop(_made(job.plan.recipe.seed, job.spec, job.plan.corpora))
-    return made.combine_chunks()
+def made_pool(seed: int, spec: PoolSpec, corpora: str = "") -> Pool:
+    """Make a pool in this process."""
+    return Pool.of(spec.make(Streams((seed, "pool", f"{spec.name}@{spec.version}"), corpora), spec))
 
 
-def made_pool(seed: int, spec: PoolSpec, corpora: str) -> Pool:
-    """Return a pool, made in this process; it is kept until it is written, if the budget allows."""
-    world = Streams((seed, "pool", f"{spec.name}@{spec.version}"), corpora)
-    return KEPT.get(_made(seed, spec, corpora), lambda: Pool.of(spec.make(world, spec)))
+def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
+    """Return a pool: read where it is rendered, and otherwise made in memory."""
+
+    def load() -> Pool:
+        done = render_is_done(RenderJob(plan, spec))
+        return Pool(read_input(plan.pool_path(spec))) if done else made_pool(plan.recipe.seed, spec, plan.corpora)
+
+    return POOLS.get((plan.pool_path(spec), plan.pool_key(spec)), load)
 
 
-def _made(seed: int, spec: PoolSpec, corpora: str) -> tuple[object, ...]:
-    return "made", seed, spec, corpora
-
-
-def read_pool(path: Path, key: str) -> Pool:
-    """Return a rendered pool; `key` names the content, for the memory of this process.
+def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
+    """Return a rendered pool.
 
     Raises:
         CorruptError: if the file cannot be read.
     """
-    return KEPT.get(("read", path, key), lambda: Pool(read_input(path)))
+    path = plan.pool_path(spec)
+    return POOLS.get((path, plan.pool_key(spec)), lambda: Pool(read_input(path)))
 
 
 def count_is_done(job: CountJob) -> bool:
     """Tell whether the counts file is the one this plan would write."""
-    profile = job.plan.profiles[job.profile]
-    path, key = job.plan.counts_path(job.spec, profile), job.plan.count_key(job.spec, profile)
+    path, key = job.plan.counts_path(job.spec, job.profile), job.plan.count_key(job.spec, job.profile)
     return is_whole(path, key, COUNT_SCHEMA.names)
 
 
 def run_count(job: CountJob) -> None:
     """Count and write one pool's tokens in one profile."""
-    plan, profile = job.plan, job.plan.profiles[job.profile]
-    path = plan.counts_path(job.spec, profile)
     if not count_is_done(job):
-        pool = read_pool(plan.pool_path(job.spec), plan.pool_key(job.spec))
-        counts = np.concatenate([*map(cutter(profile, plan.recipe.frame).unit_tokens, pool.batches())])
-        write_table(
-            path, pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA), plan.count_key(job.spec, profile)
-        )
+        plan, knife = job.plan, cutter(job.profile, job.plan.recipe.frame)
+        counts = np.concatenate([*map(knife.unit_tokens, read_pool(plan, job.spec).batches())])
+        table = pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
+        write_table(plan.counts_path(job.spec, job.profile), table, plan.count_key(job.spec, job.profile))
 
 
 COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
@@ -277,14 +274,12 @@ def pack_rows(job: PackJob) -> Iterator[Row]:
         yield cut_row(job.plan, sample, job.shard.profile)
 
 
-def cut_row(plan: Plan, sample: Sample, profile_name: str) -> Row:
-    """Lay out and cut one sample for one profile of the plan."""
+def cut_row(plan: Plan, sample: Sample, profile: Profile) -> Row:
+    """Lay out and cut one sample for one profile."""
     task = task_of(sample.stratum)
-    profile = next(profile for profile in plan.profiles if profile.name == profile_name)
     own, cell = row_streams(plan, sample.stratum, sample.index)
     layout = task.layout(sample, own, cell)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
-    pool = read_pool(plan.pool_path(spec), plan.pool_key(spec))
-    stock = Stock.of(pool, read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
+    stock = Stock.of(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
     knife = cutter(profile, plan.recipe.frame)
     return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

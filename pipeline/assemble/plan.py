@@ -7,8 +7,11 @@ schema. A file is done only if the key in its footer is the one that this plan g
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache, wraps
 from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pipeline.assemble.ids import RowPlan, check_pairs, numbered
 from pipeline.errors import RecipeError, unknown
@@ -20,13 +23,15 @@ from pipeline.tasks import check_stratum, task_of
 from pipeline.tasks.base import PoolSpec
 
 SHARD_TOKENS = 8 * 1024 * 1024
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
 class Shard:
     """Rows `start` to `stop` of a family, as file `number` of `of`, in one profile; `rows` and nominal `tokens`."""
 
-    profile: str
+    profile: Profile
     family: str
     tier: str
     number: int
@@ -49,32 +54,58 @@ class Shard:
     def path(self, out: Path, part: str) -> Path:
         """Return the file of the shard in one part of the profile's folder: data, keys or proofs."""
         ending = "json" if part == "proofs" else "parquet"
-        return out / self.profile / part / f"{self.name}.{ending}"
+        return out / self.profile.name / part / f"{self.name}.{ending}"
+
+
+def once(method: Callable[Concatenate[Plan, P], R]) -> Callable[Concatenate[Plan, P], R]:
+    """Work a method of a plan out once for each of its arguments."""
+
+    @wraps(method)
+    def remembered(plan: Plan, *args: P.args, **kwargs: P.kwargs) -> R:
+        known: dict[Any, R] = plan.__dict__.setdefault("known", {})
+        call = method.__name__, *args
+        if call not in known:
+            known[call] = method(plan, *args, **kwargs)
+        return known[call]
+
+    return cast("Callable[Concatenate[Plan, P], R]", remembered)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recipe makes for some profiles in one folder."""
+    """What a recipe makes for some profiles in one folder.
+
+    A job takes the four fields to its process and nothing that was worked out from them; all jobs that run there share
+    one plan.
+    """
 
     recipe: Recipe
     profiles: tuple[Profile, ...]
     out: Path
     families: tuple[str, ...]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the fields alone."""
+        return _shared_plan, (self.recipe, self.profiles, self.out, self.families)
+
+    @once
     def rows(self, family: str) -> list[RowPlan]:
         """Return a family's rows in the order of its shards: by length and subtask, mixed over complexities."""
         return list(numbered(self.recipe, self.recipe.of_family(family)))
 
+    @once
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
         """Return the pools of a family, each once."""
         specs = [spec for cell in self.recipe.of_family(family) for spec in task_of(cell).pools(cell)]
         return tuple({spec.name: spec for spec in specs}.values())
 
+    @once
     def all_pools(self) -> tuple[PoolSpec, ...]:
         """Return the pools of all planned families, each once."""
         specs = [spec for family in self.families for spec in self.pools(family)]
         return tuple({spec.name: spec for spec in specs}.values())
 
+    @once
     def sample_key(self, family: str) -> str:
         """Return the content key of a family's samples."""
         cells = self.recipe.of_family(family)
@@ -82,14 +113,17 @@ class Plan:
         sources = sorted(self.pool_key(spec) for spec in self.pools(family))
         return digest([SCHEMA_VERSION, self.recipe.tag, self.recipe.seed, cells, versions, sources])
 
+    @once
     def pool_key(self, spec: PoolSpec) -> str:
         """Return the content key of a rendered pool."""
         return digest([SCHEMA_VERSION, self.recipe.seed, spec.name, spec.version, spec.tier, spec.source])
 
+    @once
     def count_key(self, spec: PoolSpec, profile: Profile) -> str:
         """Return the content key of a pool's counts in one profile."""
         return digest([self.pool_key(spec), profile.digest, self.recipe.frame])
 
+    @once
     def shards(self, family: str, profile: Profile) -> list[Shard]:
         """Return a family's shards in one profile; their number never depends on profile or workers."""
         rows = self.rows(family)
@@ -98,7 +132,7 @@ class Plan:
         rules = sorted({(t.subtask, t.scorer, t.max_new_tokens) for t in map(task_of, self.recipe.of_family(family))})
         return [
             Shard(
-                profile.name, family, self.recipe.tier, number, len(cuts), start, stop,
+                profile, family, self.recipe.tier, number, len(cuts), start, stop,
                 tokens=sum(row.stratum.length for row in rows[start:stop]),
                 key=digest([made_of, rules, self.recipe.frame, self.recipe.reserve, start, stop, len(cuts)]),
             )
@@ -127,6 +161,11 @@ class Plan:
     def counts_path(self, spec: PoolSpec, profile: Profile) -> Path:
         """Return the file of a pool's counts in one profile."""
         return self.out / profile.name / "counts" / f"{spec.name}.parquet"
+
+
+@lru_cache(maxsize=4)
+def _shared_plan(recipe: Recipe, profiles: tuple[Profile, ...], out: Path, families: tuple[str, ...]) -> Plan:
+    return Plan(recipe, profiles, out, families)
 
 
 def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tuple[str, ...] = ()) -> Plan:

@@ -110,7 +110,7 @@ class Pool:
         return np.asarray(numbers.to_numpy(), dtype=np.int8).reshape(-1, 2)
 
 
-class Kept:
+class PoolCache:
     """The pools last asked for: as many as a budget of bytes allows, and the last one whatever its size."""
 
     def __init__(self, budget: int) -> None:
@@ -131,10 +131,6 @@ class Kept:
             pa.default_memory_pool().release_unused()
         self._pools.move_to_end(key)
         return self._pools[key]
-
-    def drop(self, key: Hashable) -> None:
-        """Forget one pool, where it is kept."""
-        self._pools.pop(key, None)
 
     def clear(self) -> None:
         """Forget all pools."""

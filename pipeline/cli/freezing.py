@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli, open_stages, profile_names, run_options
+from pipeline.cli.base import open_stages, profile_names, run_options
+from pipeline.cli.group import cli
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import load_recipe

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.base import cli
+from pipeline.cli.group import cli
 from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown

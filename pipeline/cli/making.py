@@ -9,7 +9,8 @@ import click
 
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.plan import Plan
-from pipeline.cli.base import cli, open_stages, planned, run_options
+from pipeline.cli.base import open_stages, planned, run_options
+from pipeline.cli.group import cli
 from pipeline.cli.records import (
     built_lines,
     chance_parts,

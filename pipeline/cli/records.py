@@ -59,7 +59,7 @@ def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
     """Return how many shards of each profile and family are already proven."""
     counts: dict[tuple[str, str], list[bool]] = {}
     for shard, done in state:
-        counts.setdefault((shard.profile, shard.family), []).append(done)
+        counts.setdefault((shard.profile.name, shard.family), []).append(done)
     return [
         {"profile": profile, "family": family, "shards": len(done), "proven": sum(done)}
         for (profile, family), done in counts.items()

@@ -13,7 +13,7 @@ import click
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import COLUMNS, Outcome, run_rows
-from pipeline.cli.base import cli
+from pipeline.cli.group import cli
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import RecipeError

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli
+from pipeline.cli.group import cli
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of

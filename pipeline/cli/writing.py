@@ -12,7 +12,7 @@ import click
 from pipeline.ask.corpus import ask_corpus, replies_path
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.replies import Wish
-from pipeline.cli.base import cli
+from pipeline.cli.group import cli
 from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.progress import meter
 from pipeline.store.files import written_aside

@@ -10,9 +10,8 @@ from math import fsum
 from typing import Any
 
 from pipeline.assemble.cutting import cutter
-from pipeline.assemble.fit import pool_of
 from pipeline.assemble.ids import RowPlan
-from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Plan, row_streams
 from pipeline.metrics import score
 from pipeline.profiles import Profile

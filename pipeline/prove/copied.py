@@ -98,7 +98,7 @@ class Reader:
 
     def __init__(self, job: CheckJob) -> None:
         self.job = job
-        self.witness = Witness(job.plan, job.plan.profiles[0].name, full=True)
+        self.witness = Witness(job.plan, job.plan.profiles[0], full=True)
         self.cells = {(cell.family, cell.subtask, cell.length): cell for cell in job.plan.recipe.strata}
         self.ids: list[str] = []
         self.places: Counter[Place] = Counter()

@@ -93,7 +93,7 @@ def _put_aside(job: ProveJob) -> None:
     put_aside(job.pack.data)
     put_aside(job.pack.keys)
     job.path.unlink(missing_ok=True)
-    _unseal(job.pack.plan.out / job.pack.shard.profile / "manifest.json", job.pack.shard.tier)
+    _unseal(job.pack.plan.out / job.pack.shard.profile.name / "manifest.json", job.pack.shard.tier)
 
 
 def _unseal(path: Path, tier: str) -> None:

@@ -25,10 +25,9 @@ counts all."""
 class Witness:
     """Reads the rows of one shard and testifies to each."""
 
-    def __init__(self, plan: Plan, profile: str, *, full: bool) -> None:
-        self.plan, self.full = plan, full
-        self.profile: Profile = next(item for item in plan.profiles if item.name == profile)
-        self.second: Counter | None = self.profile.second()
+    def __init__(self, plan: Plan, profile: Profile, *, full: bool) -> None:
+        self.plan, self.profile, self.full = plan, profile, full
+        self.second: Counter | None = profile.second()
         self.cells = {cell_place(cell): cell for cell in plan.recipe.strata}
         self.seen = self.recounted = self.tokens = self.prompt_tokens = self.most = 0
         self.fewest = 1 << 62

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.base import OneLine
+from pipeline.cli.group import OneLine
 from pipeline.publish.hub import download, parse_repo, release
 
 
