@@ -306,7 +306,7 @@ def test_memory_holds_the_rows_under_way(serve: Callable[[Script], Server], tmp_
     server = serve(counted)
     with Predictions(tmp_path / "m.jsonl", "m", frozenset({made.TAG})) as kept:
         endpoint = Endpoint(server.url, "m")
-        found = run_rows(endpoint, rows(), kept, workers=3, told=lambda row: replied.append(row["id"]))
+        found = run_rows(endpoint, rows(), kept, workers=3, on_done=lambda row: replied.append(row["id"]))
     assert found.replies == 12
     assert max(ahead) <= 4
 

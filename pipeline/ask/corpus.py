@@ -10,12 +10,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 from pipeline.ask.endpoint import Endpoint
-from pipeline.ask.replies import Answer, Kept, Wish
+from pipeline.ask.replies import Answer, ReplyJournal, Wish
+from pipeline.ask.threads import asked
 from pipeline.errors import EndpointError
 from pipeline.store.files import written_aside
 from pipeline.worlds.writing.checks import Writing
@@ -24,8 +24,8 @@ ATTEMPTS = 3
 """How often a text is asked for anew in a run where a reply cannot be used."""
 NAMED = 8
 """Texts that are named where some could not be had."""
-Reply = tuple[Wish, int, int, dict[str, Any] | Exception]
-"""A wish, its turn in this run, its attempt in all runs, and what came of it."""
+Turn = tuple[Wish, int, int]
+"""A wish, its turn in this run, and its attempt in all runs."""
 
 
 def replies_path(corpus: Path) -> Path:
@@ -34,73 +34,65 @@ def replies_path(corpus: Path) -> Path:
 
 
 def ask_corpus(
-    endpoint: Endpoint, wishes: Sequence[Wish], corpus: Path, *, workers: int, told: Callable[[], None]
+    endpoint: Endpoint, wishes: Sequence[Wish], corpus: Path, *, workers: int, on_done: Callable[[], None]
 ) -> int:
     """Ask for every text that this model has not given yet, keep each reply, and write the corpus.
 
-    `told` is called for every text that is there. Returns how many were not there before.
+    `on_done` is called for every text that is there. Returns how many were not there before.
 
     Raises:
         EndpointError: if the endpoint refuses or stays silent, or gives texts that cannot be used; what came is kept.
         BuildError: if the file of replies cannot be read or written.
     """
-    with Kept(replies_path(corpus), endpoint.model) as kept:
-        owed = [wish for wish in wishes if wish.place not in kept.used]
+    with ReplyJournal(replies_path(corpus), endpoint.model) as journal:
+        owed = [wish for wish in wishes if wish.place not in journal.used]
         for _ in range(len(wishes) - len(owed)):
-            told()
-        _ask_all(endpoint, owed, kept, workers, told)
-        texts = [kept.used[wish.place] for wish in wishes if wish.place in kept.used]
+            on_done()
+        _ask_all(endpoint, owed, journal, workers, on_done)
+        texts = [journal.used[wish.place] for wish in wishes if wish.place in journal.used]
         write_corpus(corpus, texts)
     if len(texts) < len(wishes):
         raise EndpointError(
-            f"{len(wishes) - len(texts)} of {len(wishes)} texts could not be used: {_lacking(owed, kept)}; the others "
-            f"are in {str(corpus)!r}, the replies beside it: run it again to ask anew"
+            f"{len(wishes) - len(texts)} of {len(wishes)} texts could not be used: {_lacking(owed, journal)}; the "
+            f"others are in {str(corpus)!r}, the replies beside it: run it again to ask anew"
         )
     return len(owed)
 
 
-def _lacking(owed: Sequence[Wish], kept: Kept) -> str:
-    lacking = [wish for wish in owed if wish.place not in kept.used]
-    named = [f"{wish.request} ({wish.number + 1}): {kept.faults[wish.place]}" for wish in lacking[:NAMED]]
+def _lacking(owed: Sequence[Wish], journal: ReplyJournal) -> str:
+    lacking = [wish for wish in owed if wish.place not in journal.used]
+    named = [f"{wish.request} ({wish.number + 1}): {journal.faults[wish.place]}" for wish in lacking[:NAMED]]
     return "; ".join(named) + (f" (and {len(lacking) - NAMED} more)" if len(lacking) > NAMED else "")
 
 
-def _ask_all(endpoint: Endpoint, owed: Sequence[Wish], kept: Kept, workers: int, told: Callable[[], None]) -> None:
+def _ask_all(
+    endpoint: Endpoint, owed: Sequence[Wish], journal: ReplyJournal, workers: int, on_done: Callable[[], None]
+) -> None:
     """Keep `workers` requests under way; after a fatal one wait for those that are out, and keep what they bring."""
-    waiting, running, fault = [(wish, 1) for wish in reversed(owed)], 0, None
-    replies: SimpleQueue[Reply] = SimpleQueue()
-    stop = Event()
-    while running or (waiting and not fault):
-        while waiting and running < workers and not fault:
-            wish, turn = waiting.pop()
-            _send(endpoint, wish, turn, kept.attempts[wish.place] + 1, replies, stop)
-            running += 1
-        wish, turn, attempt, brought = replies.get()
-        running -= 1
+    waiting, stop, fault = [(wish, 1) for wish in reversed(owed)], Event(), None
+
+    def take() -> Turn | None:
+        if stop.is_set() or not waiting:
+            return None
+        wish, turn = waiting.pop()
+        return wish, turn, journal.attempts[wish.place] + 1
+
+    def ask(turn: Turn) -> dict[str, Any]:
+        wish, _, attempt = turn
+        return endpoint.ask([{"role": "user", "content": wish.prompt(attempt)}], given_up=stop.is_set)
+
+    for (wish, turn, attempt), brought in asked(take, ask, workers, stop):
         if isinstance(brought, EndpointError):
             fault = fault or brought
             stop.set()
         elif isinstance(brought, Exception):
             raise brought
-        elif kept.keep(endpoint, wish, attempt, brought):
-            told()
+        elif journal.keep(endpoint, wish, attempt, brought):
+            on_done()
         elif turn < ATTEMPTS:
             waiting.append((wish, turn + 1))
     if fault:
-        raise EndpointError(f"{fault} [{len(kept.used)} texts are kept, the same command goes on]")
-
-
-def _send(endpoint: Endpoint, wish: Wish, turn: int, attempt: int, replies: SimpleQueue[Reply], stop: Event) -> None:
-    """Ask in a thread that holds up nobody who wants to leave."""
-
-    def run() -> None:
-        messages = [{"role": "user", "content": wish.prompt(attempt)}]
-        try:
-            replies.put((wish, turn, attempt, endpoint.ask(messages, given_up=stop.is_set)))
-        except Exception as fault:
-            replies.put((wish, turn, attempt, fault))
-
-    Thread(target=run, daemon=True).start()
+        raise EndpointError(f"{fault} [{len(journal.used)} texts are kept, the same command goes on]")
 
 
 def write_corpus(path: Path, answers: Sequence[Answer]) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import PredictionsError
-from pipeline.store.journal import UNREADABLE, Appended
+from pipeline.store.journal import UNREADABLE, Journal
 
 
-class Predictions(Appended):
+class Predictions(Journal):
     """An open file of predictions of one model on one split; `answered` are the ids that have a reply.
 
     Args:

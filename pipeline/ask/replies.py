@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.ask.endpoint import Endpoint, content_of, unfinished
 from pipeline.errors import BuildError
-from pipeline.store.journal import UNREADABLE, Appended
+from pipeline.store.journal import UNREADABLE, Journal
 from pipeline.worlds.writing.checks import near_doubles, text_fault
 
 SHORTEST = 200
@@ -77,7 +77,7 @@ class Answer:
         return self.format, self.topic, self.tone, self.number
 
 
-class Kept(Appended):
+class ReplyJournal(Journal):
     """The file of replies: read once, then appended to line by line. One process at a time has it.
 
     `used` are the answers of one model that passed, `faults` why the last one that did not was refused.

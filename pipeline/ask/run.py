@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 from pipeline.ask.endpoint import Endpoint, content_of
 from pipeline.ask.predictions import Predictions
+from pipeline.ask.threads import asked
 from pipeline.errors import EndpointError, RequestError
 from pipeline.rows import Row
 
@@ -18,7 +18,6 @@ COLUMNS = ["id", "frame", "prompt_tokens", "template_tokens", "max_new_tokens", 
 """What is read of a row that is to be sent."""
 IN_A_ROW = 8
 """Failures without a reply between them, beside those under way, after which the server is held for lost."""
-Came = tuple[Row, dict[str, Any] | Exception]
 
 
 @dataclass(slots=True)
@@ -40,7 +39,7 @@ def run_rows(
     *,
     workers: int,
     limit_name: str = "max_tokens",
-    told: Callable[[Row], None] = lambda row: None,
+    on_done: Callable[[Row], None] = lambda row: None,
 ) -> Outcome:
     """Send rows, `workers` at a time, and keep each reply as it comes; memory holds the rows under way.
 
@@ -50,14 +49,19 @@ def run_rows(
         kept: the open file of predictions; rows that it has an answer to are passed over.
         workers: requests at a time.
         limit_name: what the server calls the most tokens of a reply.
-        told: called for each row that is done, passed over or failed.
+        on_done: called for each row that is done, passed over or failed.
 
     Raises:
         EndpointError: if the server would refuse every row, or nothing comes any more; what came is kept.
         BuildError: if the file cannot be written.
     """
-    outcome, lost = Outcome(), 0
-    for row, came in _asked(endpoint, _owed(rows, kept, told), workers, limit_name):
+    outcome, lost, stop = Outcome(), 0, Event()
+    owed = _owed(rows, kept, on_done)
+
+    def ask(row: Row) -> dict[str, Any]:
+        return _reply(endpoint, row, {limit_name: row["max_new_tokens"]}, stop.is_set)
+
+    for row, came in asked(lambda: next(owed, None), ask, workers, stop):
         if isinstance(came, RequestError):
             lost += 1
             outcome.failed[row["id"]] = str(came)
@@ -67,49 +71,18 @@ def run_rows(
         else:
             lost = 0
             _keep(row, came, kept, outcome)
-        told(row)
+        on_done(row)
         if lost >= IN_A_ROW + workers:
             raise EndpointError(f"{lost} rows in a row without a reply, the last: {came} [the same command goes on]")
     return outcome
 
 
-def _owed(rows: Iterable[Row], kept: Predictions, told: Callable[[Row], None]) -> Iterator[Row]:
+def _owed(rows: Iterable[Row], kept: Predictions, on_done: Callable[[Row], None]) -> Iterator[Row]:
     for row in rows:
         if row["id"] in kept.answered:
-            told(row)
+            on_done(row)
         else:
             yield row
-
-
-def _asked(endpoint: Endpoint, rows: Iterator[Row], workers: int, limit_name: str) -> Iterator[Came]:
-    """Yield rows with what came of them, in the order in which it comes; `workers` requests are under way."""
-    replies: SimpleQueue[Came] = SimpleQueue()
-    stop, running, left = Event(), 0, True
-    try:
-        while running or left:
-            while left and running < workers:
-                row = next(rows, None)
-                left = row is not None
-                if row is not None:
-                    _send(endpoint, row, limit_name, replies, stop)
-                    running += 1
-            if running:
-                running -= 1
-                yield replies.get()
-    finally:
-        stop.set()
-
-
-def _send(endpoint: Endpoint, row: Row, limit_name: str, replies: SimpleQueue[Came], stop: Event) -> None:
-    """Ask in a thread that holds up nobody who wants to leave."""
-
-    def run() -> None:
-        try:
-            replies.put((row, _reply(endpoint, row, {limit_name: row["max_new_tokens"]}, stop.is_set)))
-        except Exception as fault:
-            replies.put((row, fault))
-
-    Thread(target=run, daemon=True).start()
 
 
 def _reply(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def run(
                 kept,
                 workers=workers,
                 limit_name=name,
-                told=lambda row: shown.advance(1, row["prompt_tokens"]),
+                on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
             )
     _tell(out, rows, found)
 

@@ -92,7 +92,7 @@ def _by_model(corpus: Path, labels: Sequence[Label], texts: int, endpoint: Endpo
             raise RecipeError(f"no corpus could hold this text: {fault}")
     wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
     with meter("ask", len(wishes)) as shown:
-        new = ask_corpus(endpoint, wishes, corpus, workers=workers, told=lambda: shown.advance(1, 0))
+        new = ask_corpus(endpoint, wishes, corpus, workers=workers, on_done=lambda: shown.advance(1, 0))
     click.echo(f"{corpus}: {len(wishes)} texts, {new} of them new; every reply is in {replies_path(corpus)}")
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline.errors import ExportError
 from pipeline.store.files import tree_aside
@@ -21,16 +25,19 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """One harness.
+    """One harness, by its own `name`.
 
-    `write` puts the selected rows of a split below an empty folder; `readme` returns the text of its README.md: the
-    exact command, the length to set, what the harness cuts silently, and which rows it cannot carry.
+    `write` puts the selected rows of a split below an empty folder. ``templates/<folder>/README.md`` is the text of its
+    README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry;
+    `values` returns what that template knows beside what all of them know.
     """
 
     name: str
     title: str
+    harness: str
+    folder: str
     write: Callable[[Split, Selection, Path], Written]
-    readme: Callable[[Split, Selection, Written], str]
+    values: Callable[[Split, Selection], Mapping[str, Any]] = lambda split, selection: {}
 
 
 def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
@@ -47,8 +54,38 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
         if not written.rows:
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
             raise ExportError(f"no row is left to export to {harness.name} ({reasons or 'the selection is empty'})")
-        (aside / "README.md").write_text(harness.readme(split, selection, written), encoding="utf-8")
+        (aside / "README.md").write_text(_readme(harness, split, selection, written), encoding="utf-8")
         if written.left_out:
             lines = [f"{row_id}\t{reason}\n" for reason, ids in written.left_out.items() for row_id in ids]
             (aside / "left_out.tsv").write_text("".join(lines), encoding="ascii")
     return written
+
+
+def _readme(harness: Export, split: Split, selection: Selection, written: Written) -> str:
+    """Fill the template of a harness for the rows that were written.
+
+    Every template knows ``harness``, ``split``, ``manifest``, ``written``, ``cells`` (the strata that are wanted),
+    ``windows`` (the true window of each length, in tokens), ``window`` (the largest of them), ``reply`` (the most
+    tokens of a reply) and ``chat`` (whether rows are cut for a chat template).
+    """
+    cells = [cell for cell in split.strata if selection.wants(cell)]
+    windows = {cell["length"]: cell["context_tokens"] for cell in sorted(cells, key=lambda cell: int(cell["length"]))}
+    known = {
+        **harness.values(split, selection),
+        "harness": harness.harness,
+        "split": split,
+        "manifest": split.manifest,
+        "written": written,
+        "cells": cells,
+        "windows": windows,
+        "window": max(windows.values()),
+        "reply": max(cell["max_new_tokens"] for cell in cells),
+        "chat": split.manifest["frame"] == "chat",
+    }
+    with as_file(files("pipeline.export") / "templates") as folder:
+        templates = Environment(
+            loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+        )
+        return templates.get_template(f"{harness.folder}/README.md").render(
+            {**known, **harness.values(split, selection)}
+        )

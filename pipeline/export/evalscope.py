@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from pipeline.export.base import Export, Written
-from pipeline.export.pages import page
 from pipeline.export.parts import PART, Part, copy_metrics, lead, need_keys, template, write_card, write_parts
 from pipeline.store.split import Selection, Split
 
@@ -24,12 +24,12 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     return parts.written
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run the benchmark."""
-    cells = (Part(**{name: cell[name] for name in PART}) for cell in split.strata if selection.wants(cell))
-    subsets = sorted(set(cells))
-    values = {"harness": "EvalScope", "lead": lead(split), "subsets": [part.name for part in subsets]}
-    return page(split, selection, written, "evalscope/README.md", values)
+def _values(split: Split, selection: Selection) -> dict[str, Any]:
+    """Return the names that the README shows."""
+    cells = {Part(**{name: cell[name] for name in PART}) for cell in split.strata if selection.wants(cell)}
+    return {"lead": lead(split), "subsets": [part.name for part in sorted(cells)]}
 
 
-EVALSCOPE = Export("evalscope", "a benchmark for EvalScope, with real turns as messages", write, readme)
+EVALSCOPE = Export(
+    "evalscope", "a benchmark for EvalScope, with real turns as messages", "EvalScope", "evalscope", write, _values
+)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally, add_line, group_name, task_name
-from pipeline.export.pages import page
 from pipeline.export.parts import TURNS, need_keys
 from pipeline.export.substring import strings
 from pipeline.rows import Row
@@ -90,10 +89,11 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
     return "".join(lines) + f"use_chat_template: {str(chat).lower()}\nshots: 0\nstop_new_line: false\n"
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run it."""
-    values = {"harness": "HELMET", "room": ROOM, "one": ONE, "several": SEVERAL}
-    return page(split, selection, written, "helmet/README.md", values)
-
-
-HELMET = Export("helmet", "HELMET: JSON Lines and configurations for its RULER data sets", write, readme)
+HELMET = Export(
+    "helmet",
+    "HELMET: JSON Lines and configurations for its RULER data sets",
+    "HELMET",
+    "helmet",
+    write,
+    lambda split, selection: {"room": ROOM, "one": ONE, "several": SEVERAL},
+)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from pipeline.export.base import Export, Written
-from pipeline.export.pages import page
 from pipeline.export.parts import Part, copy_metrics, need_keys, template, write_parts
 from pipeline.store.split import Selection, Split
 
@@ -38,14 +38,20 @@ def _tasks(parts: Iterable[Part]) -> Iterable[str]:
         yield TASK.format(name=f"{family}_{tier}", family=family, tier=tier)
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run the tasks."""
-    cells = [cell for cell in split.strata if selection.wants(cell)]
+def _values(split: Split, selection: Selection) -> dict[str, Any]:
+    """Return the greatest length of each task."""
     lengths: dict[str, int] = {}
-    for cell in cells:
+    for cell in filter(selection.wants, split.strata):
         task = f"{cell['family']}_{cell['tier']}"
         lengths[task] = max(cell["length"], lengths.get(task, 0))
-    return page(split, selection, written, "inspect_ai/README.md", {"harness": "Inspect", "lengths": lengths})
+    return {"lengths": lengths}
 
 
-INSPECT = Export("inspect", "a file of tasks and scorers for Inspect, with real turns as messages", write, readme)
+INSPECT = Export(
+    "inspect",
+    "a file of tasks and scorers for Inspect, with real turns as messages",
+    "Inspect",
+    "inspect_ai",
+    write,
+    _values,
+)

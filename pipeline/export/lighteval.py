@@ -7,7 +7,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
-from pipeline.export.pages import page
 from pipeline.export.parts import Part, copy_metrics, lead, need_keys, template, write_card, write_parts
 from pipeline.store.split import Selection, Split
 
@@ -38,10 +37,11 @@ def _write_lists(folder: Path, names: dict[Part, str]) -> None:
         (folder / f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run the tasks, with each backend's own pitfall."""
-    values = {"harness": "lighteval", "lead": lead(split)}
-    return page(split, selection, written, "lighteval/README.md", values)
-
-
-LIGHTEVAL = Export("lighteval", "a file of custom tasks for lighteval", write, readme)
+LIGHTEVAL = Export(
+    "lighteval",
+    "a file of custom tasks for lighteval",
+    "lighteval",
+    "lighteval",
+    write,
+    lambda split, selection: {"lead": lead(split)},
+)

@@ -7,7 +7,6 @@ from collections import defaultdict
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
-from pipeline.export.pages import page
 from pipeline.export.parts import CARRIED, Part, copy_metrics, lead, need_keys, template, write_parts
 from pipeline.store.split import Selection, Split
 
@@ -98,10 +97,11 @@ def _group(name: str, members: list[str], version: str, *, weighted: bool) -> st
     )
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run the tasks, with each backend's own pitfall."""
-    values = {"harness": "lm-evaluation-harness", "lead": lead(split)}
-    return page(split, selection, written, "lm_eval/README.md", values)
-
-
-LM_EVAL = Export("lm-eval", "a folder of tasks and groups for lm-evaluation-harness", write, readme)
+LM_EVAL = Export(
+    "lm-eval",
+    "a folder of tasks and groups for lm-evaluation-harness",
+    "lm-evaluation-harness",
+    "lm_eval",
+    write,
+    lambda split, selection: {"lead": lead(split)},
+)

@@ -10,7 +10,6 @@ from pathlib import Path
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally
-from pipeline.export.pages import page
 from pipeline.export.parts import need_keys
 from pipeline.export.substring import parts
 from pipeline.rows import Row
@@ -182,11 +181,11 @@ def _demo(question: str, reply: str, subtask: str) -> Row:
     }
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run it."""
-    return page(
-        split, selection, written, "longbio/README.md", {"harness": "LongBio-Benchmark", "model": model_name(split)}
-    )
-
-
-LONGBIO = Export("longbio", "LongBioBench: its JSON files of biographies", write, readme)
+LONGBIO = Export(
+    "longbio",
+    "LongBioBench: its JSON files of biographies",
+    "LongBio-Benchmark",
+    "longbio",
+    write,
+    lambda split, selection: {"model": model_name(split)},
+)

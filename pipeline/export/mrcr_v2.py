@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally, group_name
-from pipeline.export.pages import page
 from pipeline.export.parts import TURNS, need_keys
 from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
@@ -71,9 +70,4 @@ def _add(path: Path, line: Row) -> None:
         writer.writerow(line)
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run it."""
-    return page(split, selection, written, "mrcr_v2/README.md", {"harness": "MRCR v2"})
-
-
-MRCR_V2 = Export("mrcr-v2", "MRCR v2: CSV files of the transcripts of mrcr", write, readme)
+MRCR_V2 = Export("mrcr-v2", "MRCR v2: CSV files of the transcripts of mrcr", "MRCR v2", "mrcr_v2", write)

@@ -6,9 +6,9 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.export.base import Export, Written
-from pipeline.export.pages import page
 from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
 
@@ -71,25 +71,20 @@ def _request(row: Row, model: str) -> Row:
     }
 
 
-def readme(split: Split, selection: Selection, written: Written, *, model: str | None = None) -> str:
-    """Return how to run it."""
-    values = {
-        "harness": "OpenAI batches and vLLM",
-        "model": model or default_model(split),
-        "url": URLS[split.manifest["frame"]],
-        "lines": MOST_LINES,
-        "megabytes": MOST_BYTES // 1_000_000,
-    }
-    return page(split, selection, written, "openai_batch/README.md", values)
-
-
 def for_model(model: str | None) -> Export:
     """Return the export with requests for a model; None: for the first that the split's profile names."""
+
+    def values(split: Split, selection: Selection) -> dict[str, Any]:
+        url, named = URLS[split.manifest["frame"]], model or default_model(split)
+        return {"model": named, "url": url, "lines": MOST_LINES, "megabytes": MOST_BYTES // 1_000_000}
+
     return Export(
         "openai-batch",
         "OpenAI batch files, also for vLLM run-batch",
+        "OpenAI batches and vLLM",
+        "openai_batch",
         partial(write, model=model),
-        partial(readme, model=model),
+        values,
     )
 
 

@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 
 from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally
-from pipeline.export.pages import page
 from pipeline.export.parts import need_keys
 from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
@@ -99,9 +98,6 @@ def _line(row: Row) -> Row:
     }
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run it."""
-    return page(split, selection, written, "openai_mrcr/README.md", {"harness": "openai/mrcr"})
-
-
-OPENAI_MRCR = Export("openai-mrcr", "openai/mrcr: Parquet files of the turns of mrcr", write, readme)
+OPENAI_MRCR = Export(
+    "openai-mrcr", "openai/mrcr: Parquet files of the turns of mrcr", "openai/mrcr", "openai_mrcr", write
+)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally, add_line, group_name, task_name
-from pipeline.export.pages import page
 from pipeline.export.parts import TURNS, need_keys
 from pipeline.export.substring import Strings, strings
 from pipeline.rows import Row
@@ -81,9 +80,4 @@ def _name_tasks(scripts: Path, tasks: dict[str, tuple[int, str]]) -> None:
         path.write_text(text, encoding="ascii")
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run it."""
-    return page(split, selection, written, "ruler/README.md", {"harness": "RULER"})
-
-
-RULER = Export("ruler", "RULER: JSON Lines, tasks and rules for its own scripts", write, readme)
+RULER = Export("ruler", "RULER: JSON Lines, tasks and rules for its own scripts", "RULER", "ruler", write)

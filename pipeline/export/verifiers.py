@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
-from pipeline.export.pages import page
 from pipeline.export.parts import copy_metrics, lead, need_keys, template, write_parts
 from pipeline.store.split import Selection, Split
 
@@ -43,10 +42,11 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     return parts.written
 
 
-def readme(split: Split, selection: Selection, written: Written) -> str:
-    """Return how to run the taskset."""
-    values = {"harness": "verifiers", "package": package(split)}
-    return page(split, selection, written, "verifiers/README.md", values)
-
-
-VERIFIERS = Export("verifiers", "a taskset and harness for verifiers (v1), with real turns as messages", write, readme)
+VERIFIERS = Export(
+    "verifiers",
+    "a taskset and harness for verifiers (v1), with real turns as messages",
+    "verifiers",
+    "verifiers",
+    write,
+    lambda split, selection: {"package": package(split)},
+)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import tomlkit
 
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.changes import raised
 from pipeline.frozen.lock import read_lock
-from pipeline.recipe import Knob, Recipe, Stratum, load_recipe, parse_recipe, recipe_text
+from pipeline.recipe import Knob, Recipe, Stratum, load_recipe, recipe_text
 from pipeline.store.files import written_aside
 
 SEED_BITS = 128
@@ -53,9 +54,9 @@ def recut(recipe: Recipe, text: str, seed: int) -> str:
     """
     if seed == recipe.seed:
         raise FrozenError(f"seed {seed} is the one of {recipe.release} {recipe.version}: give another one, or random")
-    wanted = replace(next_major(recipe), seed=seed)
-    changed = _changed(text, wanted)
-    return changed if changed and _says(changed, wanted) else as_toml(wanted)
+    document = tomlkit.parse(text or tomlkit.dumps(_table(recipe)))
+    document["version"], document["seed"] = next_major(recipe).version, seed
+    return tomlkit.dumps(document)
 
 
 def next_major(recipe: Recipe) -> Recipe:
@@ -63,37 +64,24 @@ def next_major(recipe: Recipe) -> Recipe:
     return replace(recipe, version=raised(recipe.version, "major"))
 
 
-def _changed(text: str, wanted: Recipe) -> str:
-    """Put version and seed into a recipe's own text, comments and all."""
-    for name, value in (("version", json.dumps(wanted.version)), ("seed", str(wanted.seed))):
-        text = re.sub(rf"(?m)^({name}\s*=\s*)[^#\n]*?(\s*(#.*)?)$", rf"\g<1>{value}\g<2>", text, count=1)
-    return text
+def _table(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as TOML has it; its strata are those of the recipe, in tables as large as they come."""
+    names = ("release", "version", "seed", "tier", "variant", "frame", "reserve")
+    top = {name: value for name in names if (value := getattr(recipe, name)) not in ("", None)}
+    return {**top, "strata": list(_tables(recipe.strata))}
 
 
-def _says(text: str, wanted: Recipe) -> bool:
-    try:
-        return parse_recipe(tomllib.loads(text), "recut") == wanted
-    except (RecipeError, tomllib.TOMLDecodeError):
-        return False
-
-
-def as_toml(recipe: Recipe) -> str:
-    """Write a recipe as TOML; its strata are those of the recipe, in tables as large as they come."""
-    top = {
-        name: getattr(recipe, name) for name in ("release", "version", "seed", "tier", "variant", "frame", "reserve")
-    }
-    lines = [f"{name} = {json.dumps(value)}" for name, value in top.items() if value not in ("", None)]
-    return "\n".join([*lines, *_tables(recipe.strata)]) + "\n"
-
-
-def _tables(strata: Sequence[Stratum]) -> Iterator[str]:
+def _tables(strata: Iterable[Stratum]) -> Iterator[dict[str, Any]]:
     for family, rows, shots, knobs, subtasks, lengths, complexity in _products(strata):
-        yield f'\n[[strata]]\nfamily = "{family}"\nsubtasks = {json.dumps(subtasks)}'
-        yield f"complexity = {list(complexity)}\nlengths = {list(lengths)}\nrows = {rows}"
-        if shots is not None:
-            yield f"shots = {shots}"
-        if knobs:
-            yield f"knobs = {{ {', '.join(f'{name} = {json.dumps(value)}' for name, value in knobs)} }}"
+        yield {
+            "family": family,
+            "subtasks": subtasks,
+            "complexity": list(complexity),
+            "lengths": list(lengths),
+            "rows": rows,
+            **({} if shots is None else {"shots": shots}),
+            **({"knobs": dict(knobs)} if knobs else {}),
+        }
 
 
 Kind = tuple[str, int, int | None, tuple[tuple[str, Knob], ...]]

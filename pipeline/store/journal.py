@@ -17,8 +17,8 @@ UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError
 """What reading a line of another shape may raise."""
 
 
-class Appended(ABC):
-    """Such a file, open.
+class Journal(ABC):
+    """A journal, open.
 
     Args:
         path: the file; it is made if it is not there.

@@ -1,18 +1,15 @@
-"""The YAML in front of a card, and the little of YAML that it takes."""
+"""The YAML in front of a card."""
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
+from pipeline.errors import StageError
 from pipeline.publish.card.facts import Facts
 
-PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
-"""Strings that need no quotes, but for the words below."""
-
-WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+LINE = 1 << 16
+"""Characters of a line: none is folded."""
 
 
 def front_of(facts: Facts) -> dict[str, Any]:
@@ -42,37 +39,14 @@ def front_of(facts: Facts) -> dict[str, Any]:
 
 
 def yaml_of(value: Mapping[str, Any]) -> str:
-    """Return plain values as YAML: mappings, lists of mappings or scalars, strings, numbers, truth.
+    """Return plain values as YAML.
 
-    >>> print(yaml_of({"a": ["32k", True], "b": [{"c": "no", "d": 1}]}), end="")
-    a:
-    - "32k"
-    - true
-    b:
-    - c: "no"
-      d: 1
+    Raises:
+        StageError: if PyYAML is not installed.
     """
-    return "".join(f"{line}\n" for line in _mapping(value))
-
-
-def _mapping(value: Mapping[str, Any]) -> Iterator[str]:
-    for name, inside in value.items():
-        if isinstance(inside, Mapping):
-            yield f"{_scalar(name)}:"
-            yield from (f"  {line}" for line in _mapping(inside))
-        elif isinstance(inside, list | tuple):
-            yield f"{_scalar(name)}:" if inside else f"{_scalar(name)}: []"
-            yield from _list(inside)
-        else:
-            yield f"{_scalar(name)}: {_scalar(inside)}"
-
-
-def _list(items: Sequence[Any]) -> Iterator[str]:
-    for item in items:
-        lines = list(_mapping(item)) if isinstance(item, Mapping) else [_scalar(item)]
-        yield from (f"{'  ' if at else '- '}{line}" for at, line in enumerate(lines))
-
-
-def _scalar(value: object) -> str:
-    plain = isinstance(value, str) and PLAIN.fullmatch(value) and value.lower() not in WORDS
-    return str(value) if plain else json.dumps(value)
+    try:
+        import yaml
+    except ImportError as fault:
+        raise StageError("PyYAML is not installed: pip install 'carrara[hub]'") from fault
+    text: str = yaml.safe_dump(dict(value), sort_keys=False, width=LINE)
+    return text
