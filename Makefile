@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 TOKENIZERS ?=
+SIZE ?=
 WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
@@ -23,7 +24,7 @@ BIN := $(VENV)/bin
 ENVS := .venv-harness
 CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
-HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
 LIGHT := lm-eval inspect
@@ -79,7 +80,7 @@ build-1m: setup  ## lengths up to 1M
 	@$(CARRARA) build 1m $(HOW)
 
 plan: setup  ## what RECIPE=128k would make, and what is there
-	@$(CARRARA) plan $(RECIPE) $(if $(OUT),--out '$(OUT)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+	@$(CARRARA) plan $(RECIPE) $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
 sample render pack: setup  ## one stage of RECIPE=128k
 	@$(CARRARA) $@ $(RECIPE) $(HOW)

@@ -112,7 +112,7 @@ def measured_steps(plan: Plan, profile: Profile) -> Steps:
     """Time the steps of some rows of a build."""
     shards = [PackJob(plan, shard).data for family in plan.families for shard in plan.shards(family, profile)]
     tokens = sum(row["prompt_tokens"] for shard in shards for row in read_rows(shard, ["prompt_tokens"]))
-    every = max(1, sum(cell.rows for cell in plan.recipe.strata) // TIMED)
+    every = max(1, sum(cell.total for cell in plan.recipe.strata) // TIMED)
     samples = list(islice(read_samples(plan, plan.families[0]), 0, every * TIMED, every))
     rows = [cut_row(plan, sample, profile) for sample in samples]
     timed = sum(row["prompt_tokens"] for row in rows)

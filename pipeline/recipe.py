@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import tomllib
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pipeline.errors import RecipeError, unknown
 K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
 FRAMES = ("chat", "raw")
+SIZES = ("default", "full")
 Knob = str | int | float | bool
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What may become part of a path or an id."""
@@ -25,7 +26,8 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Stratum:
     """One cell of a recipe: rows that differ in nothing that a reader of curves would plot.
 
-    `length` is the nominal length in tokens; `rows` how many samples the cell holds.
+    `length` is the nominal length in tokens. The cell has `blocks` of `rows` samples each, `full` of them in the full
+    size; every block is balanced by itself, so that the first ones are the same whatever the number of those behind.
     """
 
     family: str
@@ -36,6 +38,13 @@ class Stratum:
     rows: int
     shots: int | None = None
     knobs: tuple[tuple[str, Knob], ...] = ()
+    blocks: int = 1
+    full: int = 1
+
+    @property
+    def total(self) -> int:
+        """How many samples the cell holds."""
+        return self.rows * self.blocks
 
     def knob(self, name: str, default: Knob) -> Knob:
         """Return a knob's value, or the task's default."""
@@ -82,6 +91,11 @@ class Recipe:
         """The families in recipe order."""
         return tuple(dict.fromkeys(stratum.family for stratum in self.strata))
 
+    def sized(self, size: str) -> Recipe:
+        """Return the recipe in one of SIZES: the rows of the default are the first rows of the full size."""
+        cells = (replace(cell, blocks=cell.full if size == "full" else 1) for cell in self.strata)
+        return replace(self, strata=tuple(cells))
+
     def of_family(self, family: str) -> tuple[Stratum, ...]:
         """Return a family's strata in recipe order."""
         return tuple(stratum for stratum in self.strata if stratum.family == family)
@@ -89,7 +103,10 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class StrataTable:
-    """One ``[[strata]]`` table: the product of its lists, `rows` samples in each cell."""
+    """One ``[[strata]]`` table: the product of its lists, `rows` samples in each block of a cell.
+
+    A cell has one block in the default size and `full` blocks in the full size.
+    """
 
     family: str
     subtasks: tuple[str, ...]
@@ -98,12 +115,13 @@ class StrataTable:
     rows: int
     shots: int | None = None
     knobs: dict[str, Knob] = field(default_factory=dict)
+    full: int = 1
 
     def cells(self, tier: str) -> list[Stratum]:
-        """Return the strata of the table, shortest length first."""
+        """Return the strata of the table in the default size, shortest length first."""
         knobs = tuple(sorted(self.knobs.items()))
         return [
-            Stratum(self.family, subtask, tier, length, complexity, self.rows, self.shots, knobs)
+            Stratum(self.family, subtask, tier, length, complexity, self.rows, self.shots, knobs, full=self.full)
             for length in self.lengths
             for subtask in self.subtasks
             for complexity in self.complexity
@@ -117,7 +135,7 @@ def shipped_recipes() -> tuple[str, ...]:
 
 
 def load_recipe(name_or_path: str) -> Recipe:
-    """Load a shipped recipe by name, or a TOML file by path.
+    """Load a shipped recipe by name, or a TOML file by path, in the default size.
 
     Raises:
         RecipeError: for an unknown name, bad TOML, an unknown key, or a value that no recipe may have.
@@ -186,8 +204,8 @@ def _strata_table(raw: dict[str, Any], where: str) -> StrataTable:
         value = raw[name]
         if not (isinstance(value, list) and value and all(type(item) is kind for item in value)):
             raise RecipeError(f"{label}: {name} = {value!r}: give a list of {kind.__name__}")
-    for name in ("rows", "shots"):
-        if name in raw and not (type(raw[name]) is int and raw[name] >= (name == "rows")):
+    for name in ("rows", "shots", "full"):
+        if name in raw and not (type(raw[name]) is int and raw[name] >= (name != "shots")):
             raise RecipeError(f"{label}: {name} = {raw[name]!r}: give a whole number")
     lists = {name: tuple(raw[name]) for name in ("subtasks", "complexity", "lengths")}
     return StrataTable(**{**raw, **lists})

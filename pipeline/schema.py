@@ -95,11 +95,12 @@ def _recipe() -> Schema:
             "subtasks": _list(TEXT, minItems=1),
             "complexity": _list(WHOLE, minItems=1),
             "lengths": _list({"type": "integer", "minimum": K, "maximum": TIERS["1m"]}, minItems=1),
-            "rows": {"description": "samples in each stratum", **positive},
+            "rows": {"description": "samples in each block of a stratum", **positive},
+            "full": {"description": "blocks in the full size; the default has one", **positive},
             "shots": WHOLE,
             "knobs": _map({"type": ["string", "integer", "number", "boolean"]}),
         },
-        optional=("shots", "knobs"),
+        optional=("shots", "knobs", "full"),
     )
     return _closed(
         "A recipe (TOML)",

@@ -140,13 +140,13 @@ def test_a_recipe_that_changes_a_frozen_row_is_refused(home: Path, changed: dict
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["v1.0.0", "--tokenizer", "o200k"], "tiny 1.0.0 has all of it already: give a profile or a recipe"),
+        (["v1.0.0", "--tokenizer", "o200k"], "tiny 1.0.0 has all of it already: give a profile, a recipe or a size"),
         (["v1.0.0"], "tiny 1.0.0 has all of it already"),
         (
             ["v1.0.0", "--tokenizer", "llama3.1", "--out", "{home}/v1.0.0"],
             "is frozen as tiny 1.0.0: extend that folder",
         ),
-        (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "a lock alone takes no new strata"),
+        (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "a lock alone takes no new rows"),
         (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen whole"),
         (["tiny.toml", "--tokenizer", "llama3.1"], "is no lock: give a file that carrara freeze wrote"),
         (["none", "--tokenizer", "llama3.1"], "none' (No such file or directory): make one with carrara freeze"),

@@ -37,7 +37,7 @@ def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
         largest = {name: int(knife.unit_tokens(units).max()) for name, units in longest.items()}
         for cell in _tightest(plan, profile):
             if cell not in probed:
-                probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.rows))]
+                probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.total))]
             needed = SAFETY * max(largest[spec.name] for spec in task_of(cell).pools(cell))
             _check_cell(plan, cell, probed[cell], knife, needed)
 

@@ -41,7 +41,7 @@ def check_pairs(recipe: Recipe) -> None:
     Raises:
         RecipeError: naming the stratum whose other form is missing, or of another number.
     """
-    rows = {(c.family, c.subtask, c.length, c.complexity): c.rows for c in recipe.strata if task_of(c).paired}
+    rows = {(c.family, c.subtask, c.length, c.complexity): c.total for c in recipe.strata if task_of(c).paired}
     for (family, subtask, length, complexity), count in rows.items():
         other = rows.get((family, subtask, length, 1 - complexity), 0)
         if other != count:
@@ -53,16 +53,20 @@ def check_pairs(recipe: Recipe) -> None:
 
 
 def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
-    rows = [(cell, index) for cell in kind for index in range(cell.rows)]
-    _order(recipe, kind[0]).shuffle(rows)
-    for number, (cell, index) in enumerate(rows):
-        yield RowPlan(cell, index, _name(recipe, cell, f"{number:04d}"))
+    """Yield block after block, each mixed by itself: the first have the same ids whatever comes behind them."""
+    number = 0
+    for block in range(max(cell.blocks for cell in kind)):
+        within = [(cell, block * cell.rows + at) for cell in kind if block < cell.blocks for at in range(cell.rows)]
+        _order(recipe, kind[0], block).shuffle(within)
+        for cell, index in within:
+            yield RowPlan(cell, index, _name(recipe, cell, f"{number:04d}"))
+            number += 1
 
 
 def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
     rng = _order(recipe, kind[0])
-    for index in range(max(cell.rows for cell in kind)):
-        forms = sorted((cell for cell in kind if index < cell.rows), key=lambda cell: cell.complexity)
+    for index in range(max(cell.total for cell in kind)):
+        forms = sorted((cell for cell in kind if index < cell.total), key=lambda cell: cell.complexity)
         rng.shuffle(forms)
         for cell in forms:
             yield RowPlan(cell, index, _name(recipe, cell, f"{index:04d}" + "ba"[cell.complexity]))
@@ -92,8 +96,9 @@ def placed_names(ids: Iterable[str]) -> list[str]:
     return names
 
 
-def _order(recipe: Recipe, cell: Stratum) -> Random:
-    return stream(recipe.seed, "order", cell.family, cell.subtask, cell.tier, cell.length)
+def _order(recipe: Recipe, cell: Stratum, block: int = 0) -> Random:
+    behind = (block,) if block else ()
+    return stream(recipe.seed, "order", cell.family, cell.subtask, cell.tier, cell.length, *behind)
 
 
 def _name(recipe: Recipe, cell: Stratum, number: str) -> str:

@@ -15,9 +15,14 @@ from pipeline.assemble.plan import Plan, make_plan, with_corpus
 from pipeline.engine import dask, processes
 from pipeline.errors import RecipeError
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
-from pipeline.recipe import load_recipe
+from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.writing.corpus import freeze, read_corpus
+
+SIZE = click.option(
+    "--size", type=click.Choice(SIZES), default="default", show_default=True,
+    help="Rows of a stratum; those of the default are the first of the full size.",
+)  # fmt: skip
 
 
 def planned(command: Callable[..., None]) -> Callable[..., None]:
@@ -29,10 +34,11 @@ def planned(command: Callable[..., None]) -> Callable[..., None]:
         out: Path | None,
         tokenizers: Sequence[str],
         families: Sequence[str],
+        size: str,
         corpus: Path | None,
         **rest: Any,
     ) -> None:
-        command(open_plan(recipe, out, tokenizers, families, corpus), **rest)
+        command(open_plan(recipe, out, tokenizers, families, size, corpus), **rest)
 
     return recipe_options(with_plan)
 
@@ -50,6 +56,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
                 help=f"Profile name or TOML file, or 'all'; may be repeated.  [default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option("--family", "families", multiple=True, help="Only this family; may be repeated."),
+            SIZE,
             click.option(
                 "--corpus", type=click.Path(path_type=Path),
                 help="Texts for mrcr in place of the grammars': .parquet or .jsonl with format, topic, text[, tone].",
@@ -77,10 +84,10 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def open_plan(
-    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], corpus: Path | None
+    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], size: str, corpus: Path | None
 ) -> Plan:
     """Return the plan that the common options ask for; a corpus is checked and kept in the folder first."""
-    loaded = load_recipe(recipe)
+    loaded = load_recipe(recipe).sized(size)
     folder = out or Path("outputs") / loaded.folder
     if corpus:
         loaded = with_corpus(loaded, freeze(read_corpus(corpus), folder / "corpora"))

@@ -89,6 +89,6 @@ def recipes() -> None:
     """List the recipes that come with Carrara."""
     for name in shipped_recipes():
         loaded = load_recipe(name)
-        rows = sum(cell.rows for cell in loaded.strata)
-        tokens = sum(cell.rows * cell.length for cell in loaded.strata)
+        rows = sum(cell.total for cell in loaded.strata)
+        tokens = sum(cell.total * cell.length for cell in loaded.strata)
         click.echo(f"{name:<14} tier {loaded.tier:<5} {rows:>6,} rows  {tokens / 1e6:>7,.1f}M tokens a profile")

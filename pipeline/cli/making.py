@@ -14,7 +14,6 @@ from pipeline.cli.group import cli
 from pipeline.cli.records import (
     built_lines,
     chance_parts,
-    interval_records,
     makeup_records,
     plan_records,
     state_records,
@@ -37,7 +36,6 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
     check_fit(plan, plan.profiles)
     parts = {
         "strata (for each profile)": plan_records(plan),
-        "precision": interval_records(plan),
         f"in {plan.out}": state_records(proof_state(plan)),
     }
     if stats:

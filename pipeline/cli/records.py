@@ -17,7 +17,10 @@ DISK_BYTES = 0.6
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
-    """Return a line for each family, subtask and length of a plan, for one profile."""
+    """Return a line for each family, subtask and length of a plan, for one profile.
+
+    Behind the rows of the default and of the full size stands half the width of a 95 % interval of accuracy, at most.
+    """
     groups: dict[tuple[str, str, int], list[Stratum]] = {}
     for family in plan.families:
         for cell in plan.recipe.of_family(family):
@@ -26,28 +29,19 @@ def plan_records(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _plan_record(family: str, subtask: str, length: int, cells: Sequence[Stratum]) -> dict[str, Any]:
-    rows = sum(cell.rows for cell in cells)
+    rows = sum(cell.total for cell in cells)
+    default, full = sum(cell.rows for cell in cells), sum(cell.rows * cell.full for cell in cells)
     return {
         "family": family,
         "subtask": subtask,
         "length": length,
         "complexity": ",".join(str(cell.complexity) for cell in cells),
         "rows": rows,
+        "95 %": f"+- {half_width(default):.0%}",
+        "full": f"{full:,}, +- {half_width(full):.0%}",
         "tokens": rows * length,
         "MB on disk": ceil(rows * length * DISK_BYTES / 1e6),
     }
-
-
-def interval_records(plan: Plan) -> list[dict[str, Any]]:
-    """Return the widest half-width of a 95 % interval of accuracy, per family and length."""
-    rows: dict[tuple[str, int], int] = {}
-    for family in plan.families:
-        for cell in plan.recipe.of_family(family):
-            rows[family, cell.length] = rows.get((family, cell.length), 0) + cell.rows
-    return [
-        {"family": family, "length": length, "rows": count, "95 % interval": f"+- {half_width(count):.1%}"}
-        for (family, length), count in rows.items()
-    ]
 
 
 def half_width(rows: int) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import Lock, ProfileLock, SplitLock, TierLock
+from pipeline.recipe import Stratum
 
 LEVELS = ("patch", "minor", "major")
 SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
@@ -103,11 +104,22 @@ def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
     pools = ({name: replace(pool, key="") for name, pool in each.pools.items()} for each in (old, new))
     yield from _values("pool", *pools)
     before, after = ({str(cell): cell for cell in each.strata} for each in (mine, theirs))
-    yield from _values(f"stratum of tier {mine.tier}:", before, after)
+    grown = {name for name, cell in before.items() if name in after and _grows(cell, after[name])}
+    same = {name: before[name] if name in grown else cell for name, cell in after.items()}
+    yield from _values(f"stratum of tier {mine.tier}:", before, same)
     if old.samples and new.samples:
         yield from _values(f"samples of tier {mine.tier}:", old.samples, new.samples, known=before)
     for name in after.keys() - before.keys():
         yield Change("minor", f"stratum {name} of tier {mine.tier} is new")
+    for name in sorted(grown):
+        yield Change(
+            "minor", f"stratum {name} of tier {mine.tier} has {after[name].total} rows, {before[name].total} before"
+        )
+
+
+def _grows(old: Stratum, new: Stratum) -> bool:
+    """Tell whether a stratum has but more blocks: the first ones stay as they are."""
+    return new.blocks > old.blocks and replace(new, blocks=old.blocks) == old
 
 
 def _profile_changes(name: str, old: ProfileLock, new: ProfileLock) -> Iterator[Change]:

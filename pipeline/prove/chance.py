@@ -147,7 +147,7 @@ def makeups(plan: Plan) -> list[Makeup]:
 
 def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
     probes = []
-    for index in range(min(PROBES, cell.rows)):
+    for index in range(min(PROBES, cell.total)):
         sample = draw_sample(plan, RowPlan(cell, index, ""))
         layout = task_of(cell).layout(sample, *row_streams(plan, cell, index))
         spec = next(spec for spec in task_of(cell).pools(cell) if spec.name == layout.filler.pool)

@@ -38,6 +38,7 @@ class Extension:
     out: Path
     names: tuple[str, ...]
     more: tuple[Recipe, ...]
+    size: str | None = None
 
     @property
     def corpora(self) -> list[Path]:
@@ -53,9 +54,11 @@ class Extension:
         """Yield the recipe of each tier in the new version: frozen, frozen with new strata, or new."""
         given = {recipe.tier: recipe for recipe in self.more}
         for tier in self.lock.tiers:
-            yield replace(given.pop(tier, self.lock.tiers[tier].recipe), version=self.version)
-        for recipe in given.values():
-            yield replace(recipe, version=self.version)
+            yield self._raised(given.pop(tier, self.lock.tiers[tier].recipe))
+        yield from map(self._raised, given.values())
+
+    def _raised(self, recipe: Recipe) -> Recipe:
+        return replace(recipe.sized(self.size) if self.size else recipe, version=self.version)
 
     def plans(self) -> list[Plan]:
         """Return a plan for each tier and the profiles that have it, or get it."""
@@ -72,7 +75,9 @@ class Extension:
         )
 
 
-def open_extension(source: Path, out: Path | None, names: Sequence[str], more: Sequence[Recipe]) -> Extension:
+def open_extension(
+    source: Path, out: Path | None, names: Sequence[str], more: Sequence[Recipe], size: str | None = None
+) -> Extension:
     """Read what is to be extended, and check that what is added can be.
 
     Args:
@@ -80,6 +85,7 @@ def open_extension(source: Path, out: Path | None, names: Sequence[str], more: S
         out: folder of the new version; by default beside the frozen one, below ``outputs`` for a lock alone.
         names: profiles to add; the TOML of a frozen profile that is not shipped, too.
         more: recipes of new tiers, or of frozen ones with more strata.
+        size: ``full`` for all rows of the full size; by default that of each recipe.
 
     Raises:
         FrozenError: if it is not frozen, nothing would be added, or a frozen stratum would change.
@@ -92,15 +98,16 @@ def open_extension(source: Path, out: Path | None, names: Sequence[str], more: S
     for profile in loaded.values():
         _check_profile(lock, profile)
     given = {profile.name: name for name, profile in loaded.items()}
-    if not more and not given.keys() - lock.profiles.keys():
-        raise FrozenError(f"{lock.title} has all of it already: give a profile or a recipe that is new")
-    if more and not folder:
-        raise FrozenError("a lock alone takes no new strata: give the folder that was frozen")
+    grows = size and any(tier.recipe.sized(size) != tier.recipe for tier in lock.tiers.values())
+    if not more and not grows and not given.keys() - lock.profiles.keys():
+        raise FrozenError(f"{lock.title} has all of it already: give a profile, a recipe or a size that is new")
+    if (more or grows) and not folder:
+        raise FrozenError("a lock alone takes no new rows: give the folder that was frozen")
     kept = {name: _known(name) for name in lock.profiles if folder and name not in given and (folder / name).is_dir()}
     first = replace(next(iter(lock.tiers.values())).recipe, version=raised(lock.version, "minor"))
     target = out or (folder.resolve().parent if folder else Path("outputs")) / first.folder
     _check_target(target, lock, folder)
-    return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more))
+    return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more), size)
 
 
 def _check_profile(lock: Lock, profile: Profile) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +30,7 @@ from pipeline.frozen.lock import (
     write_lock,
 )
 from pipeline.recipe import Recipe, Stratum, digest
-from pipeline.rows import SCHEMA_VERSION, Row, plain_json, row_text
+from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
 from pipeline.store.files import file_digest
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.parquet import read_rows
@@ -172,12 +173,20 @@ def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
 
 
 def sample_digests(plan: Plan) -> dict[str, str]:
-    """Return a digest of each stratum's samples: ids, questions, keys and relevant texts, without any tokenizer."""
-    totals = {str(cell): hashlib.sha256() for cell in plan.recipe.strata}
+    """Return a digest of each block's samples: ids, questions, keys and relevant texts, without any tokenizer."""
+    totals = {
+        block_name(str(cell), block): hashlib.sha256() for cell in plan.recipe.strata for block in range(cell.blocks)
+    }
     for family in plan.recipe.families:
         for sample in _samples(plan, family):
-            totals[str(sample.stratum)].update(plain_json(sample_record(sample)).encode() + b"\n")
+            name = block_name(str(sample.stratum), sample.index // sample.stratum.rows)
+            totals[name].update(plain_json(sample_record(sample)).encode() + b"\n")
     return {name: total.hexdigest() for name, total in totals.items()}
+
+
+def block_name(stratum: str, block: int) -> str:
+    """Name a block of a stratum; the first has the stratum's own name, so that larger sizes keep it."""
+    return f"{stratum} block {block + 1}" if block else stratum
 
 
 def _samples(plan: Plan, family: str) -> Iterator[Sample]:
@@ -211,21 +220,26 @@ def _split(folder: Path, made: Manifest) -> SplitLock:
             if file_digest(path) != shard[f"{part}_sha256"]:
                 raise FrozenError(f"{str(path)!r} has other bytes than were proven: run carrara verify, then build")
     shards = {shard["shard"]: ShardLock(**{name: shard[name] for name in SHARD_PARTS}) for shard in made["shards"]}
-    return SplitLock(stratum_digests(folder, sorted(shards)), shards)
+    return SplitLock(stratum_digests(folder, sorted(shards), made["strata"]), shards)
 
 
-def stratum_digests(folder: Path, shards: list[str]) -> dict[str, str]:
-    """Return a digest of each stratum's rows in one profile, whatever shards they are cut into."""
+def stratum_digests(folder: Path, shards: list[str], strata: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return a digest of each block's rows in one profile, whatever shards they are cut into."""
+    block_rows = {_place(cell): cell["rows"] // cell["blocks"] for cell in strata}
     totals: dict[str, Any] = {}
+    seen: Counter[str] = Counter()
     for shard in shards:
         for row in read_rows(folder / "keys" / f"{shard}.parquet"):
-            totals.setdefault(_place(row), hashlib.sha256()).update(row_text(row))
+            stratum = _place(row)
+            name = block_name(stratum, seen[stratum] // block_rows[stratum])
+            seen[stratum] += 1
+            totals.setdefault(name, hashlib.sha256()).update(row_text(row))
     return {name: total.hexdigest() for name, total in totals.items()}
 
 
-def _place(row: Row) -> str:
-    """Name a row's stratum as recipes do."""
-    return str(Stratum(row["family"], row["subtask"], row["tier"], row["length"], row["complexity"], 1))
+def _place(row: Mapping[str, Any]) -> str:
+    """Name a row's stratum, or a manifest's, as recipes do."""
+    return str(Stratum(row["family"], row["subtask"], "", row["length"], row["complexity"], 1))
 
 
 def _libraries(out: Path, manifests: Mapping[str, Manifest]) -> dict[str, str]:

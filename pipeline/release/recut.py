@@ -72,7 +72,7 @@ def _table(recipe: Recipe) -> dict[str, Any]:
 
 
 def _tables(strata: Iterable[Stratum]) -> Iterator[dict[str, Any]]:
-    for family, rows, shots, knobs, subtasks, lengths, complexity in _products(strata):
+    for (family, rows, shots, knobs, full), subtasks, lengths, complexity in _products(strata):
         yield {
             "family": family,
             "subtasks": subtasks,
@@ -81,18 +81,19 @@ def _tables(strata: Iterable[Stratum]) -> Iterator[dict[str, Any]]:
             "rows": rows,
             **({} if shots is None else {"shots": shots}),
             **({"knobs": dict(knobs)} if knobs else {}),
+            **({"full": full} if full > 1 else {}),
         }
 
 
-Kind = tuple[str, int, int | None, tuple[tuple[str, Knob], ...]]
-Product = tuple[str, int, int | None, tuple[tuple[str, Knob], ...], list[str], tuple[int, ...], tuple[int, ...]]
+Kind = tuple[str, int, int | None, tuple[tuple[str, Knob], ...], int]
+Product = tuple[Kind, list[str], tuple[int, ...], tuple[int, ...]]
 
 
 def _products(strata: Iterable[Stratum]) -> Iterator[Product]:
     """Yield strata as products of subtasks, lengths and complexities: first alike in length, then in subtask."""
     cells: dict[tuple[Kind, str], dict[int, list[int]]] = {}
     for cell in strata:
-        kind = cell.family, cell.rows, cell.shots, cell.knobs
+        kind = cell.family, cell.rows, cell.shots, cell.knobs, cell.full
         cells.setdefault((kind, cell.subtask), {}).setdefault(cell.length, []).append(cell.complexity)
     merged: dict[tuple[Kind, tuple[int, ...], tuple[int, ...]], list[str]] = {}
     for (kind, subtask), by_length in cells.items():
@@ -100,7 +101,7 @@ def _products(strata: Iterable[Stratum]) -> Iterator[Product]:
             lengths = tuple(length for length, found in by_length.items() if tuple(found) == complexity)
             merged.setdefault((kind, lengths, complexity), []).append(subtask)
     for (kind, lengths, complexity), subtasks in merged.items():
-        yield (*kind, subtasks, lengths, complexity)
+        yield kind, subtasks, lengths, complexity
 
 
 def file_name(recipe: Recipe) -> str:

@@ -14,7 +14,7 @@ from pipeline.publish.card.evaluation import evaluated
 from pipeline.publish.card.examples import examples_of
 from pipeline.publish.card.facts import Facts
 from pipeline.publish.card.front import front_of, yaml_of
-from pipeline.recipe import digest, load_recipe, shipped_recipes
+from pipeline.recipe import SIZES, digest, load_recipe, shipped_recipes
 from pipeline.tasks import NOTES
 
 FENCED = re.compile(r"^(`{3,})\w*\n.*?^\1\n", re.MULTILINE | re.DOTALL)
@@ -105,6 +105,10 @@ def _recipes(facts: Facts) -> list[str]:
     """Return the shipped recipes that made the tiers; none if one of them is the maintainer's own."""
     if facts.withheld:
         return []
-    digests = {digest(load_recipe(name)): name for name in shipped_recipes()}
+    digests = {
+        digest(load_recipe(name).sized(size)): name + (" --size full" if size == "full" else "")
+        for size in reversed(SIZES)
+        for name in shipped_recipes()
+    }
     made = [digests.get(facts.manifest["tiers"][tier]["recipe_digest"], "") for tier in facts.tiers]
     return made if all(made) else []
