@@ -30,7 +30,7 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report bench test test-slow test-harnesses test-croissant test-browser lint golden docs docs-tables schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report bench test test-slow test-harnesses test-croissant test-browser test-task lint golden docs docs-tables schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -115,6 +115,9 @@ test: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## all tests but the slow
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+test-task: $(VENV)/.ready-test  ## what every task must pass, for TASK=family or family.subtask alone
+	@$(BIN)/python -m pytest tests/test_tasks.py tests/test_golden.py -q --task '$(TASK)'
 
 test-croissant: $(VENV)/.ready-test  ## croissant.json before ML Commons' own reader, which is large
 	@$(INSTALL) --editable '.[croissant]'

@@ -18,11 +18,13 @@ from typing import Any
 from pipeline.assemble import jobs, plan
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
+from pipeline.errors import RecipeError, unknown
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
-from pipeline.tasks import TASKS
+from pipeline.tasks import TASKS, families
 from pipeline.tasks.base import Task
 
+Place = tuple[str, str]
 SHARD_TOKENS = 8192
 SHARDS = 5
 """How many shards of SHARD_TOKENS the recipe below has."""
@@ -65,6 +67,19 @@ def stages(
     """Return the stages of a build in this process."""
     forget()
     return Stages(planned(recipe, out, profiles), engine, part, quiet=True)
+
+
+def chosen(wanted: str) -> list[Place]:
+    """Return the tasks that an option names, as a family or family.subtask; all of them if it names none.
+
+    Raises:
+        RecipeError: if there is no such task, with the nearest right name.
+    """
+    named = {f"{family}.{subtask}": [(family, subtask)] for family, subtask in TASKS}
+    named |= {family: [place for place in TASKS if place[0] == family] for family in families()}
+    if wanted and wanted not in named:
+        raise RecipeError(unknown("task", wanted, named))
+    return named[wanted] if wanted else list(TASKS)
 
 
 def with_every_task(recipe: Recipe) -> Recipe:

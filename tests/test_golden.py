@@ -10,43 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from builds import Place, chosen
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
-from pipeline.errors import RecipeError, unknown
+from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import plain_json
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
-from pipeline.tasks import TASKS, families
+from pipeline.tasks import TASKS
 from pipeline.tasks.base import Task
 
 SEED = 20261121
 DIGEST = "forty samples of every complexity at 32k and at 1m: sha256 "
-Place = tuple[str, str]
-
-
-def chosen(wanted: str) -> list[Place]:
-    """Return the tasks that an option names, as a family or family.subtask; all of them if it names none.
-
-    Raises:
-        RecipeError: if there is no such task, with the nearest right name.
-    """
-    named = {f"{family}.{subtask}": [(family, subtask)] for family, subtask in TASKS}
-    named |= {family: [place for place in TASKS if place[0] == family] for family in families()}
-    if wanted and wanted not in named:
-        raise RecipeError(unknown("task", wanted, named))
-    return named[wanted] if wanted else list(TASKS)
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "place" in metafunc.fixturenames:
-        try:
-            places = chosen(metafunc.config.getoption("--task"))
-        except RecipeError as fault:
-            raise pytest.UsageError(str(fault)) from None
-        metafunc.parametrize("place", places, ids=".".join)
 
 
 def plan_of(task: Task, out: Path) -> Plan:
@@ -96,11 +74,13 @@ def test_first_rows_and_many_samples(place: Place, tmp_path: Path, root: Path, u
     compare(root / "tests" / "golden" / f"{'-'.join(place)}.txt", made, update_golden)
 
 
+@pytest.mark.whole
 def test_a_golden_file_belongs_to_a_task(root: Path) -> None:
     found = {path.name for path in (root / "tests" / "golden").glob("*.txt")}
     assert found == {f"{family}-{subtask}.txt" for family, subtask in TASKS}
 
 
+@pytest.mark.whole
 def test_golden_files_are_chosen_by_family_or_task() -> None:
     assert chosen("") == list(TASKS)
     assert chosen("mrcr") == [("mrcr", "transcript"), ("mrcr", "chat")]

@@ -197,7 +197,7 @@ class Task(ABC):
         """
         return {}
 
-    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return which kind the row was dealt of each thing that is dealt, and of how many: name to (kind, kinds).
 
         A proof over all rows shows that kinds are dealt evenly. Here nothing is.
