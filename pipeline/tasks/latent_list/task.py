@@ -114,8 +114,5 @@ class LatentList(Task):
 
 
 def _dealt(shared: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
-    """Deal kinds evenly over the rows of a stratum; which of them is left out, if rows are few, is random too."""
-    rng = shared.of(name)
-    order = list(kinds)
-    rng.shuffle(order)
-    return order[deal(rng, rows, index, len(order))]
+    """Deal kinds evenly over the rows of a stratum."""
+    return kinds[deal(shared.of(name), rows, index, len(kinds))]
