@@ -321,6 +321,25 @@ def test_a_tokenizer_json(write: Write, tmp_path: Path, trained: Path) -> None:
         profile.overhead(["user"], "chat")
 
 
+def test_transformers_is_an_engine_for_a_folder(write: Write, tmp_path: Path, trained: Path) -> None:
+    """The whole tokenizer class reads the folder; its counts are those of the plain engine, special words are text."""
+    shutil.copytree(trained, tmp_path / "model")
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>"}
+    (tmp_path / "model" / "tokenizer_config.json").write_text(json.dumps(config))
+    head = f'[vocabulary]\nfile = "model"\nsha256 = "{digest(trained / "tokenizer.json")}"\n'
+    profile = write(head + '[fast]\nengine = "transformers"\n[second]\nengine = "tokenizers"\n')
+    counter, second = profile.counter(), profile.second()
+    assert second is not None
+    assert (counter.name.split()[0], second.name.split()[0]) == ("transformers", "tokenizers")
+    text = "".join(CORPUS) + "<|turn|> is no turn here"
+    assert counter.encode(text) == second.encode(text)
+    assert_additive(profile)
+    (tmp_path / "model" / "tokenizer.json").write_text("{}")
+    broken = f'[vocabulary]\nfile = "model"\nsha256 = "{digest(tmp_path / "model" / "tokenizer.json")}"\n'
+    with pytest.raises(ProfileError, match="transformers cannot read its folder"):
+        write(broken + '[fast]\nengine = "transformers"\n').counter()
+
+
 FOLDER_TEMPLATE = (
     "{{ bos_token }}{% for m in messages %}<|turn|>{{ m['role'] }}\n{{ m['content'] }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|turn|>assistant\n{% endif %}"

@@ -99,7 +99,7 @@ def _check_digest(vocabulary: Vocabulary, where: str) -> None:
 
 
 def _engines(raw: Mapping[str, Any], where: str, form: str) -> tuple[Engine, Engine]:
-    first, second = ENGINES[form]
+    first, second, *_ = ENGINES[form]
     fast = engine_of(raw.get("fast", {"engine": first}), f"{where} [fast]", form)
     if "second" in raw:
         return fast, engine_of(raw["second"], f"{where} [second]", form)

@@ -19,9 +19,9 @@ Pairs = tuple[tuple[int, int], ...]
 # Which engines can read which form of vocabulary; the first is the default for counting, the second for verifying.
 ENGINES: Mapping[str, tuple[str, ...]] = {
     "ranks": ("tiktoken", "splintr"),
-    "json": ("tokenizers", "splintr"),
+    "json": ("tokenizers", "splintr", "transformers"),
     "pieces": ("splintr", "tokenizers"),
-    "model": ("sentencepiece", "none"),
+    "model": ("sentencepiece", "transformers", "none"),
 }
 FORM_OF_SUFFIX: Mapping[str, str] = {".json": "json", ".tiktoken": "ranks", ".model": "model"}
 # A pattern may be a list of alternatives, so that each can stand on its own line.
