@@ -47,7 +47,7 @@ def rows(smoke: Plan) -> dict[str, list[Row]]:
     """All rows of the smoke build by profile."""
     found: dict[str, list[Row]] = defaultdict(list)
     for shard in smoke.all_shards():
-        found[shard.profile] += read_rows(shard.path(smoke.out, "data"))
+        found[shard.profile.name] += read_rows(shard.path(smoke.out, "data"))
     return found
 
 
@@ -166,7 +166,7 @@ def test_the_right_answer_scores_one_and_others_do_not(rows: dict[str, list[Row]
 
 
 def test_a_planted_fault_is_found_in_every_task(smoke: Plan, rows: dict[str, list[Row]]) -> None:
-    witness = Witness(smoke, "o200k", full=True)
+    witness = Witness(smoke, next(each for each in smoke.profiles if each.name == "o200k"), full=True)
     firsts = {(row["family"], row["subtask"], row["complexity"]): row for row in rows["o200k"]}
     for row in firsts.values():
         assert witness.faults(row) == []
