@@ -17,6 +17,7 @@ from pipeline.metrics import score
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import asked_of, plain_json
+from pipeline.store.chance import Chance
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample, Unit
 
@@ -31,20 +32,6 @@ JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to
 """What scorers look at, beside the question's words."""
 
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
-
-
-@dataclass(frozen=True, slots=True)
-class Chance:
-    """What guessers score on rows of one kind; `asked` names the part of a stratum that a guesser would know."""
-
-    family: str
-    subtask: str
-    complexity: int
-    asked: str
-    rows: int
-    best_constant: float
-    constant: str
-    baselines: Mapping[str, float]
 
 
 def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
