@@ -82,7 +82,6 @@ class Stages:
 
         Raises:
             CorruptError: for the first shard that does not hold; all that do not are moved aside.
-            FrozenError: if the folder is frozen, and this Carrara would make something else.
         """
         check_frozen(self.plan)
         faults = [fault for fault in self._run("verify", run_checked, self._jobs(full=True)) if fault]

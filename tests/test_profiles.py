@@ -224,7 +224,7 @@ def test_profiles_are_plain_data(name: str) -> None:
     assert hash(profile) == hash(load_profile(name))
     assert profile.counter() is load_profile(name).counter()
     assert profile.notice
-    assert profile.second_cost
+    assert profile.check.cost
     assert len({load_profile(other).digest for other in SHIPPED}) == len(SHIPPED)
 
 

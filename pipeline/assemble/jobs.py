@@ -118,7 +118,7 @@ SAMPLE_SCHEMA = pa.schema(
 
 def sample_record(sample: Sample) -> Row:
     """Return a sample as the plain values of its file."""
-    cell, key = sample.stratum, sample.key
+    cell = sample.stratum
     return {
         "id": sample.id,
         "subtask": cell.subtask,
@@ -128,10 +128,7 @@ def sample_record(sample: Sample) -> Row:
         "latent": plain_json(dict(sample.latent)),
         "relevant": list(sample.relevant),
         "question": sample.question,
-        "target": key.target,
-        "answers": list(key.answers),
-        "choices": None if key.choices is None else list(key.choices),
-        "random_string_to_prepend": key.random_string_to_prepend,
+        **sample.key.columns(),
     }
 
 
@@ -164,15 +161,8 @@ def read_input(path: Path) -> pa.Table:
 
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
-    choices = record["choices"]
-    key = Key(
-        record["target"],
-        tuple(record["answers"]),
-        None if choices is None else tuple(choices),
-        record["random_string_to_prepend"],
-    )
     latent, relevant = json.loads(record["latent"]), tuple(record["relevant"])
-    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], key)
+    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], Key.of(record))
 
 
 def render_is_done(job: RenderJob) -> bool:
@@ -204,11 +194,7 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 
 
 def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
-    """Return a rendered pool.
-
-    Raises:
-        CorruptError: if the file cannot be read.
-    """
+    """Return a rendered pool."""
     path = plan.pool_path(spec)
     return POOLS.get((path, plan.pool_key(spec)), lambda: Pool(read_input(path)))
 
@@ -233,11 +219,7 @@ COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 @lru_cache(maxsize=8)
 def read_counts(path: Path, key: str) -> Counts:
-    """Return a pool's counts; `key` names the content, for the memory of this process.
-
-    Raises:
-        CorruptError: if the file cannot be read.
-    """
+    """Return a pool's counts; `key` names the content, for the memory of this process."""
     return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
 
 
@@ -247,13 +229,7 @@ def pack_is_done(job: PackJob) -> bool:
 
 
 def run_pack(job: PackJob) -> None:
-    """Pack and write one shard.
-
-    Raises:
-        FitError: if a row leaves too little room for filler.
-        ExactError: if a prompt does not count what its parts count.
-        BuildError: if a file cannot be written.
-    """
+    """Pack and write one shard."""
     if not pack_is_done(job):
         job.proof.unlink(missing_ok=True)
         keys: list[Row] = []

@@ -112,11 +112,7 @@ class Lock:
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write a lock, closed by a digest of itself.
-
-    Raises:
-        BuildError: if the file cannot be written.
-    """
+    """Write a lock, closed by a digest of itself."""
     table = asdict(lock)
     text = json.dumps({**table, "digest": digest(table)}, indent=1, sort_keys=True)
     with written_aside(path) as aside:
@@ -147,10 +143,6 @@ def read_lock(path: Path) -> Lock:
 
 
 def lock_in(folder: Path) -> Lock | None:
-    """Return the lock of a release folder, or None if it is not frozen.
-
-    Raises:
-        FrozenError: if there is one that cannot be read.
-    """
+    """Return the lock of a release folder, or None if it is not frozen."""
     path = folder / LOCK_NAME
     return read_lock(path) if path.is_file() else None

@@ -69,10 +69,7 @@ def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
         "subtask": cell.subtask,
         "complexity": cell.complexity,
         "scorer": task.scorer,
-        "target": sample.key.target,
-        "answers": list(sample.key.answers),
-        "choices": None if sample.key.choices is None else list(sample.key.choices),
-        "random_string_to_prepend": sample.key.random_string_to_prepend,
+        **sample.key.columns(),
         "metadata": plain_json({"latent": dict(sample.latent), "baselines": task.baselines(sample, sample.key)}),
     }
 

@@ -21,12 +21,7 @@ DIGITS = 12
 
 
 def build_page(splits: Sequence[Split]) -> Page:
-    """Return the page of a release: one split for each tokenizer, all of the same rows.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
-        CorruptError: if a shard cannot be read.
-    """
+    """Return the page of a release: one split for each tokenizer, all of the same rows."""
     first = splits[0].manifest
     release = " ".join(filter(None, (first["release"], first["version"], first["variant"])))
     counts = "one tokenizer" if len(splits) == 1 else f"each of {len(splits)} tokenizers"

@@ -19,11 +19,7 @@ def recipe_path(out: Path, tier: str) -> Path:
 
 
 def keep_recipe(out: Path, recipe: Recipe) -> None:
-    """Write a recipe beside what it makes, unless it is there.
-
-    Raises:
-        BuildError: if the folder holds another release, or cannot be written.
-    """
+    """Write a recipe beside what it makes, unless it is there."""
     check_release(out, recipe)
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     path = recipe_path(out, recipe.tier)
