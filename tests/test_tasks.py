@@ -16,7 +16,7 @@ import builds
 from pipeline.assemble.cutting import in_order
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.ids import RowPlan
-from pipeline.assemble.jobs import RenderJob, draw_sample, run_render
+from pipeline.assemble.jobs import draw_sample, render_job
 from pipeline.assemble.joining import MARKED
 from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
@@ -270,7 +270,7 @@ def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path
     assert len(plans) > 1
     for plan in plans:
         for spec in plan.all_pools():
-            run_render(RenderJob(plan, spec))  # once for all recipes of the tier
+            render_job(plan, spec).run()  # once for all recipes of the tier
         check_fit(plan, plan.profiles)
 
 

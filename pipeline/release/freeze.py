@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline import __version__
-from pipeline.assemble.jobs import SampleJob, draw_sample, read_samples, sample_is_done, sample_record
+from pipeline.assemble.jobs import draw_sample, read_samples, sample_job, sample_record
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError, SplitError
 from pipeline.frozen.changes import check_version, parse_version
@@ -184,7 +184,7 @@ def block_name(stratum: str, block: int) -> str:
 
 
 def _samples(plan: Plan, family: str) -> Iterator[Sample]:
-    if sample_is_done(SampleJob(plan, family)):
+    if sample_job(plan, family).is_done():
         return read_samples(plan, family)
     return (draw_sample(plan, row) for row in plan.rows(family))
 
