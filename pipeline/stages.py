@@ -9,20 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from pipeline.assemble.fit import check_fit
-from pipeline.assemble.jobs import (
-    CountJob,
-    PackJob,
-    RenderJob,
-    SampleJob,
-    count_is_done,
-    pack_is_done,
-    render_is_done,
-    run_count,
-    run_pack,
-    run_render,
-    run_sample,
-    sample_is_done,
-)
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import run
 from pipeline.errors import CorruptError
@@ -36,8 +23,6 @@ from pipeline.store.files import clean_aside
 from pipeline.store.manifest import Manifest, manifest_path, read_manifest
 from pipeline.store.recipes import check_release, keep_recipe, recipe_path
 
-TextJob = SampleJob | RenderJob | CountJob
-
 
 @dataclass(frozen=True)
 class Stages:
@@ -50,17 +35,17 @@ class Stages:
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
-        return self._files("sample", [SampleJob(self.plan, family) for family in self.plan.families])
+        return self._files("sample", [sample_job(self.plan, family) for family in self.plan.families])
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""
-        return self._files("render", [RenderJob(self.plan, spec) for spec in self.plan.all_pools()])
+        return self._files("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
 
     def count(self) -> int:
         """Count the pools that are not counted in each profile; return how many files were written."""
         plan = self.plan
         return self._files(
-            "count", [CountJob(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
+            "count", [count_job(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
         )
 
     def pack(self) -> int:
@@ -82,7 +67,6 @@ class Stages:
 
         Raises:
             CorruptError: for the first shard that does not hold; all that do not are moved aside.
-            FrozenError: if the folder is frozen, and this Carrara would make something else.
         """
         check_frozen(self.plan)
         faults = [fault for fault in self._run("verify", run_checked, self._jobs(full=True)) if fault]
@@ -103,7 +87,7 @@ class Stages:
         if not owed:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
-        self._texts("render", [RenderJob(self.plan, spec) for spec in self.plan.all_pools()])
+        self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         check_fit(self.plan, list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self.sample()
         self.count()
@@ -111,16 +95,16 @@ class Stages:
         for profile in self.plan.profiles:
             remove_strangers(self.plan, profile)
 
-    def _files(self, label: str, jobs: Sequence[TextJob]) -> int:
+    def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
         check_frozen(self.plan)
-        if not all(map(text_is_done, jobs)):
+        if not all(job.is_done() for job in jobs):
             keep_recipe(self.plan.out, self.plan.recipe)
-        return self._texts(label, jobs)
+        return self._made(label, jobs)
 
-    def _texts(self, label: str, jobs: Iterable[TextJob]) -> int:
-        owed = [job for job in jobs if not text_is_done(job)]
+    def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
+        owed = [job for job in jobs if not job.is_done()]
         with meter(label, len(owed), quiet=self.quiet) as shown:
-            for _ in run(run_text, owed, self.open_executor):
+            for _ in run(run_file, owed, self.open_executor):
                 shown.advance(1, 0)
         return len(owed)
 
@@ -171,21 +155,9 @@ def _sized(fn: Callable[[ProveJob], str], job: ProveJob) -> tuple[int, int, str]
     return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
-def text_is_done(job: TextJob) -> bool:
-    """Tell whether a small file is the one its plan would write."""
-    if isinstance(job, SampleJob):
-        return sample_is_done(job)
-    return render_is_done(job) if isinstance(job, RenderJob) else count_is_done(job)
-
-
-def run_text(job: TextJob) -> None:
+def run_file(job: FileJob) -> None:
     """Make one small file."""
-    if isinstance(job, SampleJob):
-        run_sample(job)
-    elif isinstance(job, RenderJob):
-        run_render(job)
-    else:
-        run_count(job)
+    job.run()
 
 
 def run_packed(job: ProveJob) -> str:

@@ -16,7 +16,7 @@ from pipeline.cli.group import COMMANDS
 from pipeline.schema import schemas
 
 ORDER = (
-    *("errors", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
+    *("errors", "typed", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
     *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "stages", "release"),
     *("ask", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )

@@ -224,7 +224,7 @@ def test_profiles_are_plain_data(name: str) -> None:
     assert hash(profile) == hash(load_profile(name))
     assert profile.counter() is load_profile(name).counter()
     assert profile.notice
-    assert profile.second_cost
+    assert profile.check.cost
     assert len({load_profile(other).digest for other in SHIPPED}) == len(SHIPPED)
 
 
@@ -466,9 +466,9 @@ def test_a_digest_that_is_missing_is_printed(write: Write, tmp_path: Path, train
     ("toml", "message"),
     [
         ("name = ", "not a readable TOML"),
-        ("", r"\[vocabulary\] is missing"),
+        ("", "lacks 'vocabulary'"),
         ("windws = 1", "unknown key 'windws': did you mean 'windows'"),
-        ("name = 3", "name = 3 is no str"),
+        ("name = 3\n[vocabulary]", "name = 3: give a string"),
         ("[vocabulary]\nfile = 'x.json'\nsha265 = ''", "unknown key 'sha265': did you mean 'sha256'"),
         ("[vocabulary]\nfile = 'x.json'\nentry = 'llama3'", "give one of entry, file or hub"),
         ("[vocabulary]\nfile = 'x.json'", "no such vocabulary file: .*x.json"),

@@ -16,7 +16,7 @@ import builds
 from pipeline.assemble.cutting import in_order
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.ids import RowPlan
-from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.jobs import draw_sample, render_job
 from pipeline.assemble.joining import MARKED
 from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
@@ -24,11 +24,11 @@ from pipeline.metrics import SCORERS, score
 from pipeline.profiles import shipped_profiles
 from pipeline.prove.row import answer_faults, cell_place, turns_of
 from pipeline.prove.witness import Witness
-from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.recipe import TIERS, load_recipe, shipped_recipes
 from pipeline.schema import schemas
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
-from pipeline.tasks import NOTES, TASKS, check_stratum, task_of
+from pipeline.tasks import NOTES, TASKS, check_stratum, families, task_of
 
 Row = dict[str, Any]
 
@@ -263,10 +263,15 @@ def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("name", shipped_recipes())
-def test_every_stratum_fits_every_profile(name: str, tmp_path: Path) -> None:
-    plan = make_plan(load_recipe(name), shipped_profiles(), tmp_path)
-    check_fit(plan, plan.profiles)
+@pytest.mark.parametrize(("tier", "family"), [(tier, family) for tier in TIERS for family in families()])
+def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path) -> None:
+    recipes = [recipe for recipe in map(load_recipe, shipped_recipes()) if recipe.tier == tier]
+    plans = [make_plan(recipe, shipped_profiles(), tmp_path, (family,)) for recipe in recipes]
+    assert len(plans) > 1
+    for plan in plans:
+        for spec in plan.all_pools():
+            render_job(plan, spec).run()  # once for all recipes of the tier
+        check_fit(plan, plan.profiles)
 
 
 def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) -> None:

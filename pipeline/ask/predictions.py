@@ -47,18 +47,10 @@ class Predictions(Journal):
             self.answered.add(row_id)
 
     def keep(self, row_id: str, prediction: str, more: Mapping[str, Any]) -> None:
-        """Write a reply down.
-
-        Raises:
-            BuildError: if it cannot be written.
-        """
+        """Write a reply down."""
         self._append({"id": row_id, "prediction": prediction, "model": self._model, **more})
         self.answered.add(row_id)
 
     def keep_failure(self, row_id: str, error: str) -> None:
-        """Write down why a row has no reply; the next run asks again.
-
-        Raises:
-            BuildError: if it cannot be written.
-        """
+        """Write down why a row has no reply; the next run asks again."""
         self._append({"id": row_id, "prediction": None, "model": self._model, "error": error})

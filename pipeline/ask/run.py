@@ -53,7 +53,6 @@ def run_rows(
 
     Raises:
         EndpointError: if the server would refuse every row, or nothing comes any more; what came is kept.
-        BuildError: if the file cannot be written.
     """
     outcome, lost, stop = Outcome(), 0, Event()
     owed = _owed(rows, kept, on_done)

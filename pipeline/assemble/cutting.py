@@ -72,7 +72,6 @@ class Cutter:
 
         Raises:
             FitError: if too little room is left for filler, or for the answer.
-            PoolError: if the pool is too small for the window.
             ExactError: if the finished prompt does not count what its parts count.
         """
         layout = replace(layout, placed=in_order(layout.placed))
@@ -93,7 +92,9 @@ class Cutter:
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
-            **_key_columns(sample, key),
+            "question": sample.question,
+            "answer_prefix": "",
+            **key.columns(),
             **_text_columns(joined, prompt, task, sample, key, places),
         }
         self._assert_exact(row)
@@ -181,17 +182,6 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
 def _slots(placed: Sequence[Placed], stock: Stock) -> list[Slot]:
     kinds = stock.pool.edge_kinds
     return [Slot(item.depth, (kinds.get(item.unit.edges[0], 0), kinds.get(item.unit.edges[1], 0))) for item in placed]
-
-
-def _key_columns(sample: Sample, key: Key) -> Row:
-    return {
-        "question": sample.question,
-        "target": key.target,
-        "answers": list(key.answers),
-        "choices": None if key.choices is None else list(key.choices),
-        "answer_prefix": "",
-        "random_string_to_prepend": key.random_string_to_prepend,
-    }
 
 
 def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, places: Sequence[int]) -> Row:

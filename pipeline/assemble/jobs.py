@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,29 +29,78 @@ from pipeline.tasks.base import Key, PoolSpec, Sample
 POOLS = PoolCache(BUDGET)
 
 
+SAMPLE_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("subtask", pa.string()),
+        ("length", pa.int32()),
+        ("complexity", pa.int32()),
+        ("index", pa.int32()),
+        ("latent", pa.string()),
+        ("relevant", pa.list_(pa.string())),
+        ("question", pa.string()),
+        ("target", pa.string()),
+        ("answers", pa.list_(pa.string())),
+        ("choices", pa.list_(pa.string())),
+        ("random_string_to_prepend", pa.string()),
+    ]
+)
+
+
+COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
+
+
 @dataclass(frozen=True, slots=True)
-class SampleJob:
-    """Draw all samples of one family."""
+class FileJob:
+    """Makes one small file of a plan, or finds it done; `make` returns what is to be written."""
 
-    plan: Plan
-    family: str
+    path: Path
+    key: str
+    schema: pa.Schema
+    make: Callable[[], pa.Table]
+
+    def is_done(self) -> bool:
+        """Tell whether the file is the one this plan would write."""
+        return is_whole(self.path, self.key, self.schema.names)
+
+    def run(self) -> None:
+        """Write the file if it is not done."""
+        if not self.is_done():
+            write_table(self.path, self.make(), self.key)
 
 
-@dataclass(frozen=True, slots=True)
-class RenderJob:
-    """Render one pool."""
+def sample_job(plan: Plan, family: str) -> FileJob:
+    """Return the job that draws all samples of a family."""
+    return FileJob(
+        plan.samples_path(family), plan.sample_key(family), SAMPLE_SCHEMA, partial(_sample_table, plan, family)
+    )
 
-    plan: Plan
-    spec: PoolSpec
+
+def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
+    """Return the job that renders a pool."""
+    return FileJob(plan.pool_path(spec), plan.pool_key(spec), UNIT_SCHEMA, partial(_unit_table, plan, spec))
 
 
-@dataclass(frozen=True, slots=True)
-class CountJob:
-    """Count one pool in one profile."""
+def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
+    """Return the job that counts a pool in a profile."""
+    path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
+    return FileJob(path, key, COUNT_SCHEMA, partial(_count_table, plan, spec, profile))
 
-    plan: Plan
-    spec: PoolSpec
-    profile: Profile
+
+def _sample_table(plan: Plan, family: str) -> pa.Table:
+    records = [sample_record(draw_sample(plan, row)) for row in plan.rows(family)]
+    return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
+
+
+def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
+    """Return a pool in one chunk: chunks would show in the bytes of the file."""
+    return made_pool(plan.recipe.seed, spec, plan.corpora).table.combine_chunks()
+
+
+def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
+    knife = cutter(profile, plan.recipe.frame)
+    counts = np.concatenate([*map(knife.unit_tokens, read_pool(plan, spec).batches())])
+    return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,48 +126,15 @@ class PackJob:
         return self.shard.path(self.plan.out, "keys")
 
 
-def sample_is_done(job: SampleJob) -> bool:
-    """Tell whether the samples file is the one this plan would write."""
-    path, key = job.plan.samples_path(job.family), job.plan.sample_key(job.family)
-    return is_whole(path, key, SAMPLE_SCHEMA.names)
-
-
-def run_sample(job: SampleJob) -> None:
-    """Draw and write a family's samples."""
-    rows = job.plan.rows(job.family)
-    if not sample_is_done(job):
-        records = [sample_record(draw_sample(job.plan, row)) for row in rows]
-        table = pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
-        write_table(job.plan.samples_path(job.family), table, job.plan.sample_key(job.family))
-
-
 def draw_sample(plan: Plan, row: RowPlan) -> Sample:
     """Draw one sample from its own streams."""
     own, cell = row_streams(plan, row.stratum, row.index)
     return replace(task_of(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
 
 
-SAMPLE_SCHEMA = pa.schema(
-    [
-        ("id", pa.string()),
-        ("subtask", pa.string()),
-        ("length", pa.int32()),
-        ("complexity", pa.int32()),
-        ("index", pa.int32()),
-        ("latent", pa.string()),
-        ("relevant", pa.list_(pa.string())),
-        ("question", pa.string()),
-        ("target", pa.string()),
-        ("answers", pa.list_(pa.string())),
-        ("choices", pa.list_(pa.string())),
-        ("random_string_to_prepend", pa.string()),
-    ]
-)
-
-
 def sample_record(sample: Sample) -> Row:
     """Return a sample as the plain values of its file."""
-    cell, key = sample.stratum, sample.key
+    cell = sample.stratum
     return {
         "id": sample.id,
         "subtask": cell.subtask,
@@ -128,10 +144,7 @@ def sample_record(sample: Sample) -> Row:
         "latent": plain_json(dict(sample.latent)),
         "relevant": list(sample.relevant),
         "question": sample.question,
-        "target": key.target,
-        "answers": list(key.answers),
-        "choices": None if key.choices is None else list(key.choices),
-        "random_string_to_prepend": key.random_string_to_prepend,
+        **sample.key.columns(),
     }
 
 
@@ -164,28 +177,8 @@ def read_input(path: Path) -> pa.Table:
 
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
-    choices = record["choices"]
-    key = Key(
-        record["target"],
-        tuple(record["answers"]),
-        None if choices is None else tuple(choices),
-        record["random_string_to_prepend"],
-    )
     latent, relevant = json.loads(record["latent"]), tuple(record["relevant"])
-    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], key)
-
-
-def render_is_done(job: RenderJob) -> bool:
-    """Tell whether the segments file is the one this plan would write."""
-    return is_whole(job.plan.pool_path(job.spec), job.plan.pool_key(job.spec), UNIT_SCHEMA.names)
-
-
-def run_render(job: RenderJob) -> None:
-    """Render and write one pool."""
-    if not render_is_done(job):
-        made = made_pool(job.plan.recipe.seed, job.spec, job.plan.corpora).table
-        # Chunks would show in the bytes of the file.
-        write_table(job.plan.pool_path(job.spec), made.combine_chunks(), job.plan.pool_key(job.spec))
+    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], Key.of(record))
 
 
 def made_pool(seed: int, spec: PoolSpec, corpora: str = "") -> Pool:
@@ -197,47 +190,21 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
     """Return a pool: read where it is rendered, and otherwise made in memory."""
 
     def load() -> Pool:
-        done = render_is_done(RenderJob(plan, spec))
+        done = render_job(plan, spec).is_done()
         return Pool(read_input(plan.pool_path(spec))) if done else made_pool(plan.recipe.seed, spec, plan.corpora)
 
     return POOLS.get((plan.pool_path(spec), plan.pool_key(spec)), load)
 
 
 def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
-    """Return a rendered pool.
-
-    Raises:
-        CorruptError: if the file cannot be read.
-    """
+    """Return a rendered pool."""
     path = plan.pool_path(spec)
     return POOLS.get((path, plan.pool_key(spec)), lambda: Pool(read_input(path)))
 
 
-def count_is_done(job: CountJob) -> bool:
-    """Tell whether the counts file is the one this plan would write."""
-    path, key = job.plan.counts_path(job.spec, job.profile), job.plan.count_key(job.spec, job.profile)
-    return is_whole(path, key, COUNT_SCHEMA.names)
-
-
-def run_count(job: CountJob) -> None:
-    """Count and write one pool's tokens in one profile."""
-    if not count_is_done(job):
-        plan, knife = job.plan, cutter(job.profile, job.plan.recipe.frame)
-        counts = np.concatenate([*map(knife.unit_tokens, read_pool(plan, job.spec).batches())])
-        table = pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
-        write_table(plan.counts_path(job.spec, job.profile), table, plan.count_key(job.spec, job.profile))
-
-
-COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
-
-
 @lru_cache(maxsize=8)
 def read_counts(path: Path, key: str) -> Counts:
-    """Return a pool's counts; `key` names the content, for the memory of this process.
-
-    Raises:
-        CorruptError: if the file cannot be read.
-    """
+    """Return a pool's counts; `key` names the content, for the memory of this process."""
     return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
 
 
@@ -247,13 +214,7 @@ def pack_is_done(job: PackJob) -> bool:
 
 
 def run_pack(job: PackJob) -> None:
-    """Pack and write one shard.
-
-    Raises:
-        FitError: if a row leaves too little room for filler.
-        ExactError: if a prompt does not count what its parts count.
-        BuildError: if a file cannot be written.
-    """
+    """Pack and write one shard."""
     if not pack_is_done(job):
         job.proof.unlink(missing_ok=True)
         keys: list[Row] = []

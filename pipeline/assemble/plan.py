@@ -173,7 +173,6 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
 
     Raises:
         RecipeError: for an unknown family, subtask, complexity or knob, with the nearest right name.
-        ProfileError: for an unknown or broken profile.
     """
     for stratum in recipe.strata:
         check_stratum(stratum)

@@ -72,7 +72,6 @@ def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
 
     Raises:
         StageError: if a tokenizer has none.
-        SplitError: if the folder holds none.
     """
     inside = sorted(path.parent.name for path in folder.glob("*/manifest.json"))
     if not inside or (folder / "manifest.json").is_file():
@@ -100,11 +99,7 @@ def _published(folder: Path, split: Split) -> Path:
 
 
 def _drawing() -> Draw:
-    """Return what draws the figures.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
-    """
+    """Return what draws the figures."""
     from pipeline.figures import figures_of
 
     return figures_of

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.prove.chance import Chance, Makeup
+from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
+from pipeline.store.chance import Chance, pooled
 from pipeline.store.manifest import Manifest
 
 DISK_BYTES = 0.6
@@ -89,26 +90,22 @@ def _chance_record(chance: Chance, names: Sequence[str]) -> dict[str, Any]:
 
 def _by_complexity(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     for complexity in sorted({chance.complexity for chance in chances}):
-        own = [chance for chance in chances if chance.complexity == complexity]
-        rows = sum(chance.rows for chance in own)
-        yield {"complexity": complexity, "rows": rows, **{name: round(_mean(own, name), 3) for name in names}}
+        rows, _, means = pooled([chance for chance in chances if chance.complexity == complexity])
+        yield {"complexity": complexity, "rows": rows, **{name: round(means.get(name, 0.0), 3) for name in names}}
 
 
 def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Average over rows, and over complexities: where these are the classes of an answer, balanced accuracy."""
     for subtask in dict.fromkeys(chance.subtask for chance in chances):
         own = [chance for chance in chances if chance.subtask == subtask]
-        by_class = [[each for each in own if each.complexity == c] for c in sorted({each.complexity for each in own})]
-        shown = {}
-        for name in names:
-            plain = fsum(_mean(kind, name) for kind in by_class) / len(by_class)
-            shown[name] = f"{_mean(own, name):.3f} ({plain:.3f})"
-        yield {"subtask": subtask, "rows": sum(chance.rows for chance in own), **shown}
-
-
-def _mean(chances: Sequence[Chance], name: str) -> float:
-    rows = sum(chance.rows for chance in chances)
-    return fsum(chance.rows * chance.baselines.get(name, 0.0) for chance in chances) / rows
+        by_class = [
+            pooled([each for each in own if each.complexity == complexity]).baselines
+            for complexity in sorted({each.complexity for each in own})
+        ]
+        rows, _, means = pooled(own)
+        plain = {name: fsum(each.get(name, 0.0) for each in by_class) / len(by_class) for name in names}
+        shown = {name: f"{means.get(name, 0.0):.3f} ({plain[name]:.3f})" for name in names}
+        yield {"subtask": subtask, "rows": rows, **shown}
 
 
 def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:

@@ -45,7 +45,6 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
 
     Raises:
         ExportError: if the folder is there and not empty, no row is selected, or the split has no keys.
-        BuildError: if it cannot be written.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportError(f"--out {str(out)!r} is there and not empty: give a new folder, or remove it first")

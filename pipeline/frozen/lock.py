@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pipeline.errors import FrozenError
 from pipeline.recipe import Recipe, digest
 from pipeline.store.files import written_aside
-from pipeline.store.recipes import recipe_of
 
 LOCK_NAME = "carrara.lock.json"
 LOCK_FORMAT = 1
@@ -111,11 +112,7 @@ class Lock:
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Write a lock, closed by a digest of itself.
-
-    Raises:
-        BuildError: if the file cannot be written.
-    """
+    """Write a lock, closed by a digest of itself."""
     table = asdict(lock)
     text = json.dumps({**table, "digest": digest(table)}, indent=1, sort_keys=True)
     with written_aside(path) as aside:
@@ -142,39 +139,10 @@ def read_lock(path: Path) -> Lock:
         )
     if said != digest(table):
         raise FrozenError(f"{str(path)!r} was changed after it was written: take it from where it was published")
-    return _lock(table)
+    return msgspec.convert(table, Lock)
 
 
 def lock_in(folder: Path) -> Lock | None:
-    """Return the lock of a release folder, or None if it is not frozen.
-
-    Raises:
-        FrozenError: if there is one that cannot be read.
-    """
+    """Return the lock of a release folder, or None if it is not frozen."""
     path = folder / LOCK_NAME
     return read_lock(path) if path.is_file() else None
-
-
-def _lock(table: dict[str, Any]) -> Lock:
-    tiers = {name: _tier(tier) for name, tier in table["tiers"].items()}
-    return Lock(**{**table, "tiers": tiers, "profiles": {n: _profile(p) for n, p in table["profiles"].items()}})
-
-
-def _tier(table: dict[str, Any]) -> TierLock:
-    return TierLock(
-        recipe_of(table["recipe"]),
-        table["tag"],
-        {name: TaskLock(**task) for name, task in table["tasks"].items()},
-        {name: PoolLock(**pool) for name, pool in table["pools"].items()},
-        tuple(table["corpora"]),
-        table["samples"],
-    )
-
-
-def _profile(table: dict[str, Any]) -> ProfileLock:
-    tiers = {
-        name: SplitLock(tier["strata"], {shard: ShardLock(**made) for shard, made in tier["shards"].items()})
-        for name, tier in table["tiers"].items()
-    }
-    lists = {name: tuple(table[name]) for name in ("counter", "second")}
-    return ProfileLock(**{**table, **lists, "tiers": tiers})

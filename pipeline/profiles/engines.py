@@ -201,11 +201,7 @@ class TransformersCounter(InContext):
 
 
 def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
-    """Return the counter of an engine for a vocabulary; None for the engine "none".
-
-    Raises:
-        ProfileError: if the vocabulary is missing or another one, or if the engine is not installed or cannot use it.
-    """
+    """Return the counter of an engine for a vocabulary; None for the engine "none"."""
     pattern = engine.pattern or vocabulary.pattern
     if engine.engine == "none":
         return None

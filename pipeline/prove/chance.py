@@ -17,6 +17,7 @@ from pipeline.metrics import score
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import asked_of, plain_json
+from pipeline.store.chance import Chance
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample, Unit
 
@@ -31,20 +32,6 @@ JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to
 """What scorers look at, beside the question's words."""
 
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
-
-
-@dataclass(frozen=True, slots=True)
-class Chance:
-    """What guessers score on rows of one kind; `asked` names the part of a stratum that a guesser would know."""
-
-    family: str
-    subtask: str
-    complexity: int
-    asked: str
-    rows: int
-    best_constant: float
-    constant: str
-    baselines: Mapping[str, float]
 
 
 def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
@@ -82,10 +69,7 @@ def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
         "subtask": cell.subtask,
         "complexity": cell.complexity,
         "scorer": task.scorer,
-        "target": sample.key.target,
-        "answers": list(sample.key.answers),
-        "choices": None if sample.key.choices is None else list(sample.key.choices),
-        "random_string_to_prepend": sample.key.random_string_to_prepend,
+        **sample.key.columns(),
         "metadata": plain_json({"latent": dict(sample.latent), "baselines": task.baselines(sample, sample.key)}),
     }
 

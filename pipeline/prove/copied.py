@@ -16,7 +16,7 @@ from pipeline.frozen.lock import ShardLock
 from pipeline.prove.row import turns_of
 from pipeline.prove.witness import Witness
 from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
-from pipeline.store.files import file_digest
+from pipeline.store.manifest import shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 
@@ -78,16 +78,11 @@ def check_shard(job: CheckJob) -> Checked:
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
     """Hold the shard's files to the digests of manifest and lock; those of a withheld split are not the build's."""
-    parts = sorted(name.removesuffix("_sha256") for name in job.shard if name.endswith("_sha256"))
-    for part in parts:
-        path = job.path(part)
-        if not path.is_file():
-            yield f"the file below {part} is missing"
-            continue
-        found = file_digest(path)
-        if found != job.shard[f"{part}_sha256"]:
-            yield f"the file below {part} has other bytes than the manifest says"
-        if job.locked and not job.withheld and found != getattr(job.locked, f"{part}_sha256", found):
+    for part, _, fault in shard_faults(job.folder, job.shard):
+        yield f"the file below {part} {fault.replace('were proven', 'the manifest says')}"
+    for part in ("data", "keys") if job.locked and not job.withheld else ():
+        said = job.shard.get(f"{part}_sha256")
+        if said and said != getattr(job.locked, f"{part}_sha256"):
             yield f"the file below {part} has other bytes than were frozen"
     if job.locked and job.locked.rows != job.shard["rows"]:
         yield f"the manifest says {job.shard['rows']} rows, frozen are {job.locked.rows}"
@@ -105,11 +100,7 @@ class Reader:
         self.faults: list[str] = []
 
     def read(self) -> None:
-        """Read all rows; what is wrong goes to `faults`, the first faulty rows by name.
-
-        Raises:
-            CorruptError: if a file cannot be read.
-        """
+        """Read all rows; what is wrong goes to `faults`, the first faulty rows by name."""
         digest = row_digest(_whole(self._rows()))
         if len(self.faults) > ROW_FAULTS:
             self.faults[ROW_FAULTS:] = [f"{len(self.faults) - ROW_FAULTS} more rows do not hold"]

@@ -153,11 +153,7 @@ class Seen:
 
 
 def check(copy: Copy, open_executor: Callable[[], Executor], *, quiet: bool) -> Seen:
-    """Check every byte and every row of a copy; nothing of it is changed.
-
-    Raises:
-        ProfileError: if something that counts is not installed.
-    """
+    """Check every byte and every row of a copy; nothing of it is changed."""
     jobs, checked = list(copy.jobs()), []
     with meter("verify", sum(job.shard["tokens"] for job in jobs), quiet=quiet) as shown:
         for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):

@@ -44,8 +44,7 @@ def _marked(layout: Layout) -> list[Piece]:
 
 
 def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
-    metadata, choices = json.loads(row["metadata"]), row["choices"]
-    key = Key(row["target"], tuple(row["answers"]), choices and tuple(choices), row["random_string_to_prepend"])
+    metadata, key = json.loads(row["metadata"]), Key.of(row)
     wanted = {
         "knobs": dict(sample.stratum.knobs),
         "baselines": rounded(task_of(sample.stratum).baselines(sample, key)),

@@ -28,12 +28,11 @@ def sample_faults(row: Row, sample: Sample | None) -> list[str]:
     """Return where a row says something else than the sample it is of."""
     if sample is None or row["id"] != sample.id:
         return ["another row belongs here"]
-    choices = None if sample.key.choices is None else list(sample.key.choices)
+    key = sample.key.columns()
     wanted = {
         "question": sample.question,
-        "choices": choices,
         "answer_prefix": "",
-        "random_string_to_prepend": sample.key.random_string_to_prepend,
+        **{name: key[name] for name in ("choices", "random_string_to_prepend")},
     }
     faults = [f"{name} is {row[name]!r} in place of {value!r}" for name, value in wanted.items() if row[name] != value]
     if json.loads(row["metadata"])["latent"] != sample.latent:
@@ -71,6 +70,4 @@ def published(row: Row, cell: Stratum, metadata: dict[str, Any]) -> Published:
     needles = tuple(
         Needle(needle["role"], needle["char_start"], needle["char_end"], needle["depth"]) for needle in row["needles"]
     )
-    choices = None if row["choices"] is None else tuple(row["choices"])
-    key = Key(row["target"], tuple(row["answers"]), choices, row["random_string_to_prepend"])
-    return Published(cell, turns_of(row), row["prompt"], row["question"], needles, key, metadata)
+    return Published(cell, turns_of(row), row["prompt"], row["question"], needles, Key.of(row), metadata)

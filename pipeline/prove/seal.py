@@ -27,11 +27,7 @@ SOUGHT = frozenset({"relevant", "match"})
 
 
 def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
-    """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it.
-
-    Raises:
-        BuildError: if the file cannot be written.
-    """
+    """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
     before = read_manifest(plan.out, profile.name)
     tiers = (
         dict(before["tiers"])

@@ -14,11 +14,7 @@ KEYS = ("keys/*", "manifest.json")
 
 
 def split_from(where: str | Path, patterns: Sequence[str] | None = None) -> Split:
-    """Open a split in a folder, or a published one, of which files that match are fetched.
-
-    Raises:
-        SplitError: if there is no sealed split.
-    """
+    """Open a split in a folder, or a published one, of which files that match are fetched."""
     return open_split(fetched(str(where), patterns))
 
 
@@ -27,7 +23,6 @@ def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:
 
     Raises:
         SplitError: if there is no such folder, and it is no name of a data set with a tag.
-        HubError: if the Hub refuses, or its client is not installed.
     """
     if Path(where).is_dir():
         return Path(where)

@@ -165,7 +165,6 @@ def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
 
     Raises:
         FrozenError: if samples are not those that were frozen, or a row of the frozen version would change.
-        BuildError: if the folder cannot be written.
     """
     lock, out = extension.lock, extension.out
     plans = extension.plans()
@@ -202,11 +201,7 @@ def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
 
 
 def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
-    """Bring a frozen folder's files into another, as links where the disk has them: neither is ever written in place.
-
-    Raises:
-        BuildError: if a file cannot be written.
-    """
+    """Bring a frozen folder's files into another, as links where the disk has them: no file is changed in place."""
     places = [*SHARED, *(f"{name}/{part}" for name in lock.profiles for part in OF_PROFILE)]
     for place in places:
         for path in sorted((folder / place).rglob("*")):

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline import __version__
-from pipeline.assemble.jobs import SampleJob, draw_sample, read_samples, sample_is_done, sample_record
+from pipeline.assemble.jobs import draw_sample, read_samples, sample_job, sample_record
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError, SplitError
 from pipeline.frozen.changes import check_version, parse_version
@@ -31,8 +31,7 @@ from pipeline.frozen.lock import (
 )
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
-from pipeline.store.files import file_digest
-from pipeline.store.manifest import Manifest, read_manifest
+from pipeline.store.manifest import Manifest, read_manifest, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import no_build
@@ -53,11 +52,6 @@ def freeze(
     `copy` is a second place for it, such as beside the recipe under version control; what lies there, in the folder
     and in its neighbours as an older lock, and `before`, decide which version is high enough. `carried` are profiles
     that an older lock holds and this folder does not.
-
-    Raises:
-        SplitError: if a profile is not sealed, or not wholly proven.
-        FrozenError: if a file has other bytes than the manifest says, or the version is too low for what changed.
-        BuildError: if the lock cannot be written.
     """
     lock = lock_of(out, carried or {})
     known = lock_in(out)
@@ -190,7 +184,7 @@ def block_name(stratum: str, block: int) -> str:
 
 
 def _samples(plan: Plan, family: str) -> Iterator[Sample]:
-    if sample_is_done(SampleJob(plan, family)):
+    if sample_job(plan, family).is_done():
         return read_samples(plan, family)
     return (draw_sample(plan, row) for row in plan.rows(family))
 
@@ -213,12 +207,8 @@ def _profile(out: Path, manifest: Manifest) -> ProfileLock:
 
 def _split(folder: Path, made: Manifest) -> SplitLock:
     for shard in made["shards"]:
-        for part in ("data", "keys"):
-            path = folder / part / f"{shard['shard']}.parquet"
-            if not path.is_file():
-                raise FrozenError(f"{str(path)!r} is missing: build it again")
-            if file_digest(path) != shard[f"{part}_sha256"]:
-                raise FrozenError(f"{str(path)!r} has other bytes than were proven: run carrara verify, then build")
+        for _, path, fault in shard_faults(folder, shard):
+            raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
     shards = {shard["shard"]: ShardLock(**{name: shard[name] for name in SHARD_PARTS}) for shard in made["shards"]}
     return SplitLock(stratum_digests(folder, sorted(shards), made["strata"]), shards)
 

@@ -121,7 +121,6 @@ def keep_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> 
 
     Raises:
         FrozenError: naming the corpus that is in none of the folders.
-        BuildError: if it cannot be written.
     """
     for digest in digests:
         kept = out / "corpora" / f"{digest}.parquet"

@@ -35,12 +35,7 @@ def new_seed(asked: str) -> int:
 
 
 def recipes_in(source: str) -> list[tuple[Recipe, str]]:
-    """Return the recipes of a lock, or one by name or file, each with its text where there is one to keep.
-
-    Raises:
-        RecipeError: if there is no such recipe.
-        FrozenError: if the lock cannot be read.
-    """
+    """Return the recipes of a lock, or one by name or file, each with its text where there is one to keep."""
     if source.endswith(".json"):
         return [(tier.recipe, "") for tier in read_lock(Path(source)).tiers.values()]
     return [(load_recipe(source), recipe_text(source))]
@@ -115,7 +110,6 @@ def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
 
     Raises:
         FrozenError: if there is a file, or two recipes would have one name; then none is written.
-        BuildError: if one cannot be written.
     """
     paths = [path for path, _ in texts]
     for at, path in enumerate(paths):

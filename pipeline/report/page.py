@@ -39,11 +39,7 @@ def fit(text: str) -> str:
 
 
 def html_of(page: Page) -> str:
-    """Return a page as HTML that is well-formed XML too; every text of the page is escaped.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
-    """
+    """Return a page as HTML that is well-formed XML too; every text of the page is escaped."""
     script = _text("page.js")
     seal = base64.b64encode(hashlib.sha256(script.encode("ascii")).digest()).decode("ascii")
     return _environment().get_template("page.html.j2").render(
@@ -83,7 +79,6 @@ def write_page(page: Page, out: Path) -> Path:
 
     Raises:
         ReportError: if `out` is a folder with other things in it, or matplotlib is not installed.
-        BuildError: if it cannot be written.
     """
     if out.suffix.lower() in (".html", ".htm"):
         return _written(out, html_of(page).encode("utf-8"))

@@ -30,7 +30,6 @@ def score_page(splits: Sequence[Split], scored: Sequence[Scored]) -> Page:
 
     Raises:
         ReportError: if there are no rows, or more models than figures can tell apart, or matplotlib is not installed.
-        CorruptError: if a shard cannot be read.
     """
     if not scored or not scored[0].records:
         raise ReportError("no rows are selected: there is nothing to report")

@@ -39,8 +39,6 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
 
     Raises:
         PredictionsError: if the split withholds its keys.
-        SplitError: if a wanted name is none of the split's.
-        CorruptError: if a shard cannot be read.
     """
     best = _constants(split)
     for row in _reader(split)(COLUMNS, selection):
@@ -52,7 +50,6 @@ def known_ids(split: Split) -> Iterator[str]:
 
     Raises:
         PredictionsError: if the split withholds its keys.
-        CorruptError: if a shard cannot be read.
     """
     for row in _reader(split)(["id"], ALL):
         yield row["id"]

@@ -129,13 +129,6 @@ class Cell:
     best_constant: float | None
     baselines: Mapping[str, float]
 
-    @property
-    def above_chance(self) -> float | None:
-        """The mean on a scale where chance is 0 and 1 is 1; negative below chance; None without a chance."""
-        if self.chance is None or self.chance >= 1:
-            return None
-        return (self.mean - self.chance) / (1 - self.chance)
-
 
 @dataclass(frozen=True, slots=True)
 class Classes:

@@ -46,9 +46,6 @@ def score_predictions(
     Raises:
         PredictionsError: if a file is of no known form, a prediction is of another split, keys are withheld, or splits
             share rows.
-        SplitError: if a wanted name is none of the splits'.
-        CorruptError: if a shard cannot be read.
-        ValueError: for an unknown quirk.
     """
     scorers_of(quirks)
     keys = [key for split in splits for key in read_keys(split, selection)]

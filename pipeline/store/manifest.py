@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from pipeline.store.files import file_digest
 
 DEPTH_BINS = 10
 PORTIONS = {"prompt": "prompt_tokens", "template": "template_tokens", "reply": "max_new_tokens"}
@@ -12,6 +15,22 @@ PORTIONS = {"prompt": "prompt_tokens", "template": "template_tokens", "reply": "
 
 PARTS = {"release", "version", "variant", "frame", "tokenizer", "tiers", "totals"}
 Manifest = dict[str, Any]
+
+
+def shard_faults(folder: Path, shard: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:
+    """Hold the files of a shard to what a manifest says of it; read all bytes.
+
+    Yields:
+        The part of the folder (data, keys or index), the file, and what is wrong with it.
+    """
+    for part in ("data", "index", "keys"):
+        path = folder / part / f"{shard['shard']}.parquet"
+        if f"{part}_sha256" not in shard:
+            continue
+        if not path.is_file():
+            yield part, path, "is missing"
+        elif (path.stat().st_size, file_digest(path)) != (shard[f"{part}_bytes"], shard[f"{part}_sha256"]):
+            yield part, path, "has other bytes than were proven"
 
 
 def manifest_path(out: Path, profile: str) -> Path:

@@ -21,11 +21,7 @@ CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_l
 
 
 def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str) -> int:
-    """Write rows in groups of about 32 MB of text and return how many there were.
-
-    Raises:
-        BuildError: if the file cannot be written.
-    """
+    """Write rows in groups of about 32 MB of text and return how many there were."""
     count = 0
     with written_aside(path) as aside, _writer(aside, schema, key) as writer:
         for group in _groups(rows):
@@ -35,22 +31,13 @@ def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str) -> 
 
 
 def write_table(path: Path, table: pa.Table, key: str) -> None:
-    """Write a small table (samples, segments, counts) in one piece.
-
-    Raises:
-        BuildError: if the file cannot be written.
-    """
+    """Write a small table (samples, segments, counts) in one piece."""
     with written_aside(path) as aside, _writer(aside, table.schema, key) as writer:
         writer.write_table(table)
 
 
 def rewrite(source: Path, path: Path, key: str, changed: Callable[[pa.Table], pa.Table]) -> None:
-    """Write a changed copy of a file, one row group in memory at a time.
-
-    Raises:
-        BuildError: if the file cannot be written.
-        CorruptError: if the bytes of `source` are not the ones that were written.
-    """
+    """Write a changed copy of a file, one row group in memory at a time."""
     with written_aside(path) as aside, ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
         for group in read_groups(source):
@@ -114,11 +101,7 @@ def is_whole(path: Path, key: str, columns: list[str]) -> bool:
 
 
 def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
-    """Yield the rows of a file, one row group in memory at a time.
-
-    Raises:
-        CorruptError: if the bytes are not the ones that were written.
-    """
+    """Yield the rows of a file, one row group in memory at a time."""
     for group in read_groups(path, columns):
         yield from group.to_pylist()
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from pipeline.errors import BuildError
-from pipeline.recipe import Recipe, Stratum
+from pipeline.recipe import Recipe
 from pipeline.store.files import written_aside
 
 
@@ -19,11 +19,7 @@ def recipe_path(out: Path, tier: str) -> Path:
 
 
 def keep_recipe(out: Path, recipe: Recipe) -> None:
-    """Write a recipe beside what it makes, unless it is there.
-
-    Raises:
-        BuildError: if the folder holds another release, or cannot be written.
-    """
+    """Write a recipe beside what it makes, unless it is there."""
     check_release(out, recipe)
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     path = recipe_path(out, recipe.tier)
@@ -76,16 +72,6 @@ def kept_recipes(out: Path) -> list[Recipe]:
 
 def _read(path: Path) -> Recipe:
     try:
-        return recipe_of(json.loads(path.read_text(encoding="ascii")))
-    except (OSError, ValueError, TypeError, KeyError) as fault:
+        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+    except (OSError, ValueError) as fault:
         raise BuildError(f"{str(path)!r} cannot be read ({fault}): build its tier again") from fault
-
-
-def recipe_of(table: Mapping[str, Any]) -> Recipe:
-    """Return a recipe from what `asdict` made of it.
-
-    Raises:
-        KeyError, TypeError, ValueError: if it is no recipe.
-    """
-    cells = [{**cell, "knobs": tuple(map(tuple, cell["knobs"]))} for cell in table["strata"]]
-    return Recipe(**{**table, "strata": tuple(Stratum(**cell) for cell in cells)})

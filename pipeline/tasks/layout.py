@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pipeline.streams import Indices, Streams
 
@@ -113,6 +113,21 @@ class Key:
     answers: tuple[str, ...]
     choices: tuple[str, ...] | None = None
     random_string_to_prepend: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Key:
+        """Return the key in the columns of a row."""
+        choices = None if row["choices"] is None else tuple(row["choices"])
+        return cls(row["target"], tuple(row["answers"]), choices, row["random_string_to_prepend"])
+
+    def columns(self) -> dict[str, Any]:
+        """Return the key as columns of a row."""
+        return {
+            "target": self.target,
+            "answers": list(self.answers),
+            "choices": None if self.choices is None else list(self.choices),
+            "random_string_to_prepend": self.random_string_to_prepend,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import fsum
 from typing import Any
 
 from pipeline.publish.card.facts import Facts
 from pipeline.recipe import K
 from pipeline.rows import Column
+from pipeline.store.chance import Chance, Pooled, chances_in, pooled
 from pipeline.tasks import TASKS
 
 Place = tuple[str, str]
@@ -133,33 +133,21 @@ def _kind(column: Column) -> str:
 
 def chance_table(facts: Facts, family: str) -> str:
     """Return what guessers score on a family's rows of all tiers, by subtask and complexity."""
-    groups: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
-    for tier in facts.tiers:
-        for chance in facts.manifest["tiers"][tier]["chance"]:
-            if chance["family"] == family:
-                groups.setdefault((chance["subtask"], chance["complexity"]), []).append(chance)
+    groups: dict[tuple[str, int], list[Chance]] = {}
+    for chance in chances_in(facts.manifest):
+        if chance.family == family:
+            groups.setdefault((chance.subtask, chance.complexity), []).append(chance)
     order = list(dict.fromkeys(cell["subtask"] for tier in facts.tiers for cell in facts.strata(tier)))
     places = sorted(groups, key=lambda place: (order.index(place[0]), place[1]))
-    names = sorted({name for own in groups.values() for chance in own for name in chance["baselines"]})
-    return markdown([_chance_record(*place, groups[place], names) for place in places])
+    names = sorted({name for own in groups.values() for chance in own for name in chance.baselines})
+    return markdown([_chance_record(*place, pooled(groups[place]), names) for place in places])
 
 
-def _chance_record(subtask: str, complexity: int, own: Sequence[Mapping[str, Any]], names: list[str]) -> dict[str, Any]:
-    rows = sum(chance["rows"] for chance in own)
-
-    def mean(values: Iterable[tuple[int, float]]) -> float:
-        return float(fsum(count * value for count, value in values) / rows)
-
-    known = {name for chance in own for name in chance["baselines"]}
+def _chance_record(subtask: str, complexity: int, own: Pooled, names: Sequence[str]) -> dict[str, Any]:
     return {
         "subtask": f"`{subtask}`",
         "complexity": complexity,
-        "rows": rows,
-        "best constant": mean((chance["rows"], chance["best_constant"]) for chance in own),
-        **{
-            name.replace("_", " "): mean((chance["rows"], chance["baselines"].get(name, 0.0)) for chance in own)
-            if name in known
-            else "-"
-            for name in names
-        },
+        "rows": own.rows,
+        "best constant": own.best_constant,
+        **{name.replace("_", " "): own.baselines.get(name, "-") for name in names},
     }

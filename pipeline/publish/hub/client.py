@@ -63,11 +63,7 @@ class HubRepo:
     pause: Callable[[float], None] = time.sleep
 
     def visibility(self) -> str:
-        """Return ``public`` or ``private``, or nothing if there is no such repo. Asked once: nothing is lost yet.
-
-        Raises:
-            HubError: if the Hub refuses.
-        """
+        """Return ``public`` or ``private``, or nothing if there is no such repo. Asked once: nothing is lost yet."""
         try:
             found = self._tried(lambda: self.api.repo_info(self.name, repo_type="dataset"))
         except HubError as fault:
@@ -78,29 +74,17 @@ class HubRepo:
         return "private" if found.private else "public"
 
     def create(self, *, private: bool) -> None:
-        """Create the repo, unless it is there.
-
-        Raises:
-            HubError: if the Hub refuses.
-        """
+        """Create the repo, unless it is there."""
         self._single(lambda: self.api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
 
     def refs(self) -> Refs:
-        """Return its branches and tags.
-
-        Raises:
-            HubError: if the Hub refuses.
-        """
+        """Return its branches and tags."""
         found = self._single(lambda: self.api.list_repo_refs(self.name, repo_type="dataset"))
         named = ({ref.name: ref.target_commit for ref in refs} for refs in (found.branches, found.tags))
         return Refs(*named)
 
     def files(self, revision: str) -> dict[str, HubFile]:
-        """Return the files of a revision by path.
-
-        Raises:
-            HubError: if the Hub refuses.
-        """
+        """Return the files of a revision by path."""
 
         def listed() -> list[Any]:
             return list(self.api.list_repo_tree(self.name, repo_type="dataset", revision=revision, recursive=True))
@@ -109,11 +93,7 @@ class HubRepo:
         return {e.path: HubFile(e.size, e.blob_id, e.lfs.sha256 if e.lfs else None) for e in entries}
 
     def fetch(self, commit: str, patterns: Sequence[str] | None, cache: Path | None) -> Path:
-        """Return a folder with the files of a commit; what the cache has is not fetched again.
-
-        Raises:
-            HubError: if the Hub refuses.
-        """
+        """Return a folder with the files of a commit; what the cache has is not fetched again."""
         return self._tried(
             lambda: Path(
                 load_client().snapshot_download(
@@ -129,21 +109,13 @@ class HubRepo:
         )
 
     def branch(self, name: str, at: str) -> None:
-        """Start a branch at a commit, unless it is there.
-
-        Raises:
-            HubError: if the Hub refuses.
-        """
+        """Start a branch at a commit, unless it is there."""
         self._single(
             lambda: self.api.create_branch(self.name, repo_type="dataset", branch=name, revision=at, exist_ok=True)
         )
 
     def drop_branch(self, name: str) -> None:
-        """Delete a branch, if it is there.
-
-        Raises:
-            HubError: if the Hub refuses.
-        """
+        """Delete a branch, if it is there."""
         try:
             self._single(lambda: self.api.delete_branch(self.name, repo_type="dataset", branch=name))
         except HubError as fault:

@@ -44,13 +44,9 @@ def read_token() -> str | None:
 def quieten() -> None:
     """Leave it to errors to say what went wrong, show bars on terminals only, and wait for no server for ever."""
     hub = load_client()
-
-    def factory() -> Any:
-        client = hub.utils._http.default_client_factory()
-        client.timeout = PATIENCE
-        return client
-
-    hub.set_client_factory(factory)
+    own = hub.utils.get_session()
+    more = {"event_hooks": own.event_hooks, "follow_redirects": own.follow_redirects, "timeout": PATIENCE}
+    hub.set_client_factory(lambda: type(own)(**more))
     hub.utils.logging.set_verbosity(hub.utils.logging.CRITICAL)
     if not sys.stderr.isatty():
         hub.utils.disable_progress_bars()

@@ -41,11 +41,7 @@ class Preview:
 
 
 def preview(folder: Path, repo: str, version: str) -> Preview:
-    """Return what `release` would do with a folder. Without a network it says what it could not compare.
-
-    Raises:
-        HubError: if there is nothing to publish, or it could be published nowhere.
-    """
+    """Return what `release` would do with a folder. Without a network it says what it could not compare."""
     check_name(repo)
     check_version(version)
     files = read_folder(folder)

@@ -72,9 +72,6 @@ def download(
         revision: a tag, or the id of a commit.
         patterns: only files that match one of them, as in ``data/*/32k/*``.
         cache: where to keep them; the client's own cache unless said.
-
-    Raises:
-        HubError: if the Hub refuses, there is no such tag, or bytes are not those that were published.
     """
     check_name(repo)
     hub = connect(repo, write=False)

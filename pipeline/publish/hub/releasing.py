@@ -67,9 +67,6 @@ def release(
         version: of the data set, as in ``1.0.0``.
         private: the repo must be, or become, a private one.
         say: told of each step.
-
-    Raises:
-        HubError: if the Hub refuses, main moves meanwhile, the tag has other files, or a checksum differs.
     """
     check_name(repo)
     check_version(version)

@@ -83,8 +83,6 @@ def stage(
 
     Raises:
         StageError: if the split cannot be published so, or `folder` holds something else.
-        CorruptError: if a shard has other bytes than were proven.
-        BuildError: if the folder cannot be written.
     """
     if keys not in MODES:
         raise StageError(unknown("way to publish keys", keys, MODES))

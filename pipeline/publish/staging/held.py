@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.errors import CorruptError, StageError
 from pipeline.recipe import load_recipe, shipped_recipes
-from pipeline.store.files import file_digest
+from pipeline.store.manifest import shard_faults
 from pipeline.store.split import Split
 
 GUESSABLE = 1 << 64
@@ -30,8 +30,8 @@ def check_split(split: Split) -> None:
     for tier, made in split.manifest["tiers"].items():
         _check_proven(split, tier, made["proven"])
         for shard in made["shards"]:
-            for part in ("data", "keys"):
-                _check_file(split, part, shard)
+            for _, path, fault in shard_faults(split.folder, shard):
+                raise CorruptError(f"{str(path)!r} {fault}: build the split again, then publish it")
 
 
 def _check_proven(split: Split, tier: str, proven: dict[str, Any]) -> None:
@@ -40,14 +40,6 @@ def _check_proven(split: Split, tier: str, proven: dict[str, Any]) -> None:
             f"{split.title}: {proven['recounted']:,} of {proven['rows']:,} rows of tier {tier} were counted twice: "
             "run `carrara verify` on it first"
         )
-
-
-def _check_file(split: Split, part: str, shard: dict[str, Any]) -> None:
-    path = split.folder / part / f"{shard['shard']}.parquet"
-    if not path.is_file():
-        raise CorruptError(f"{str(path)!r} is missing: build the split again, then publish it")
-    if (path.stat().st_size, file_digest(path)) != (shard[f"{part}_bytes"], shard[f"{part}_sha256"]):
-        raise CorruptError(f"{str(path)!r} has other bytes than were proven: build the split again, then publish it")
 
 
 def check_secret(split: Split) -> None:
