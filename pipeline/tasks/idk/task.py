@@ -17,15 +17,15 @@ from pipeline.worlds.stories import names
 class Idk(Task):
     """A question about one story. `complexity` is the number of clauses that answer it: one, or none.
 
-    What tells an answerable row from another is only whether the story states the asked detail. How many details it
-    states, how many of the three choices are among them, and its length are drawn alike in both. On purpose unlike the
-    paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
+    What tells an answerable row from another is only of which of two things a sentence states the detail. The words of
+    the story and their places, and how many of the three choices it states and where, are drawn alike in both. On
+    purpose unlike the paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
     """
 
     family = "idk"
     subtask: str
     title: str
-    version = 2
+    version = 3
     scorer = "choice_or_refusal"
     most_shots = 2
     complexities = (0, 1)
@@ -51,6 +51,9 @@ class Idk(Task):
             "noun": asked.noun,
             "details": dict(asked.story.stated),
             "stated": wished.stated,
+            "pair": wished.pair,
+            "side": wished.side,
+            "place": wished.place,
             "person": person,
             "shown": shown,
         }
