@@ -3,8 +3,8 @@
 A plot has two openings, two closings, and six slots: things or people whose detail may be stated or left out. A slot is
 one line, its parts divided by bars: the noun, and two clauses that mention it without the detail. A line ``pair`` is a
 sentence about two slots, ``{x}`` and ``{y}``, that states the detail ``{v}`` of one of them. Square brackets hold what
-tells of which: ``[and|which]`` is ``and`` where the detail is of ``{x}``, ``which`` where it is of ``{y}``. The words in
-brackets are as many in both, and all others the same: whose detail it is, only who understands the sentence can tell.
+tells of which: ``[and|which]`` is ``and`` where the detail is of ``{x}``, ``which`` where it is of ``{y}``. The words
+in brackets are as many in both, and all others the same: only who understands the sentence can tell whose detail it is.
 """
 
 from __future__ import annotations
