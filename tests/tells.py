@@ -55,10 +55,11 @@ def _sentence(story: str, sample: Sample) -> list[float]:
     """Return how the sentences look in which the asked thing stands."""
     noun = sample.latent["noun"].removeprefix("the ")
     sentences = story.rstrip(".\n").split(". ")
-    own = [number for number, said in enumerate(sentences) if re.search(rf"\b{noun}\b", said, re.IGNORECASE)]
+    parts = [re.split(rf"\b{noun}\b", said, flags=re.IGNORECASE) for said in sentences]
+    own = [number for number, around in enumerate(parts) if len(around) > 1]
     said = [sentences[number] for number in own]
-    starts = [len(text.lower().partition(noun)[0].split()) for text in said]
-    ends = [len(text.lower().rpartition(noun)[2].split()) for text in said]
+    starts = [len(parts[number][0].split()) for number in own]
+    ends = [len(parts[number][-1].split()) for number in own]
     commas = [text.count(",") for text in said]
     return [
         len(sentences), own[0], own[-1], own[-1] - own[0], min(starts), max(starts), min(ends), max(ends),

@@ -151,6 +151,15 @@ def test_letters_plots_and_kinds_are_dealt_evenly() -> None:
     assert set(few.values()) <= {1, 2}
 
 
+def test_what_a_row_was_dealt_is_balanced() -> None:
+    for complexity in (0, 1):
+        samples = stratum(complexity, 210)
+        for name, (_, kinds) in STORIES.dealt(samples[0]).items():
+            counts = Counter(STORIES.dealt(sample)[name][0] for sample in samples)
+            assert set(counts) == set(range(kinds)), name
+            assert set(counts.values()) == {210 // kinds}, name
+
+
 def test_lures_stand_anywhere() -> None:
     places: Counter[int] = Counter()
     for sample in many()[0]:
