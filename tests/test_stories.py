@@ -12,7 +12,7 @@ from pipeline.streams import Streams
 from pipeline.tasks.idk.chance import WORD, noun_positions, positions
 from pipeline.tasks.idk.grammar import read_story
 from pipeline.worlds.plots import KINDS, Plot, plots, values_of
-from pipeline.worlds.stories import EITHER, MINOR, PAIRS, Pair, Story, draw_story, names, worded
+from pipeline.worlds.stories import EITHER, MINOR, PAIRS, REFERRING, Pair, Story, draw_story, names, worded
 
 STREAMS = Streams((3, "stories"))
 LISTS = sorted({plot.values for plot in plots()} | set(MINOR))
@@ -185,6 +185,13 @@ def test_every_thing_is_one_of_one_pair_and_each_side_has_the_detail_as_often() 
         assert sorted(nouns) == sorted(slot.noun for slot in story.plot.slots)
         sides.update(pair.owner for pair in story.pairs)
     assert abs(sides[0] / sides.total() - 0.5) < 0.02
+
+
+def test_few_sentences_speak_of_the_former_and_the_latter() -> None:
+    for plot in plots():
+        assert sum(not REFERRING.search(form) for form in plot.pairs) >= PAIRS - 1, plot.title
+    for story in told():
+        assert story.text.count(" latter") <= 1, story.text
 
 
 def test_stories_of_the_same_draws_differ_in_whose_the_details_are_alone() -> None:

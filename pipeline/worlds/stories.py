@@ -32,6 +32,9 @@ EITHER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 """What tells of which thing of a pair the detail is: words for the first, and for the second."""
 
 
+REFERRING = re.compile(r"\b(former|second)\b")
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two nouns in the order in which a sentence names them, which of them has the detail, and the detail."""
@@ -76,7 +79,7 @@ def draw_story(rng: Random, name: str, plot: Plot, owners: Mapping[int, int] | N
     """
     first = name.partition(" ")[0]
     slots = rng.sample(plot.slots, 2 * PAIRS)
-    forms = rng.sample(plot.pairs, PAIRS)
+    forms = _forms(rng, plot)
     values = drawn(rng, plot.values, PAIRS, (first,))
     coins = [rng.randrange(2) for _ in range(PAIRS)]
     told, sentences = [], []
@@ -88,6 +91,13 @@ def draw_story(rng: Random, name: str, plot: Plot, owners: Mapping[int, int] | N
     minor = {kind: drawn(rng, kind, 1, (first,))[0] for kind in MINOR} | {"name": name, "first": first}
     opening, closing = (rng.choice(texts).format_map(minor) for texts in (plot.openings, plot.closings))
     return Story(name, plot, " ".join([opening, *sentences, closing]) + "\n", tuple(told))
+
+
+def _forms(rng: Random, plot: Plot) -> list[str]:
+    """Draw the sentences about pairs; at most one of them speaks of the former and the latter."""
+    order = rng.sample(plot.pairs, len(plot.pairs))
+    referring = [form for form in order if REFERRING.search(form)]
+    return [form for form in order if form not in referring[1:]][:PAIRS]
 
 
 def drawn(rng: Random, kind: str, count: int, without: Sequence[str]) -> list[str]:
