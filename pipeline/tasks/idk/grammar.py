@@ -61,7 +61,7 @@ def _grammars() -> tuple[Grammar, ...]:
 
 
 def _grammar(plot: Plot) -> Grammar:
-    nouns = "|".join(re.escape(slot.noun) for slot in plot.slots)
+    nouns = "|".join(re.escape(form) for slot in plot.slots for form in (slot.noun, _large(slot.noun)))
     groups = {"x": nouns, "y": nouns, "v": ".+", "first": "[A-Z][a-z]+"}
     return Grammar(
         plot,
@@ -69,7 +69,7 @@ def _grammar(plot: Plot) -> Grammar:
         tuple(pattern_of(closing, groups) for closing in plot.closings),
         {clause: slot.noun for slot in plot.slots for clause in slot.clauses},
         tuple(
-            (pattern_of(BRACKETS.sub(rf"\{number}", form), groups), owner)
+            (pattern_of(_large(BRACKETS.sub(rf"\{number}", form)), groups), owner)
             for form in plot.pairs
             for number, owner in ((1, "x"), (2, "y"))
         ),
@@ -102,11 +102,11 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
     near: dict[str, str] = {}
     mentioned: set[str] = set()
     for sentence in sentences:
-        found = _statement(grammar, first, sentence)
-        if found is None:
-            mentioned |= {_mention(grammar, first, clause) for clause in sentence.split(", and ")}
+        clauses = [_clause(first, clause) for clause in sentence.split(", and ")]
+        if all(clause in grammar.mentions for clause in clauses):
+            mentioned |= {grammar.mentions[clause] for clause in clauses}
             continue
-        noun, value, nouns = found
+        noun, value, nouns = _statement(grammar, first, sentence)
         if len(nouns) != 2 or nouns & near.keys():
             raise ValueError(f"the story of {name} has {', '.join(sorted(nouns))} in more than one pair")
         near |= dict.fromkeys(nouns, value)
@@ -114,23 +114,23 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
     return Told(name, grammar.plot.title, stated, near, frozenset(mentioned | near.keys()))
 
 
-def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, set[str]] | None:
-    """Return whose detail a sentence states, the detail, and whom it names; None if it states none."""
-    for said in (sentence, _small(sentence)):
-        for pattern, owner in grammar.statements:
-            match = pattern.fullmatch(said)
-            if match and match["v"] in grammar.values and match.groupdict().get("first", first) == first:
-                return match[owner], match["v"], {match["x"], match["y"]}
-    return None
+def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, set[str]]:
+    """Return whose detail a sentence states, the detail, and whom it names."""
+    for pattern, owner in grammar.statements:
+        match = pattern.fullmatch(sentence)
+        if match and match["v"] in grammar.values and match.groupdict().get("first", first) == first:
+            return _small(match[owner]), match["v"], {_small(match["x"]), _small(match["y"])}
+    raise ValueError(f"no sentence of {grammar.plot.title!r}: {sentence[:80]!r}")
 
 
-def _mention(grammar: Grammar, first: str, clause: str) -> str:
-    """Return the noun of a clause that states nothing."""
-    plain = _small(CAPITALISED.sub(lambda word: "{first}" if word[0] == first else word[0], clause))
-    if plain not in grammar.mentions:
-        raise ValueError(f"no clause of {grammar.plot.title!r}: {clause[:80]!r}")
-    return grammar.mentions[plain]
+def _clause(first: str, clause: str) -> str:
+    """Return a clause as its plot has it, if it has."""
+    return _small(CAPITALISED.sub(lambda word: "{first}" if word[0] == first else word[0], clause))
 
 
 def _small(text: str) -> str:
-    return text[0].lower() + text[1:]
+    return text[:1].lower() + text[1:]
+
+
+def _large(text: str) -> str:
+    return text[:1].upper() + text[1:]
