@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, spread
+from pipeline.streams import Permutation, Shuffled, Streams, spread
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.idk import chance, pool, proof, reader, text
 from pipeline.tasks.idk.sampler import Asked, any_wish, draw, wish
-from pipeline.worlds.stories import names
+from pipeline.worlds.plots import KINDS, plot_named, plots
+from pipeline.worlds.stories import PAIRS, names
 
 
 @dataclass(frozen=True, slots=True)
 class Idk(Task):
     """A question about one story. `complexity` is the number of clauses that answer it: one, or none.
 
-    What tells an answerable row from another is only whether the story states the asked detail. How many details it
-    states, how many of the three choices are among them, and its length are drawn alike in both. On purpose unlike the
-    paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
+    What tells an answerable row from another is only of which of two things a sentence states the detail. The words of
+    the story and their places, and how many of the three choices it states and where, are drawn alike in both. On
+    purpose unlike the paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
     """
 
     family = "idk"
     subtask: str
     title: str
-    version = 2
+    version = 3
     scorer = "choice_or_refusal"
     most_shots = 2
     complexities = (0, 1)
@@ -40,7 +42,7 @@ class Idk(Task):
         """Draw a story about a person who is in no other row of the stratum, and a question that it answers or not."""
         everybody = names(own, stratum.tier)
         shots = self.shots if stratum.shots is None else stratum.shots
-        person = int(Shuffled(shared.of("person"), len(everybody)).take(index + 1)[index % len(everybody)])
+        person = Permutation(shared.of("person"), len(everybody))[index % len(everybody)]
         wished = wish(shared, stratum.rows, index, answerable=stratum.complexity == 1)
         asked = draw(own.of("story"), everybody[person], wished)
         shown = Shuffled(own.of("shown"), len(everybody), frozenset({person})).take(shots).tolist()
@@ -51,6 +53,9 @@ class Idk(Task):
             "noun": asked.noun,
             "details": dict(asked.story.stated),
             "stated": wished.stated,
+            "pair": wished.pair,
+            "side": wished.side,
+            "place": wished.place,
             "person": person,
             "shown": shown,
         }
@@ -97,6 +102,16 @@ class Idk(Task):
             ValueError: if the prompt cannot be read.
         """
         return list(proof.faults(row, self.subtask))
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return the row's plot and kind of detail, which thing it asks for, and where its near choice stands."""
+        latent = sample.latent
+        return {
+            "plot": (plots().index(plot_named(latent["plot"])), len(plots())),
+            "kind": (KINDS.index(latent["asked"]), len(KINDS)),
+            "thing": (2 * latent["pair"] + latent["side"], 2 * PAIRS),
+            "letter": (latent["place"], len(text.LETTERS) - 1),
+        }
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score, and solvers that look at words and do not read."""
