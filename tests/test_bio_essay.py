@@ -62,7 +62,7 @@ def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[s
     """Assemble a row from its layout, with so many paragraphs and some more lines at the start."""
     task, sample, (row, shared) = TASKS[cell.subtask], drawn(cell, index), streams(cell, index)
     layout = task.layout(sample, row, shared)
-    told = made_pool(SEED, task.pools(cell)[0], "").texts(layout.filler.order.take(paragraphs))
+    told = made_pool(SEED, task.pools(cell)[0]).texts(layout.filler.order.take(paragraphs))
     parts, needles, start = [layout.head[0].text, *extra], [], 0
     for item in in_order(layout.placed):
         stop = max(start, round(item.depth * paragraphs))

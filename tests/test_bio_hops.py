@@ -43,7 +43,7 @@ def published(task: Task, cell: Stratum, index: int, count: int = 20) -> Publish
     sample, row, shared = drawn(task, cell, index)
     layout = task.layout(sample, row, shared)
     spec = next(spec for spec in task.pools(cell) if spec.name == layout.filler.pool)
-    pool = made_pool(SEED, spec, "")
+    pool = made_pool(SEED, spec)
     taken, ranks = layout.filler.order.take(count).tolist(), layout.filler.ranks
     taken = taken if ranks is None else sorted(taken, key=lambda at: int(ranks[at]))
     body = [((place + 0.5) / count, -1, one) for place, one in enumerate(pool.take(np.array(taken)))]

@@ -60,7 +60,7 @@ def published(task: Task, cell: Stratum, index: int, others: int = 25) -> Publis
     layout = task.layout(sample, row, shared)
     (spec,) = task.pools(cell)
     assert layout.filler.pool == spec.name
-    filler = made_pool(SEED, spec, "").texts(layout.filler.order.take(others))
+    filler = made_pool(SEED, spec).texts(layout.filler.order.take(others))
     parts, needles, start = [layout.head[0].text], [], 0
     for item in in_order(layout.placed):
         stop = max(start, round(item.depth * others))
@@ -350,7 +350,7 @@ def test_the_share_of_people_who_state_it_is_dealt(share: float) -> None:
         row, shared = streams(cell, index)
         sample = drawn(task, cell, index)
         source = task.layout(sample, row, shared).filler
-        pool = made_pool(SEED, task.pools(cell)[0], "")
+        pool = made_pool(SEED, task.pools(cell)[0])
         order = [*source.spares.tolist(), *source.order.take(400).tolist()]
         stating = [any(fact.startswith(sample.latent["asked"] + "(") for fact in one.facts) for one in pool.take(order)]
         assert sum(stating) == share * len(order)
@@ -394,7 +394,7 @@ def test_a_wrong_share_is_found() -> None:
 def test_short_prompts_keep_their_share() -> None:
     """However few people there are, and whichever spares close the gap, the share holds."""
     task, cell = RETRIEVAL["standard"], cell_of("standard", rows=200, density=0.5)
-    units = list(made_pool(SEED, task.pools(cell)[0], ""))
+    units = list(made_pool(SEED, task.pools(cell)[0]))
     for index in range(cell.rows):
         row, shared = streams(cell, index)
         asked, source = (

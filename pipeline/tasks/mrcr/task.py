@@ -9,7 +9,7 @@ texts come from phrase grammars, a user's corpus or any model, and no text stand
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
@@ -49,6 +49,12 @@ class Mrcr(Task):
     max_new_tokens = 640
     complexities = (2, 4, 8)
     knobs = KNOBS
+    corpora: str = ""
+    """The folder of frozen corpora."""
+
+    def at(self, corpora: str) -> Mrcr:
+        """Return the task with the folder that frozen corpora lie in."""
+        return replace(self, corpora=corpora)
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row; eight replies and demonstrations need 8,192 tokens."""
@@ -58,7 +64,7 @@ class Mrcr(Task):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of exchanges."""
-        return (Shape.of(stratum).pool(stratum.tier),)
+        return (Shape.of(stratum).pool(stratum.tier, self.corpora),)
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw what is asked: formats in equal shares, topics at random; the place asked follows the row's depth.
@@ -66,7 +72,7 @@ class Mrcr(Task):
         Raises:
             PoolError: if no format and topic of the library has enough texts.
         """
-        everybody = _crowd(own, stratum)
+        everybody = _crowd(own, stratum, self.corpora)
         label, matches = _asked(everybody, stratum, index, own, shared)
         place = int(_depth(stratum, index, shared) * stratum.complexity)
         code = _code(own.of("code"))
@@ -88,7 +94,7 @@ class Mrcr(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put one matching reply into each n-th of the conversation, the asked one at a stratified depth."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, label = _crowd(own, stratum), Label(*latent["key"])
+        everybody, label = _crowd(own, stratum, self.corpora), Label(*latent["key"])
         count, asked = stratum.complexity, latent["place"] - 1
         depths = [(place + own.of("depth", place).random()) / count for place in range(count)]
         depths[asked] = _depth(stratum, sample.index, shared)
@@ -145,9 +151,9 @@ class Mrcr(Task):
         return {name: sample.latent[name] for name in ("any_reply", "related_reply")}
 
 
-def _crowd(own: Streams, stratum: Stratum) -> Crowd:
+def _crowd(own: Streams, stratum: Stratum, corpora: str) -> Crowd:
     shape = Shape.of(stratum)
-    return crowd(library_of(own, stratum.tier, shape.corpus, toned=shape.toned), shape.short)
+    return crowd(library_of(own, stratum.tier, shape.corpus, corpora, toned=shape.toned), shape.short)
 
 
 def _depth(stratum: Stratum, index: int, shared: Streams) -> float:
