@@ -89,7 +89,7 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
     return "".join(lines) + f"use_chat_template: {str(chat).lower()}\nshots: 0\nstop_new_line: false\n"
 
 
-HELMET = Export(
+EXPORT = Export(
     "helmet",
     "HELMET: JSON Lines and configurations for its RULER data sets",
     "HELMET",

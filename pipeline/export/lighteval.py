@@ -37,7 +37,7 @@ def _write_lists(folder: Path, names: dict[Part, str]) -> None:
         (folder / f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
 
 
-LIGHTEVAL = Export(
+EXPORT = Export(
     "lighteval",
     "a file of custom tasks for lighteval",
     "lighteval",

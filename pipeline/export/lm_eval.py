@@ -97,7 +97,7 @@ def _group(name: str, members: list[str], version: str, *, weighted: bool) -> st
     )
 
 
-LM_EVAL = Export(
+EXPORT = Export(
     "lm-eval",
     "a folder of tasks and groups for lm-evaluation-harness",
     "lm-evaluation-harness",

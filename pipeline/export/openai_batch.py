@@ -88,4 +88,4 @@ def for_model(model: str | None) -> Export:
     )
 
 
-OPENAI_BATCH = for_model(None)
+EXPORT = for_model(None)
