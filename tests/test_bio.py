@@ -31,7 +31,9 @@ def published(sample: Sample, own: Streams, shared: Streams, others: Sequence[Pe
     before = head + "".join(body[:at])
     text = before + said + "".join(body[at:]) + layout.tail[0].text
     marks = [("demo", text.index(said), len(said)) for said in shown] + [("relevant", len(before), len(said))]
-    needles = tuple(Needle(role, start, start + length, 0.5) for role, start, length in reversed(marks))
+    needles = tuple(
+        Needle(role, start, start + length, 0.5) for role, start, length in sorted(marks, key=lambda mark: mark[1])
+    )
     return Published(sample.stratum, (("user", text),), text, sample.question, needles, sample.key)
 
 
@@ -64,8 +66,8 @@ def test_planted_faults_are_found() -> None:
     twin = replace(own, middle="Xenia")
     faults = {
         "the same full name": published(sample, row, shared, [*others, others[0]]),
-        "stand twice": published(sample, row, shared, [*others, twin]),
-        "not the paragraph": replace(good, needles=(replace(good.needles[0], char_start=1),)),
+        "same first and last name": published(sample, row, shared, [*others, twin]),
+        "not their paragraphs": replace(good, needles=(replace(good.needles[0], char_start=1),)),
         "the key 'wrong'": replace(good, key=replace(good.key, target="wrong")),
     }
     for said, row_at_fault in faults.items():

@@ -8,7 +8,7 @@ import pytest
 from pipeline.profiles import load_profile
 from pipeline.recipe import TIERS
 from pipeline.streams import Streams
-from pipeline.tasks.bio.reader import read_biographies, read_questions
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION, accepted, biography, question
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people, written_date
 
@@ -66,7 +66,8 @@ def test_the_reader_finds_what_was_written() -> None:
         assert text[entry.start : entry.end] == biography(one)
     for attribute in ATTRIBUTES:
         asked = f"{INSTRUCTION}\nQuestion: {question(some[0], attribute)}\nAnswer:"
-        assert read_questions(asked) == [(attribute, some[0].name, "")]
+        (found,) = read_asked(asked)
+        assert (found.about, found.reply) == (((attribute, some[0].name),), "")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,6 @@ def test_the_reader_needs_a_body_and_a_question() -> None:
     with pytest.raises(ValueError, match="no body"):
         read_biographies("nothing")
     with pytest.raises(ValueError, match="asks nothing"):
-        read_questions("nothing")
+        read_asked("nothing")
     with pytest.raises(ValueError, match="no question"):
-        read_questions(f"{INSTRUCTION}\nQuestion: Who are you?\nAnswer:")
+        _ = read_asked(f"{INSTRUCTION}\nQuestion: Who are you?\nAnswer:")[0].about

@@ -12,8 +12,9 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Role, Sample, Task, Unit, unit
-from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name
+from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Role, Sample, Unit, unit
+from pipeline.tasks.bio.frame import Biographies, in_sequence, tail
+from pipeline.tasks.bio.haystack import depths, others, pool_name
 from pipeline.tasks.bio.text import SENTENCES
 from pipeline.worlds.ages import AGES, ages, second_ages
 from pipeline.worlds.people import WORLD, Person, people, source_digest
@@ -33,10 +34,6 @@ Biographies:
 """
 
 END = "This is the end of the biographies. Use them to answer the question below. "
-
-EXAMPLES = """\
-Here is how questions about other people in these biographies are answered:
-"""
 
 Cast = Sequence[Sequence[int]]
 """People and the ages that they have in a text."""
@@ -95,23 +92,16 @@ def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ages(Task):
-    """The frame of a task about ages. `complexity` is the number of biographies that the answer needs."""
+class Ages(Biographies):
+    """A task about ages: the knob `density` is about who states an age, and demonstrations reason."""
 
-    family = "bio"
     shots = 2
-    most_shots = 2
     max_new_tokens = 512
-    knobs = KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of biographies with ages."""
         source = f"{WORLD}:{AGES}:{source_digest()}"
         return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_ages),)
-
-    def shown(self, stratum: Stratum) -> int:
-        """Return the number of demonstrations."""
-        return self.shots if stratum.shots is None else stratum.shots
 
 
 def told(own: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
@@ -141,22 +131,16 @@ def placed(sample: Sample, own: Streams, shared: Streams, role: Role = "relevant
 
     One biography of each demonstration is marked as such; the others are filler to whoever looks for needles.
     """
-    stratum, latent = sample.stratum, sample.latent
-    places = own.of("shown depth")
-    wanted = [(depth, role, one) for depth, one in zip(_depths(sample, shared), latent["people"], strict=True)]
+    stratum, latent, places = sample.stratum, sample.latent, own.of("shown depth")
+    spots = depths(stratum, sample.index, shared, len(latent["people"]))
+    wanted = [(depth, role, one) for depth, one in zip(spots, latent["people"], strict=True)]
     for cast in latent["shown"]:
         wanted += [(places.random(), "filler" if number else "demo", one) for number, one in enumerate(cast)]
     wanted += [(places.random(), "decoy", one) for one in latent.get("decoys", ())]
-    wanted.sort(key=lambda item: item[0])
     texts = told(own, stratum.tier, [one for _, _, one in wanted])
-    return tuple(
-        Placed(unit(text, said_as), depth, rank)
-        for rank, (text, (depth, said_as, _)) in enumerate(zip(texts, wanted, strict=True))
+    return in_sequence(
+        Placed(unit(text, said_as), depth) for text, (depth, said_as, _) in zip(texts, wanted, strict=True)
     )
-
-
-def _depths(sample: Sample, shared: Streams) -> list[float]:
-    return depths(sample.stratum, sample.index, shared, len(sample.latent["people"]))
 
 
 def taken(latent: Mapping[str, Any]) -> set[int]:
@@ -171,13 +155,13 @@ def anybody(sample: Sample, own: Streams, without: Iterable[int]) -> Filler:
     return others(own, stratum, POOL, len(people(own, stratum.tier)), without, FORMS - 1)
 
 
-def framed(placed: tuple[Placed, ...], filler: Filler, instruction: str, shown: Sequence[str], asked: str) -> Layout:
+def framed(
+    placed: tuple[Placed, ...], filler: Filler, instruction: str, shown: Iterable[tuple[str, str]], asked: str
+) -> Layout:
     """Return the layout of a prompt that ends in demonstrations, if there are any, and the question."""
-    lead = "\n" + EXAMPLES if shown else ""
-    tail = f"{END}{instruction}\n{lead}{''.join(shown)}\nQuestion: {asked}\nAnswer:"
-    return Layout((Piece(INTRODUCTION, "instruction"),), placed, filler, (Piece(tail, "question"),))
+    return Layout((Piece(INTRODUCTION, "instruction"),), placed, filler, (tail(f"{END}{instruction}\n", shown, asked),))
 
 
-def example(asked: str, reasoning: str, final: str) -> str:
-    """Return a demonstration: reasoning, and the final answer on a line of its own."""
-    return f"\nQuestion: {asked}\nAnswer: {reasoning}\nFinal answer: {final}\n"
+def reasoned(reasoning: str, final: str) -> str:
+    """Return the reply of a demonstration: reasoning, and the final answer on a line of its own."""
+    return f"{reasoning}\nFinal answer: {final}"

@@ -13,10 +13,19 @@ from dataclasses import dataclass
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
 from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
-from pipeline.tasks.bio.ages import Ages, anybody, example, examples, framed, group, placed, taken, told
-from pipeline.tasks.bio.ages_proof import faults
-from pipeline.tasks.bio.ages_reader import NAME, ages_of, read_asked, read_people, understood
-from pipeline.tasks.bio.reader import Entry
+from pipeline.tasks.bio.ages import (
+    Ages,
+    anybody,
+    examples,
+    framed,
+    group,
+    placed,
+    reasoned,
+    taken,
+    told,
+)
+from pipeline.tasks.bio.ages_proof import ages_of, faults, understood
+from pipeline.tasks.bio.reader import NAME, Entry, read_asked, read_biographies
 from pipeline.worlds.ages import SPAN
 from pipeline.worlds.people import Person, people
 
@@ -42,7 +51,7 @@ class Calculation(Ages):
         text_order, named_order = divmod(deal(shared.of("order"), stratum.rows, index, 4), 2)
         standing = [younger, older] if text_order else [older, younger]
         named = [younger[0], older[0]] if named_order else [older[0], younger[0]]
-        shown = examples(own, stratum.tier, named, self.shown(stratum), 2)
+        shown = examples(own, stratum.tier, named, self.shots_of(stratum), 2)
         latent = {"asked": "difference", "people": standing, "named": named, "shown": shown}
         everybody = people(own, stratum.tier)
         asked = _question([everybody[one] for one in named])
@@ -63,7 +72,7 @@ class Calculation(Ages):
             ValueError: if the text cannot be read, or one of the two is not there just once with an age.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_people(text))
+        return answer(read_asked(text)[-1].question, read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles are the biographies of the two, in a haystack of distinct people.
@@ -71,7 +80,7 @@ class Calculation(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        return list(faults(row, read_people(row.text), understood(ASKED, row.question).groups(), answer))
+        return list(faults(row, read_biographies(row.text), understood(ASKED, row.question).groups(), answer))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of any difference, and of one year, which is the likeliest between two ages."""
@@ -93,13 +102,13 @@ def _question(pair: Sequence[Person]) -> str:
     return QUESTION.format(one=pair[0].name, other=pair[1].name)
 
 
-def _example(cast: Sequence[tuple[Person, int]]) -> str:
+def _example(cast: Sequence[tuple[Person, int]]) -> tuple[str, str]:
     (one, age), (other, other_age) = cast
     high, low = max(age, other_age), min(age, other_age)
     reasoning = (
         f"{one.name} is {age} years old and {other.name} is {other_age} years old. {high} - {low} = {high - low}."
     )
-    return example(_question([one, other]), reasoning, str(high - low))
+    return _question([one, other]), reasoned(reasoning, str(high - low))
 
 
 TASKS = (Calculation(),)

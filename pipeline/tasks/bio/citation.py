@@ -14,28 +14,15 @@ from dataclasses import dataclass, replace
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import (
-    Key,
-    Layout,
-    Piece,
-    Placed,
-    PoolSpec,
-    Published,
-    Role,
-    Sample,
-    Task,
-    Turns,
-    Unit,
-    unit,
-)
-from pipeline.tasks.bio import citation_proof
-from pipeline.tasks.bio.citation_reader import solve
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.citation_text import (
     INSTRUCTIONS,
     LABELS,
     LEAST,
     MOST,
     NOUNS,
+    Running,
     asks,
     cited,
     introduction,
@@ -43,9 +30,9 @@ from pipeline.tasks.bio.citation_text import (
     replies,
     running,
 )
+from pipeline.tasks.bio.frame import Biographies, asked_people, flat, tail
 from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name, units_of
-from pipeline.tasks.bio.numbering import Running
-from pipeline.tasks.bio.text import EXAMPLES
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
 
 LABELLED = "labels@1"
@@ -78,15 +65,13 @@ def _kind(stratum: Stratum) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation(Task):
+class Citation(Biographies):
     """Answers with sources. `complexity` is the number of asked facts: the same attribute of one or two people."""
 
-    family = "bio"
     subtask = "citation"
     title = "values, with the labels of the biographies that state them"
     scorer = "citation"
     shots = 2
-    most_shots = 2
     complexities = (1, 2)
     knobs = KNOBS | {"labels": LABELS}
 
@@ -99,8 +84,8 @@ class Citation(Task):
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked: nobody twice in a stratum, attributes in equal shares, in any order."""
         everybody, labels = people(own, stratum.tier), _labels(own, stratum.tier, _kind(stratum))
-        count, shots = stratum.complexity, self.shots if stratum.shots is None else stratum.shots
-        asked = _asked(shared, stratum, index, len(everybody))
+        count, shots = stratum.complexity, self.shots_of(stratum)
+        asked = asked_people(shared, stratum, index, count)
         attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
         shown = Shuffled(own.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
         order = list(range(count))
@@ -120,31 +105,30 @@ class Citation(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put each asked person into a section of the text, at a stratified depth, and the shown ones anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        size, taken = len(people(own, stratum.tier)), [*latent["people"], *_flat(latent["shown"])]
+        size, taken = len(people(own, stratum.tier)), [*latent["people"], *flat(latent["shown"])]
         units = _placed(sample, own, depths(stratum, sample.index, shared, stratum.complexity))
         order = sorted(units, key=lambda one: units[one].depth)
         numbering = Running(
-            stratum.tier, tuple(map(order.index, _flat(latent["shown"]))), tuple(map(order.index, latent["people"]))
+            stratum.tier, tuple(map(order.index, flat(latent["shown"]))), tuple(map(order.index, latent["people"]))
         )
         return Layout(
             head=(Piece(introduction(_kind(stratum), stratum.tier), "instruction"),),
             placed=tuple(replace(units[one], rank=rank) for rank, one in enumerate(order)),
             filler=others(own, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
-            tail=(Piece(self._tail(sample, own), "question"),),
+            tail=(self._tail(sample, own),),
             numbering=numbering if _kind(stratum) == "running" else None,
         )
 
-    def _tail(self, sample: Sample, own: Streams) -> str:
-        tier, kind = sample.stratum.tier, _kind(sample.stratum)
+    def _tail(self, sample: Sample, own: Streams) -> Piece:
+        tier, kind, attribute = sample.stratum.tier, _kind(sample.stratum), sample.latent["asked"]
         everybody, labels = people(own, tier), _labels(own, tier, kind)
-        attribute, examples = sample.latent["asked"], []
+        examples = []
         for demo in sample.latent["shown"]:
             who = [everybody[one] for one in demo]
-            reply = replies([one.value(attribute) for one in who], [labels[one] for one in demo], attribute)[0]
-            examples.append(f"\nQuestion: {asks(who, attribute)}\nAnswer: {reply}\n")
-        lead = "\n" + EXAMPLES if examples else ""
+            forms = replies([one.value(attribute) for one in who], [labels[one] for one in demo], attribute)
+            examples.append((asks(who, attribute), forms[0]))
         instruction = INSTRUCTIONS[sample.stratum.complexity].format(noun=NOUNS[kind])
-        return f"{instruction}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
+        return tail(instruction, examples, sample.question)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look up what each of the asked states, and its label.
@@ -152,11 +136,20 @@ class Citation(Task):
         Raises:
             ValueError: if the text cannot be read, or a person is not there just once.
         """
-        return solve(turns[-1][1])
+        text = turns[-1][1]
+        return proof.looked_up(read_asked(text)[-1], read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that every answer is stated once, by the marked paragraph, under a label of its own."""
-        return list(citation_proof.faults(row))
+        """Prove that every answer is stated once, by the marked paragraph, under a label of its own.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        entries, is_running = read_biographies(row.text), _kind(row.stratum) == "running"
+        found = [*proof.faults(row, entries, count=row.stratum.complexity), *proof.stated_faults(row, entries)]
+        if len({kind for kind, _ in read_asked(row.text)[-1].about}) > 1:
+            found.append("the questions are about different attributes")
+        return [*found, *proof.label_faults([entry.label for entry in entries], running=is_running)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of uniform guesses of value and label, and of the values alone."""
@@ -164,13 +157,6 @@ class Citation(Task):
         labels = MOST - LEAST + 1 if _kind(stratum) == "opaque" else stratum.length // TOKENS
         values = 1 / choices_of(sample.latent["asked"])
         return {"uniform": (values / labels) ** stratum.complexity, "values": values**stratum.complexity}
-
-
-def _asked(shared: Streams, stratum: Stratum, index: int, size: int) -> list[int]:
-    """Return the people that a row asks about: consecutive ones of an order that the stratum shares."""
-    count = stratum.complexity
-    turn = index % (size // count)
-    return [int(one) for one in Shuffled(shared.of("asked"), size).take((turn + 1) * count)[turn * count :]]
 
 
 def _placed(sample: Sample, own: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
@@ -184,13 +170,9 @@ def _placed(sample: Sample, own: Streams, wanted: Sequence[float]) -> dict[int, 
     }
     for demo in latent["shown"]:
         for number, one in enumerate(demo):
-            role: Role = "filler" if number else "demo"
-            placed[one] = Placed(unit(cited(everybody[one], labels[one]), role), places.random())
+            said = cited(everybody[one], labels[one])
+            placed[one] = Placed(unit(said, "filler" if number else "demo"), places.random())
     return placed
-
-
-def _flat(groups: Iterable[Iterable[int]]) -> list[int]:
-    return [one for group in groups for one in group]
 
 
 TASKS = (Citation(),)

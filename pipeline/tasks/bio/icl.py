@@ -17,22 +17,37 @@ from types import MappingProxyType
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
 from pipeline.tasks.bio import icl_reader
+from pipeline.tasks.bio.frame import Biographies
 from pipeline.tasks.bio.haystack import KNOBS, depths
-from pipeline.tasks.bio.icl_text import INSTRUCTION, INTRODUCTION, START, accepted, example, question
-from pipeline.tasks.bio.icl_world import LABELS, SPARES_EACH, WORLDS, Example, World, pool_name, pools, world
+from pipeline.tasks.bio.icl_world import (
+    INSTRUCTION,
+    INTRODUCTION,
+    LABELS,
+    SPARES_EACH,
+    START,
+    WORLDS,
+    Example,
+    World,
+    accepted,
+    example,
+    pool_name,
+    pools,
+    question,
+    world,
+)
 from pipeline.tasks.bio.text import biography
 
 
 @dataclass(frozen=True, slots=True)
-class Icl(Task):
+class Icl(Biographies):
     """Ten categories by initial. `complexity` is the number of biographies that are asked about: one."""
 
-    family = "bio"
     subtask = "icl"
     title = "a category whose rule only examples tell"
     scorer = "label"
+    most_shots = 0
     knobs = MappingProxyType({"depth": KNOBS["depth"]})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:

@@ -17,13 +17,14 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Task, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, unit
 from pipeline.tasks.bio import hops_proof
+from pipeline.tasks.bio.frame import Biographies, asked_people, flat, in_sequence, tail
 from pipeline.tasks.bio.haystack import KNOBS, depths, others
-from pipeline.tasks.bio.hops_reader import follow, read_queries, read_table
-from pipeline.tasks.bio.hops_text import EXAMPLES, INSTRUCTION, INTRODUCTION, biographies_of, example, question
+from pipeline.tasks.bio.hops_text import INSTRUCTION, INTRODUCTION, biographies_of, example
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.tasks.bio.styles import PLAIN, STYLES
-from pipeline.tasks.bio.text import accepted
+from pipeline.tasks.bio.text import accepted, question
 from pipeline.worlds.people import ATTRIBUTES, Person, choices_of, people
 
 ORDERS = ("later", "mixed")
@@ -38,16 +39,14 @@ APART = {"birthplace": "city", "city": "birthplace"}
 
 
 @dataclass(frozen=True, slots=True)
-class Multihop(Task):
+class Multihop(Biographies):
     """Chains over two or five biographies."""
 
-    family = "bio"
     subtask = "multihop"
     title = "a value told over several biographies, each of which names the next"
     version = 2
     scorer = "exact"
     shots = 2
-    most_shots = 2
     max_new_tokens = 512
     complexities = (2, 5)
     knobs = KNOBS | {"order": ORDERS}
@@ -61,8 +60,8 @@ class Multihop(Task):
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a chain that begins with a person who is asked about in no other row, and those of demonstrations."""
         everybody = people(own, stratum.tier)
-        count, shots = stratum.complexity, self.shots if stratum.shots is None else stratum.shots
-        first = int(Shuffled(shared.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
+        count, shots = stratum.complexity, self.shots_of(stratum)
+        (first,) = asked_people(shared, stratum, index, 1)
         attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
         drawn = _others(own.of("chain"), everybody, (1 + shots) * count, frozenset({first}))
         chain = _chain(everybody, attribute, drawn, count, first)
@@ -82,7 +81,7 @@ class Multihop(Task):
         """Put one biography of the chain into each section of the text, and those of other chains likewise."""
         stratum, latent = sample.stratum, sample.latent
         everybody, attribute = people(own, stratum.tier), latent["asked"]
-        taken = {*latent["chain"], *(one for shown in latent["shown"] for one in shown)}
+        taken = {*latent["chain"], *flat(latent["shown"])}
         decoys = _decoys(stratum, attribute, everybody, own, frozenset(taken)) if self.decoys else []
         spots = list(zip(depths(stratum, sample.index, shared, stratum.complexity), sample.relevant, strict=True))
         found: list[tuple[float, str, Role]] = [(depth, said, "relevant") for depth, said in spots]
@@ -91,20 +90,14 @@ class Multihop(Task):
             found += _scattered(stratum, scatter, [everybody[one] for one in chain], attribute, ("demo", "filler"))
         for about, chain in decoys:
             found += _scattered(stratum, scatter, [everybody[one] for one in chain], about, ("decoy", "decoy"))
-        found.sort(key=lambda spot: spot[0])
         taken.update(one for _, chain in decoys for one in chain)
+        examples = [example([everybody[one] for one in chain], attribute) for chain in latent["shown"]]
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
-            placed=tuple(Placed(unit(said, role), depth, rank) for rank, (depth, said, role) in enumerate(found)),
+            placed=in_sequence(Placed(unit(said, role), depth) for depth, said, role in found),
             filler=others(own, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
-            tail=(Piece(self._tail(sample, everybody), "question"),),
+            tail=(tail(INSTRUCTION, examples, sample.question),),
         )
-
-    def _tail(self, sample: Sample, everybody: Sequence[Person]) -> str:
-        chains = [[everybody[one] for one in chain] for chain in sample.latent["shown"]]
-        examples = [example(chain, sample.latent["asked"]) for chain in chains]
-        lead = "\n" + EXAMPLES if chains else ""
-        return f"{INSTRUCTION}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and follow the references.
@@ -113,8 +106,9 @@ class Multihop(Task):
             ValueError: if the text cannot be read, or the references end in no value.
         """
         text = turns[-1][1]
-        asked = read_queries(text)[-1]
-        return accepted(follow(read_table(text), asked.name, asked.attribute)[1], asked.attribute)
+        ((attribute, name),) = read_asked(text)[-1].about
+        table = hops_proof.table_of(read_biographies(text))
+        return accepted(hops_proof.follow(table, name, attribute)[1], attribute)
 
     def check(self, row: Published) -> list[str]:
         """Prove the chain, its length, order and marks, that no other meets it, and the decoys' number."""

@@ -17,10 +17,19 @@ from math import factorial
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
 from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
-from pipeline.tasks.bio.ages import Ages, anybody, example, examples, framed, group, placed, taken, told
-from pipeline.tasks.bio.ages_proof import faults
-from pipeline.tasks.bio.ages_reader import NAME, ages_of, read_asked, read_people, understood
-from pipeline.tasks.bio.reader import Entry
+from pipeline.tasks.bio.ages import (
+    Ages,
+    anybody,
+    examples,
+    framed,
+    group,
+    placed,
+    reasoned,
+    taken,
+    told,
+)
+from pipeline.tasks.bio.ages_proof import ages_of, faults, understood
+from pipeline.tasks.bio.reader import NAME, Entry, read_asked, read_biographies
 from pipeline.worlds.people import Person, people
 
 ORDERS = {"youngest": "from youngest to oldest", "oldest": "from oldest to youngest"}
@@ -56,7 +65,7 @@ class Rank(Ages):
             "people": standing,
             "named": [person for person, _ in named],
             "right": [person for person, _ in right],
-            "shown": examples(own, stratum.tier, [person for person, _ in right], self.shown(stratum), size),
+            "shown": examples(own, stratum.tier, [person for person, _ in right], self.shots_of(stratum), size),
         }
         asked = _question([everybody[person] for person, _ in named], first)
         forms = accepted([everybody[person].name for person, _ in right])
@@ -76,7 +85,7 @@ class Rank(Ages):
             ValueError: if the text cannot be read, or one of the asked is not there just once with an age of their own.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_people(text))
+        return answer(read_asked(text)[-1].question, read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles are the biographies of the asked, in a haystack of distinct people.
@@ -84,7 +93,7 @@ class Rank(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        return list(faults(row, read_people(row.text), _names(row.question), answer))
+        return list(faults(row, read_biographies(row.text), _names(row.question), answer))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of any order, and what the orders of the question and of the text score."""
@@ -136,13 +145,13 @@ def _question(named: Sequence[Person], first: str) -> str:
     return QUESTION.format(order=ORDERS[first], names=", ".join(person.name for person in named))
 
 
-def _example(cast: Sequence[Sequence[int]], first: str, everybody: Sequence[Person]) -> str:
+def _example(cast: Sequence[Sequence[int]], first: str, everybody: Sequence[Person]) -> tuple[str, str]:
     said = " ".join(f"{everybody[person].name} is {age} years old." for person, age in cast)
     right = _ranked(cast, first)
     numbers = ", ".join(str(age) for _, age in right)
     final = "; ".join(everybody[person].name for person, _ in right)
     asked = _question([everybody[person] for person, _ in cast], first)
-    return example(asked, f"{said} {ORDERS[first].capitalize()}, the ages are {numbers}.", final)
+    return asked, reasoned(f"{said} {ORDERS[first].capitalize()}, the ages are {numbers}.", final)
 
 
 TASKS = (Rank(),)

@@ -60,10 +60,6 @@ This is the end of the biographies. Use them to answer all questions below. Repl
 in the order of the questions, separated by semicolons, each worded as in the biography.
 """
 
-EXAMPLES = """\
-Here is how questions about other people in these biographies are answered:
-"""
-
 
 def biography(person: Person, without: str = "") -> str:
     """Return the paragraph of a person: six sentences, each with the full name, and a newline.
