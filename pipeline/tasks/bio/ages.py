@@ -11,10 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Role, Sample, Unit, unit
-from pipeline.tasks.bio.frame import Biographies, in_sequence, tail
+from pipeline.streams import Indices, Streams
+from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Unit, unit
+from pipeline.tasks.bio import namesakes
+from pipeline.tasks.bio.frame import Biographies, asked_round, flat, in_sequence, shown_people, tail
 from pipeline.tasks.bio.haystack import depths, others, pool_name
+from pipeline.tasks.bio.reader import AGE, Entry
 from pipeline.tasks.bio.text import SENTENCES
 from pipeline.worlds.ages import AGES, ages, second_ages
 from pipeline.worlds.people import WORLD, Person, people, source_digest
@@ -24,7 +26,7 @@ FORMS = 2
 """The pool holds everybody with either of two ages; behind them, where it is sparse, everybody without one."""
 
 REPLACED = "birthdate"
-AGE = "{name} is {age} years old."
+AGED = "{name} is {age} years old."
 
 INTRODUCTION = """\
 Below are short biographies of many people, one paragraph for each person. No two people have the same full name. \
@@ -41,7 +43,7 @@ Cast = Sequence[Sequence[int]]
 
 def biography(person: Person, age: int | None) -> str:
     """Return the paragraph of a person who is of an age, or of one whose age is not stated."""
-    said = [] if age is None else [AGE.format(name=person.name, age=age)]
+    said = [] if age is None else [AGED.format(name=person.name, age=age)]
     said += [
         sentence.format(name=person.name, value=person.value(attribute))
         for attribute, sentence in SENTENCES.items()
@@ -61,16 +63,18 @@ def make_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
 
 
 def group(stratum: Stratum, index: int, shared: Streams) -> list[list[int]]:
-    """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum."""
-    found = _groups(shared, stratum.tier, stratum.complexity, stratum.rows)
-    return with_ages(shared, stratum.tier, found[index % len(found)])
+    """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum.
+
+    A round of people makes two groups fewer than it has room for, so that some of one age may be left over.
+    """
+    size = stratum.complexity
+    turn, place = divmod(index, len(asked_round(shared, stratum, 0)) // size - 2)
+    return with_ages(shared, stratum.tier, _groups(shared, stratum, turn, size)[place])
 
 
 @lru_cache(maxsize=64)
-def _groups(shared: Streams, tier: str, size: int, rows: int) -> list[list[int]]:
-    known = ages(shared, tier)
-    order = Shuffled(shared.of("asked"), len(known)).take(2 * size * (rows + 2))
-    return list(apart(order.tolist(), known, size))
+def _groups(shared: Streams, stratum: Stratum, turn: int, size: int) -> list[list[int]]:
+    return list(apart(asked_round(shared, stratum, turn), ages(shared, stratum.tier), size))
 
 
 def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]]:
@@ -120,9 +124,7 @@ def examples(own: Streams, tier: str, taken: Iterable[int], count: int, size: in
     """Draw the casts of demonstrations: groups of people of different ages, none of them taken."""
     if not count:
         return []
-    known = ages(own, tier)
-    order = Shuffled(own.of("shown"), len(known), frozenset(taken)).take(8 * count * size).tolist()
-    found = apart(order, known, size)
+    found = apart(shown_people(own, tier, taken, 8 * count * size), ages(own, tier), size)
     return [with_ages(own, tier, next(found)) for _ in range(count)]
 
 
@@ -147,6 +149,16 @@ def taken(latent: Mapping[str, Any]) -> set[int]:
     """Return everybody whom the text holds at a place of their own."""
     casts = [latent["people"], *latent["shown"], latent.get("decoys", ())]
     return {person for cast in casts for person, _ in cast}
+
+
+def namesakes_drawn(own: Streams, tier: str, asked: Sequence[int], count: int) -> list[list[int]]:
+    """Draw `count` namesakes of each of the asked, with their ages."""
+    return with_ages(own, tier, flat(namesakes.drawn(own, asked, count)))
+
+
+def alike(row: Published, entries: Sequence[Entry], names: Iterable[str], count: int) -> Iterator[str]:
+    """Hold the namesakes of those who are asked about to their number, and to ages of their own."""
+    return namesakes.faults(row, entries, dict.fromkeys(names, AGE), count)
 
 
 def anybody(sample: Sample, own: Streams, without: Iterable[int]) -> Filler:

@@ -9,13 +9,13 @@ they alone, differ between profiles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
+from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
-from pipeline.tasks.bio import proof
+from pipeline.tasks.bio import namesakes, proof
 from pipeline.tasks.bio.citation_text import (
     INSTRUCTIONS,
     LABELS,
@@ -30,14 +30,16 @@ from pipeline.tasks.bio.citation_text import (
     replies,
     running,
 )
-from pipeline.tasks.bio.frame import Biographies, asked_people, flat, tail
-from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name, units_of
+from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, flat, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio.haystack import depths, others, pool_name, units_of
+from pipeline.tasks.bio.namesakes import KNOBS
 from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
 
 LABELLED = "labels@1"
 TOKENS = 85
 """About as many tokens has a biography with its label."""
+ORDERS = {1: ((0,),), 2: ((0, 1), (1, 0))}
 POOLS = {"opaque": "people-cited", "running": "people-numbered"}
 
 
@@ -86,16 +88,15 @@ class Citation(Biographies):
         everybody, labels = people(own, stratum.tier), _labels(own, stratum.tier, _kind(stratum))
         count, shots = stratum.complexity, self.shots_of(stratum)
         asked = asked_people(shared, stratum, index, count)
-        attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(own.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
-        order = list(range(count))
-        if count > 1 and deal(shared.of("order"), stratum.rows, index, 2):
-            order.reverse()
+        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        shown = shown_people(own, stratum.tier, asked, shots * count)
+        order = list(dealt(shared, index, ORDERS[count], "order"))
         latent = {
             "people": asked,
             "asked": attribute,
             "order": order,
             "shown": [shown[at : at + count] for at in range(0, len(shown), count)],
+            "namesakes": flat(namesakes.drawn(own, asked, self.namesakes_of(stratum))),
         }
         who = [everybody[one] for one in asked]
         said = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
@@ -105,7 +106,8 @@ class Citation(Biographies):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put each asked person into a section of the text, at a stratified depth, and the shown ones anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        size, taken = len(people(own, stratum.tier)), [*latent["people"], *flat(latent["shown"])]
+        size = len(people(own, stratum.tier))
+        taken = {*latent["people"], *flat(latent["shown"]), *namesakes.near(latent["people"])}
         units = _placed(sample, own, depths(stratum, sample.index, shared, stratum.complexity))
         order = sorted(units, key=lambda one: units[one].depth)
         numbering = Running(
@@ -130,6 +132,11 @@ class Citation(Biographies):
         instruction = INSTRUCTIONS[sample.stratum.complexity].format(noun=NOUNS[kind])
         return tail(instruction, examples, sample.question)
 
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked, and the order in which the asked stand."""
+        order = kind_of(tuple(sample.latent["order"]), ORDERS[sample.stratum.complexity])
+        return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES), "order": order}
+
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look up what each of the asked states, and its label.
 
@@ -149,6 +156,8 @@ class Citation(Biographies):
         found = [*proof.faults(row, entries, count=row.stratum.complexity), *proof.stated_faults(row, entries)]
         if len({kind for kind, _ in read_asked(row.text)[-1].about}) > 1:
             found.append("the questions are about different attributes")
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        found += namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
         return [*found, *proof.label_faults([entry.label for entry in entries], running=is_running)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -172,7 +181,8 @@ def _placed(sample: Sample, own: Streams, wanted: Sequence[float]) -> dict[int, 
         for number, one in enumerate(demo):
             said = cited(everybody[one], labels[one])
             placed[one] = Placed(unit(said, "filler" if number else "demo"), places.random())
-    return placed
+    decoys = scattered(own, (cited(everybody[one], labels[one]) for one in latent["namesakes"]))
+    return placed | dict(zip(latent["namesakes"], decoys, strict=True))
 
 
 TASKS = (Citation(),)

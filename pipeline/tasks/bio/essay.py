@@ -78,6 +78,10 @@ class Among(Biographies):
         own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
         return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
 
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return what the plain subtask was dealt."""
+        return self.plain.dealt(sample)
+
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Take the prose out, and solve what is left as the plain subtask.
 
@@ -93,7 +97,8 @@ class Among(Biographies):
             ValueError: if the prompt cannot be read.
         """
         found_apart = parted(row.text)
-        needed, found = row.stratum.complexity * (1 + self.shots_of(row.stratum)), len(found_apart.places)
+        needed = row.stratum.complexity * (1 + self.shots_of(row.stratum)) + self.plain.decoys_of(row.stratum)
+        found = len(found_apart.places)
         faults = [] if found == needed else [f"{found} biographies stand among the essays, {needed} are needed"]
         return [*faults, *_prose_faults(row, found_apart), *self.plain.check(_without_prose(row, found_apart))]
 

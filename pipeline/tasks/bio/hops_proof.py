@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.bio.haystack import density
-from pipeline.tasks.bio.proof import mark_faults, people_faults, question_faults, share_faults, whole_faults
+from pipeline.tasks.bio.namesakes import alike, kind_faults
+from pipeline.tasks.bio.proof import mark_faults, people_faults, question_faults, share_faults, spans, whole_faults
 from pipeline.tasks.bio.reader import ATTRIBUTES, Asked, Entry, read_asked, read_biographies
 
 Table = Mapping[str, Sequence[Entry]]
@@ -43,8 +44,8 @@ def follow(table: Table, name: str, attribute: str) -> tuple[Chain, str]:
         name = found[0].linked[attribute]
 
 
-def faults(row: Published, decoys: int) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many decoy chains.
+def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
+    """Yield what is wrong with a row that promises so many decoy chains, `count` of them of namesakes.
 
     Raises:
         ValueError: if the prompt cannot be read, or what is asked has no answer.
@@ -62,6 +63,7 @@ def faults(row: Published, decoys: int) -> Iterator[str]:
     yield from mark_faults(row, "demo", [demo[0] for demo in demos], "demonstrations, each its first person,")
     yield from _example_faults(row, table, shown, attribute)
     yield from _decoy_faults(row, entries, [chain, *demos], decoys, attribute)
+    yield from _alike_faults(row, entries, chain, attribute, count)
     marked = {needle.char_start for needle in row.needles} | {entry.start for demo in demos for entry in demo}
     yield from _other_faults(row, [entry for entry in entries if entry.start not in marked], attribute)
     yield from whole_faults(entries, ATTRIBUTES, attribute if density(row.stratum) < 1 else "")
@@ -110,6 +112,18 @@ def _decoy_faults(
         yield "two chains meet"
     if any(len(entry.linked) > 1 for entry in entries):
         yield "a biography names two persons"
+
+
+def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
+    """Hold the chain's namesakes to their number, to decoys, and the first one's to lead to other values."""
+    table, decoys = table_of(entries), set(spans(row, "decoy"))
+    for entry in chain:
+        found = alike(entries, entry.name)
+        yield from kind_faults(entry.name, [kind for kind, _ in found], count)
+        if any((other.start, other.end) not in decoys for _, other in found):
+            yield f"a namesake of {entry.name} is in no decoy chain"
+    if any(follow(table, other.name, asked)[1] == row.key.target for _, other in alike(entries, chain[0].name)):
+        yield f"a namesake of {chain[0].name} leads to {row.key.target!r} too"
 
 
 def _other_faults(row: Published, others: Sequence[Entry], asked: str) -> Iterator[str]:

@@ -23,6 +23,8 @@ BLOCK = re.compile(
     r"Answer:(?: Category (?P<label>10|[1-9])\n)?"
 )
 ARTICLE = "the "
+SHARED = 4
+"""Different names of two people who share two of three."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ def faults(row: Published, number: int, slack: int) -> Iterator[str]:
     yield from people_faults([told for case in (*cases, shown.last) for told in case.people])
     if any(len(case.people) != 2 for case in (*cases, shown.last)):
         yield "an example is not about two people"
+    elif any(len({*case.people[0].name.split(" "), *case.people[1].name.split(" ")}) != SHARED for case in cases):
+        yield "the two people of an example do not share two names"
     yield from _label_faults(cases, number, slack)
     if any(told.stated["university"] == shown.last.university for case in cases for told in case.people):
         yield f"an example holds {shown.last.university}"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.bio.text import biography
-from pipeline.worlds.people import WORLD, Person, people, source_digest
+from pipeline.worlds.people import CLAN, STEPS, WORLD, Person, people, source_digest
 from pipeline.worlds.words import pool
 
 WORLDS, LABELS = 2, 10
@@ -155,7 +155,7 @@ def pool_name(tier: str, number: int) -> str:
 
 def pools(tier: str) -> tuple[PoolSpec, ...]:
     """Return the pools of examples of a tier."""
-    source = f"icl@1:{WORLD}:{source_digest()}"
+    source = f"icl@2:{WORLD}:{source_digest()}"
     return tuple(PoolSpec(pool_name(tier, number), 1, tier, source, make_examples) for number in range(WORLDS))
 
 
@@ -174,19 +174,27 @@ def world(streams: Streams, tier: str, number: int) -> World:
 
 @lru_cache(maxsize=2 * WORLDS)
 def _world(seed: Streams, tier: str, number: int) -> World:
-    return World.of(_draw(seed.world("icl@1", tier, number), people(seed, tier)[number::WORLDS]))
+    return World.of(_draw(seed.world("icl@2", tier, number), list(_pairs(people(seed, tier), number))))
 
 
-def _draw(own: Streams, everybody: Sequence[Person]) -> Iterator[Example]:
-    """Pair people off, and deal out who is asked about, and the categories of the asked and of the others."""
-    pairs = len(everybody) // 2
+def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, Person]]:
+    """Pair the people of a world's clans off so that both share two names: another first, middle, last name by turns."""
+    for turn, clan in enumerate(range(number, len(everybody) // CLAN, WORLDS)):
+        step = STEPS[turn % len(STEPS)]
+        for one in range(clan * CLAN, (clan + 1) * CLAN):
+            if one // step % 2 == 0:
+                yield everybody[one], everybody[one + step]
+
+
+def _draw(own: Streams, pairs: Sequence[tuple[Person, Person]]) -> Iterator[Example]:
+    """Deal out who of each pair is asked about, and the categories of the asked and of the others."""
     groups, rng = grouped(own.of("mapping")), own.of("universities")
-    places, labels, others = (_dealt(own.of(what), pairs, kinds) for what, kinds in DEALT)
+    places, labels, others = (_dealt(own.of(what), len(pairs), kinds) for what, kinds in DEALT)
     for at, (asked, label, other) in enumerate(zip(places, labels, others, strict=True)):
         drawn = [rng.choice(groups[label]), rng.choice(groups[other])]
         one, two = (
             replace(who, university=university)
-            for who, university in zip(everybody[2 * at : 2 * at + 2], drawn[:: 1 - 2 * asked], strict=True)
+            for who, university in zip(pairs[at], drawn[:: 1 - 2 * asked], strict=True)
         )
         yield Example((one, two), asked, label + 1)
 

@@ -8,17 +8,17 @@ biography or a missing sentence is no tell; refusals count in any plain wording.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal, words
+from pipeline.streams import Streams, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
-from pipeline.tasks.bio import idk_proof
-from pipeline.tasks.bio.frame import Biographies, asked_people, tail
+from pipeline.tasks.bio import idk_proof, namesakes
+from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, kind_of, scattered, shown_people, tail
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
 from pipeline.tasks.bio.idk_proof import REFUSALS
 from pipeline.tasks.bio.reader import read_asked, read_biographies
@@ -90,13 +90,14 @@ class Idk(Biographies):
         """Draw whom and what is asked, the same in both forms of a pair."""
         everybody = people(own, stratum.tier)
         (asked,) = asked_people(shared, stratum, index, 1)
-        attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(own.of("shown"), len(everybody), frozenset({asked})).take(self.shots_of(stratum)).tolist()
+        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
         gap = own.of("shown gap").randrange(2)
         latent = {
             "person": asked,
             "asked": attribute,
             "shown": [[one, (place + gap) % 2 == 0] for place, one in enumerate(shown)],
+            "namesakes": namesakes.drawn(own, [asked], self.namesakes_of(stratum))[0],
         }
         person, stated = everybody[asked], stratum.complexity == 1
         said = biography(person, "" if stated else attribute)
@@ -114,13 +115,18 @@ class Idk(Biographies):
             placed.append(Placed(unit(said, "demo"), places.random()))
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
             examples.append((question(everybody[one], attribute), reply))
-        taken = [latent["person"], *(one for one, _ in latent["shown"])]
+        placed += scattered(own, _others_told(own, stratum.tier, latent["namesakes"], attribute))
+        taken = {latent["person"], *(one for one, _ in latent["shown"]), *namesakes.near([latent["person"]])}
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=tuple(placed),
             filler=_filler(own, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
             tail=(tail(INSTRUCTION, examples, sample.question),),
         )
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked."""
+        return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look the answer up, or find that it is not stated.
@@ -133,7 +139,10 @@ class Idk(Biographies):
 
     def check(self, row: Published) -> list[str]:
         """Prove that the answer is stated once or nowhere, as the form wants it, in a haystack with gaps."""
-        return list(idk_proof.faults(row))
+        entries = read_biographies(row.text)
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        alike = namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*idk_proof.faults(row), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of refusing always; no reply scores in both forms of a pair."""
@@ -141,7 +150,14 @@ class Idk(Biographies):
         return {"uniform": stated / choices_of(sample.latent["asked"]), "refusal": float(not stated)}
 
 
-def _filler(own: Streams, stratum: Stratum, size: int, taken: Sequence[int], asked: int) -> Filler:
+def _others_told(own: Streams, tier: str, numbers: Iterable[int], asked: str) -> Iterator[str]:
+    """Yield the biographies of namesakes, who have their gaps but state what is asked."""
+    everybody, own_gaps = people(own, tier), gaps(own, tier)
+    for one in numbers:
+        yield biography(everybody[one], own_gaps[one] if own_gaps[one] != asked else "")
+
+
+def _filler(own: Streams, stratum: Stratum, size: int, taken: Iterable[int], asked: int) -> Filler:
     """Return the filler of both forms of a pair: ranks keep everybody in place whom both take, spares too."""
     plain = others(own, stratum, "people-partial", size, taken, asked)
     ranks = words(own.of("places"), size).astype(np.int64)

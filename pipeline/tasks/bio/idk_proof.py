@@ -50,8 +50,9 @@ def faults(row: Published) -> Iterator[str]:
     gap = set() if row.stratum.complexity else {asked}
     if set(ATTRIBUTES) - proof.only(entries, name).stated.keys() != gap:
         yield f"the biography of {name} does not lack just {sorted(gap)}"
-    reserved = {name for each in questions for name in each.names}
-    yield from _gap_faults(row, asked, [entry for entry in entries if entry.name not in reserved])
+    reserved, apart = {name for each in questions for name in each.names}, set(proof.spans(row, "decoy"))
+    others = [entry for entry in entries if entry.name not in reserved and (entry.start, entry.end) not in apart]
+    yield from _gap_faults(row, asked, others)
 
 
 def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator[str]:

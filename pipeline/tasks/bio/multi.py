@@ -9,17 +9,28 @@ about twice in a stratum while there are people, and demonstrations are off unle
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
+from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
-from pipeline.tasks.bio import proof
-from pipeline.tasks.bio.frame import Biographies, asked_people, in_sequence, tail
-from pipeline.tasks.bio.haystack import KNOBS, density, depths, others
+from pipeline.tasks.bio import namesakes, proof
+from pipeline.tasks.bio.frame import (
+    Biographies,
+    asked_people,
+    dealt,
+    flat,
+    in_sequence,
+    kind_of,
+    scattered,
+    shown_people,
+    tail,
+)
+from pipeline.tasks.bio.haystack import density, depths, others
+from pipeline.tasks.bio.namesakes import KNOBS
 from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.tasks.bio.styles import PLAIN, STYLES
 from pipeline.tasks.bio.text import INTRODUCTION_TO_SEVERAL, SEVERAL, accepted, question
@@ -51,7 +62,7 @@ class Multi(Biographies):
         """Draw whom and what is asked: nobody twice in a stratum while there are people, attributes in equal shares."""
         everybody, count, shots = people(own, stratum.tier), stratum.complexity, self.shots_of(stratum)
         asked, attributes = asked_people(shared, stratum, index, count), _attributes(stratum, index, shared)
-        told = Shuffled(own.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
+        told = shown_people(own, stratum.tier, asked, shots * count)
         shown = [
             list(zip(told[start : start + count], _shuffled(own, start, attributes), strict=True))
             for start in range(0, shots * count, count)
@@ -62,6 +73,7 @@ class Multi(Biographies):
             "attributes": attributes,
             "asked": attributes[0] if _same(stratum) else "mixed",
             "shown": [[list(pair) for pair in example] for example in shown],
+            "namesakes": flat(namesakes.drawn(own, asked, self.namesakes_of(stratum))),
         }
         said = tuple(STYLES[PLAIN].told(own, stratum.tier, one) for one in asked)
         forms = joined([accepted(everybody[one].value(attribute), attribute) for one, attribute in pairs])
@@ -79,7 +91,9 @@ class Multi(Biographies):
             for place, (one, _) in enumerate(example):
                 said = STYLES[PLAIN].told(own, stratum.tier, one)
                 placed.append(Placed(unit(said, "filler" if place else "demo"), places.random()))
-        taken = [*latent["people"], *(one for example in latent["shown"] for one, _ in example)]
+        placed += scattered(own, (STYLES[PLAIN].told(own, stratum.tier, one) for one in latent["namesakes"]))
+        taken = {*latent["people"], *(one for example in latent["shown"] for one, _ in example)}
+        taken |= namesakes.near(latent["people"])
         number = ATTRIBUTES.index(latent["attributes"][0])
         examples = [
             (_questions(own, stratum, shown), PART.join(everybody[one].value(kind) for one, kind in shown))
@@ -91,6 +105,11 @@ class Multi(Biographies):
             filler=others(own, stratum, STYLES[PLAIN].pool, len(everybody), taken, number),
             tail=(tail(SEVERAL, examples, sample.question, "Questions:\n"),),
         )
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked at each place of the list."""
+        asked = sample.latent["attributes"]
+        return {f"attribute {place}": kind_of(kind, ATTRIBUTES) for place, kind in enumerate(asked, start=1)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look every answer up.
@@ -109,7 +128,9 @@ class Multi(Biographies):
         """
         entries = read_biographies(row.text)
         found = proof.faults(row, entries, count=row.stratum.complexity)
-        return [*found, *proof.stated_faults(row, entries)]
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        alike = namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*found, *proof.stated_faults(row, entries), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance that uniform guesses from the attributes' pools are all right."""
@@ -133,11 +154,8 @@ def _same(stratum: Stratum) -> bool:
 
 
 def _attributes(stratum: Stratum, index: int, shared: Streams) -> list[str]:
-    dealt = [
-        deal(shared.of("attribute", 0 if _same(stratum) else place), stratum.rows, index, len(ATTRIBUTES))
-        for place in range(stratum.complexity)
-    ]
-    return [ATTRIBUTES[kind] for kind in dealt]
+    places = [0 if _same(stratum) else place for place in range(stratum.complexity)]
+    return [dealt(shared, index, ATTRIBUTES, "attribute", place) for place in places]
 
 
 def _shuffled(own: Streams, number: int, attributes: Sequence[str]) -> list[str]:

@@ -70,7 +70,9 @@ def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
     asked = read_asked(row.text)
     named, kind = {name for each in asked for name in each.names}, asked[-1].about[0][0]
     yield from whole_faults(entries, ATTRIBUTES, kind if density(row.stratum) < 1 else "")
-    yield from share_faults(row.stratum, (kind in entry.stated for entry in entries if entry.name not in named))
+    apart = set(spans(row, "decoy"))
+    others = [entry for entry in entries if entry.name not in named and (entry.start, entry.end) not in apart]
+    yield from share_faults(row.stratum, (kind in entry.stated for entry in others))
 
 
 def key_faults(row: Published, asked: Asked, entries: Sequence[Entry], answers: Answers) -> Iterator[str]:
@@ -114,12 +116,9 @@ def mark_faults(row: Published, role: str, entries: Iterable[Entry], whose: str)
 
 
 def people_faults(entries: Sequence[Entry]) -> Iterator[str]:
-    """Hold a haystack to distinct people: by full name, and by first and last name."""
-    names = {entry.name for entry in entries}
-    if len(names) != len(entries):
+    """Hold a haystack to distinct people: no full name stands twice."""
+    if len({entry.name for entry in entries}) != len(entries):
         yield "two biographies have the same full name"
-    if len({(name.split(" ")[0], name.split(" ")[2]) for name in names}) != len(names):
-        yield "two people have the same first and last name"
 
 
 def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:

@@ -9,13 +9,14 @@ person and attribute independently, and demonstrations are off unless `shots` as
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
+from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
-from pipeline.tasks.bio import proof
-from pipeline.tasks.bio.frame import Biographies, asked_people, tail
+from pipeline.tasks.bio import namesakes, proof
+from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, kind_of, scattered, shown_people, tail
 from pipeline.tasks.bio.haystack import depths, others
 from pipeline.tasks.bio.reader import read_asked
 from pipeline.tasks.bio.styles import STYLES, Style
@@ -46,11 +47,16 @@ class Standard(Biographies):
         """Draw whom and what is asked: no person twice in a stratum, attributes in equal shares."""
         everybody = people(own, stratum.tier)
         (asked,) = asked_people(shared, stratum, index, 1)
-        attribute = ATTRIBUTES[deal(shared.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(own.of("shown"), len(everybody), frozenset({asked})).take(self.shots_of(stratum)).tolist()
+        shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
+        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
         person = everybody[asked]
         forms = accepted(person.value(attribute), attribute)
-        latent = {"person": asked, "asked": attribute, "shown": shown}
+        latent = {
+            "person": asked,
+            "asked": attribute,
+            "shown": shown,
+            "namesakes": namesakes.drawn(own, [asked], self.namesakes_of(stratum))[0],
+        }
         said = (self.style.told(own, stratum.tier, asked),)
         return Sample("", stratum, index, latent, said, question(person, attribute), Key(forms[0], forms))
 
@@ -63,7 +69,9 @@ class Standard(Biographies):
         placed += [
             Placed(unit(self.style.told(own, stratum.tier, one), "demo"), places.random()) for one in latent["shown"]
         ]
-        taken, shown = (latent["person"], *latent["shown"]), [everybody[one] for one in latent["shown"]]
+        placed += scattered(own, (self.style.told(own, stratum.tier, one) for one in latent["namesakes"]))
+        taken = {latent["person"], *latent["shown"], *namesakes.near([latent["person"]])}
+        shown = [everybody[one] for one in latent["shown"]]
         examples = [(question(one, asked), one.value(asked)) for one in shown]
         return Layout(
             head=(Piece(self.style.introduction, "instruction"),),
@@ -71,6 +79,10 @@ class Standard(Biographies):
             filler=others(own, stratum, self.style.pool, len(everybody), taken, ATTRIBUTES.index(asked)),
             tail=(tail(INSTRUCTION, examples, sample.question),),
         )
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked."""
+        return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look the answer up.
@@ -88,7 +100,9 @@ class Standard(Biographies):
             ValueError: if the prompt cannot be read.
         """
         entries = self.style.read(row.text)
-        return [*proof.faults(row, entries), *proof.stated_faults(row, entries)]
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        found = namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*proof.faults(row, entries), *proof.stated_faults(row, entries), *found]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess from the attribute's pool."""

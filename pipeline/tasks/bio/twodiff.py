@@ -15,18 +15,20 @@ from dataclasses import dataclass
 from math import comb
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
+from pipeline.streams import Shuffled, Streams
 from pipeline.tasks.base import Key, Layout, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.bio import age_sets
 from pipeline.tasks.bio.age_sets import ANY, ONE
 from pipeline.tasks.bio.ages import FORMS, POOL, Ages, framed, placed, reasoned, taken, told
 from pipeline.tasks.bio.ages_proof import STATED, faults, understood
+from pipeline.tasks.bio.frame import dealt, kind_of
 from pipeline.tasks.bio.haystack import KNOBS, others
 from pipeline.tasks.bio.proof import spans
 from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies
 from pipeline.worlds.ages import SPAN
 from pipeline.worlds.people import people
 
+DIFFERENCES = range(age_sets.FEWEST, age_sets.MOST + 1)
 QUESTION = "Name two people in these biographies whose ages differ by exactly {years} years."
 INSTRUCTION = (
     'You may reason step by step first. End with a line that says "Final answer:" and the full names of both people, '
@@ -44,15 +46,15 @@ class Twodiff(Ages):
 
     subtask = "twodiff"
     title = "two people whose ages differ by so much"
-    version = 2
+    version = 3
     scorer = "pair"
     complexities = (2,)
     keyed_by_packing = True
-    knobs = KNOBS | {"pairs": (ONE, ANY)}
+    knobs = KNOBS | {"pairs": (ONE, ANY)}  # nobody is named: namesakes of a pair would point at it
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the difference, dealt from all there are, and people with ages that go with it."""
-        years = age_sets.FEWEST + deal(shared.of("years"), stratum.rows, index, age_sets.MOST - age_sets.FEWEST + 1)
+        years = dealt(shared, index, DIFFERENCES, "years")
         alone = age_sets.decoys_of(stratum)
         drawn = age_sets.draw if _pairs(stratum) == ONE else age_sets.free
         ages = drawn(own.of("ages"), years, alone)
@@ -60,7 +62,7 @@ class Twodiff(Ages):
         pair = Shuffled(shared.of("asked"), count).take(2 * (index % (count // 2)) + 2)[-2:].tolist()
         crowd = Shuffled(own.of("shown"), count, frozenset(pair)).take(2 * self.shots_of(stratum) + alone).tolist()
         named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
-        standing = named[::-1] if deal(shared.of("order"), stratum.rows, index, 2) else named
+        standing = named[::-1] if dealt(shared, index, (False, True), "order") else named
         shown = list(_shown(own, crowd[alone:], ages.common, years))
         latent = {
             "asked": "pair",
@@ -95,6 +97,11 @@ class Twodiff(Ages):
         stated = {found[1]: int(found[2]) for found in map(STATED.match, texts) if found}
         forms = ruled(stated, sample.latent["years"])
         return Key(forms[0], forms)
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return the difference that is asked for, and whether the older stands first."""
+        (_, age), (_, other) = sample.latent["people"]
+        return {"difference": kind_of(sample.latent["years"], DIFFERENCES), "order": (int(age > other), 2)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and find who fits.
