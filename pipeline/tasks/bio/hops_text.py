@@ -13,7 +13,7 @@ from pipeline.worlds.people import Person
 LINKS = {
     "birthdate": "{name} was born on the same date as {other}.",
     "birthplace": "The birthplace of {name} is the same as that of {other}.",
-    "hobby": "The favorite hobby of {name} is the same as that of {other}.",
+    "hobby": "The favourite hobby of {name} is the same as that of {other}.",
     "university": "{name} graduated from the same university as {other}.",
     "major": "The university major of {name} was the same as that of {other}.",
     "city": "{name} now lives and works in the same city as {other}.",

@@ -178,7 +178,7 @@ def _world(seed: Streams, tier: str, number: int) -> World:
 
 
 def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, Person]]:
-    """Pair the people of a world's clans off so that both share two names: another first, middle, last name by turns."""
+    """Pair the people of a world's clans off so that both share two names, by turns any two."""
     for turn, clan in enumerate(range(number, len(everybody) // CLAN, WORLDS)):
         step = STEPS[turn % len(STEPS)]
         for one in range(clan * CLAN, (clan + 1) * CLAN):

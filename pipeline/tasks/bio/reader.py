@@ -29,7 +29,7 @@ FIXED_WORDS = (
     ("birthdate", "", " was born on "),
     (AGE, "", " is "),
     ("birthplace", "The birthplace of ", " is "),
-    ("hobby", "The favorite hobby of ", " is "),
+    ("hobby", "The favourite hobby of ", " is "),
     ("university", "", " graduated from "),
     ("major", "The university major of ", " was "),
     ("city", "", " now lives and works in "),
@@ -37,7 +37,7 @@ FIXED_WORDS = (
 ASKED = (
     ("birthdate", re.compile(r"On what date was (.+) born\?")),
     ("birthplace", re.compile(r"What is the birthplace of (.+)\?")),
-    ("hobby", re.compile(r"What is the favorite hobby of (.+)\?")),
+    ("hobby", re.compile(r"What is the favourite hobby of (.+)\?")),
     ("university", re.compile(r"Which university did (.+) graduate from\?")),
     ("major", re.compile(r"What was the university major of (.+)\?")),
     ("city", re.compile(r"In which city does (.+) now live and work\?")),
