@@ -8,7 +8,7 @@ from pipeline.metrics import SCORERS, score
 
 HOBBY = {
     "scorer": "exact",
-    "question": "What is the favorite hobby of Ann Bee Cee?",
+    "question": "What is the favourite hobby of Ann Bee Cee?",
     "target": "model railway building",
     "answers": ["model railway building"],
 }
@@ -27,7 +27,7 @@ PRINT = {"scorer": "latent_list", "subtask": "print", "target": "[1, -2]", "answ
     [
         "model railway building",
         "Model railway building.",
-        "The favorite hobby of Ann Bee Cee is model railway building.",
+        "The favourite hobby of Ann Bee Cee is model railway building.",
         "Answer: **Model railway building**",
         "**Answer:** model railway building\n\nHope that helps!",
         "Let me look.\nShe likes chess? No.\nFinal answer: model railway building",
