@@ -60,7 +60,7 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown beside the split: the repo, its siblings for other tokenizers, what changed, figures, the gallery."""
+    """What is shown beside a split: its repo, those for other tokenizers, what changed, figures and the gallery."""
 
     repo: str
     siblings: tuple[str, ...] = ()
