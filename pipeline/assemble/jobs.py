@@ -147,6 +147,13 @@ def sample_record(sample: Sample) -> Row:
     }
 
 
+def samples_of(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
+    """Return rows `start` to `stop` of a family's samples: read where they are, and else drawn."""
+    if sample_job(plan, family).is_done():
+        return read_samples(plan, family, start, stop)
+    return (draw_sample(plan, row) for row in plan.rows(family)[start:stop])
+
+
 def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
     """Yield rows `start` to `stop` of a family's samples.
 
