@@ -97,12 +97,12 @@ STRAIGHT = str.maketrans(
 
 
 def plain(row: Row, prediction: str) -> str:
-    """Return what a reply says as plain text: no markup, no accents, straight quotes, short dashes."""
+    """Return what a reply says as plain text: without markup and accents, quotes straight, dates as numbers."""
     text = _unwrapped(spoken(prediction, str(row.get("question") or "")))
     letters = unicodedata.normalize("NFKD", text.translate(STRAIGHT))
     text = "".join(letter for letter in letters if not unicodedata.combining(letter))
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
-    return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))
+    return dated(MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n"))))
 
 
 def _unwrapped(text: str) -> str:
@@ -154,8 +154,8 @@ def _sentences(text: str) -> list[str]:
 
 
 RETRACTION = re.compile(
-    r"\W*(?:or|nor|actually|wait|hmm|no[,.!]|sorry|correction|alternatively|maybe|perhaps|possibly|scratch that|i mean"
-    r"|on second thoughts?|(?:but )?(?:it|this|that) (?:could|might|may)|but (?:maybe|perhaps|possibly))\b",
+    r"\W*(?:no[,.!]|(?:or|nor|actually|wait|hmm|sorry|correction|alternatively|maybe|perhaps|possibly"
+    r"|scratch that|i mean|on second thoughts?|(?:but )?(?:it|this|that) (?:could|might|may)|but (?:maybe|perhaps|possibly))\b)",
     re.IGNORECASE,
 )
 """How a sentence begins that takes back what was said before."""
@@ -209,42 +209,45 @@ NEUTRAL = frozenset(
     re.findall(
         r"\S+",
         """
-    a about above academic according activity actual actually address adore adores after afternoon afternoons age
-    aged ages all alma also alumna alumni alumnus am among an and answer answers any anything apart apparently
-    appear appears are as ascending ask asked asking asks associated at attend attended attending award awarded baby
-    background based be bears became been began begin begins being belong belongs below best better between bio
-    biographical biographies biography bios birth birthdate birthday birthdays birthplace born both breath brought
-    but by call called came can category certainly certificate child choose chose chosen city class clear clearly
-    clinic complete completed completing concentrated concluded conclusion confirmed confirms context correct
-    corresponding could count counted course cradle currently data date day days degree descending describe
-    described describes desk detail details devote devoted devotes did differ difference diploma directly do
-    document documents does done during each earn earned earning earns earth education else employed employment
-    enjoy enjoyed enjoys enthusiast entire entry evenings every everybody evidently exact exactly examinations
-    explanation explicitly fact far favorite favourite feel field fifth filled final finally find finished finishing
-    first flat following follows for form former found fourth free friday friends from full further gave give given
-    gives glad go goes good graduate graduated graduation great had hails handed happiest happy hard has have having
-    he he's healthy hello help helpful helps hence her here here's higher him his hobbies hobby hold holds home
-    hometown hope hospital hour hours i i'd i'll i'm i've identified if in indicate indicated indicates information
-    input interest interested interests into introduce is it it's its job joy just know label labels lectures left
-    leisure let let's letters life light like likely likes line lines list listed lists live lived lives living
-    locate located look looking love loved loves made main major majored make makes matches mater may me mention
-    mentioned mentions moment monday more morning most mother much must my myself name named namely names native
-    need newborn no nor not note noted notes nothing now nowadays number obtained of off okay old older oldest on
-    one only or order ordered original originally other our out own pair papers paragraph parents passage passed
-    passion passionate passport pastime pastimes people per person place please practice practiced practices
-    practised practises precisely prefer preferred prefers present primary probably profile proud provide provided
-    provides pursue pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read
-    reading reads reason reasoning receive received record records refer reference register registered registers
-    relax relevant reply reside residence resident residential resides residing respectively response result right
-    said sat saturday saw say says seal search second see sentence sentences settled she she's should show shown
-    shows sign simply so some somebody soon source sources spare speaks specialise specialised specialist specialize
-    specialized specifically specified specify spend spends spent state stated statement states step step-by-step
-    still stood student students studied studies study studying subject such sunday sure surely taken takes tell
-    tells text than thank thanks that that's the their them then there there's therefore these thesis they they're
-    think third this those thursday thus time to today told too took town training tuesday turn turns two
-    undergraduate university up useful value verbatim want was we wednesday weekday weekends welcomed well went were
-    what when whenever where which while who whom whose will with worded wording words work worked working workplace
-    works world would wrote year years yes you you'd younger youngest your
+    a about above academic according activity actual actually additionally address adore adores after afternoon
+    afternoons age aged ages all alma also although alumna alumni alumnus am among an and answer answers any
+    anything apart apologies apparently appear appears are as ascending ask asked asking asks associated at attend
+    attended attending award awarded baby background based be bears became been began begin begins being belong
+    belongs below best better between bio biographical biographies biography bios birth birthdate birthday birthdays
+    birthplace born both breath brought but by calculate calculated call called came can carefully category
+    certainly certificate check checked checking child choose chose chosen city class clear clearly clinic comes
+    compare compared comparing complete completed completing compute computed concentrated concluded conclusion
+    confirmed confirms context correct corresponding could count counted course cradle currently data date day days
+    degree descending describe described describes desk detail details devote devoted devotes did differ difference
+    diploma directly do document documents does done during each earn earned earning earns earth education else
+    employed employment enjoy enjoyed enjoys enthusiast entire entry evenings every everybody evidently exact
+    exactly examinations explanation explicitly fact far favorite favourite feel field fifth filled final finally
+    find finished finishing first flat following follows for form former found fourth free friday friends from full
+    further furthermore gave give given gives glad go goes good graduate graduated graduation great had hails handed
+    happiest happy hard has have having he he's healthy hello help helpful helps hence her here here's higher him
+    his hobbies hobby hold holds home hometown hope hospital hour hours however i i'd i'll i'm i've identified if in
+    indeed indicate indicated indicates information input interest interested interests into introduce is it it's
+    its job joy just know label labels lectures left leisure let let's letters life light like likely likes line
+    lines list listed lists live lived lives living locate located look looking love loved loves made main major
+    majored make makes match matches matching mater may me mention mentioned mentions middle moment monday more
+    moreover morning most mother much must my myself name named namely names native need newborn no nor not note
+    noted notes nothing now nowadays number obtained of off okay old older oldest on one only or order ordered
+    original originally other our out overall own pair papers paragraph parents passage passed passion passionate
+    passport pastime pastimes people per person place please practice practiced practices practised practises
+    precisely prefer preferred prefers present primary probably profile proud provide provided provides pursue
+    pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read reading reads
+    reason reasoning receive received record records refer reference register registered registers regrettably relax
+    relevant reply reside residence resident residential resides residing respective respectively response result
+    right said sat saturday saw say says seal search searched searching second see sentence sentences settled she
+    she's should show shown shows sign simply so some somebody soon sorry source sources spare speaks specialise
+    specialised specialist specialize specialized specifically specified specify spend spends spent state stated
+    statement states step step-by-step still stood student students studied studies study studying subject such
+    sunday sure surely taken takes tell tells text than thank thanks that that's the their them then there there's
+    therefore these thesis they they're think third this those though through thursday thus time to today told too
+    took town training tuesday turn turns two undergraduate unfortunately university up useful value verbatim want
+    was we wednesday weekday weekends welcomed well went were what when whenever where which while who whom whose
+    will with worded wording words work worked working workplace works world would wrote year years yes yet you
+    you'd younger youngest your
     """,
     )
 )
@@ -254,7 +257,10 @@ CHOOSING = frozenset({"or", "nor", "either", "neither"})
 LINKS = frozenset({"of", "in", "for", "with", "on", "from"})
 SLACK = 3
 """Further words that may stand beside an answer, but not next to it."""
-JOINTS = re.compile(r"[,;:/|+&()<>\n]| - |->|[.!?](?:\s|$)|\b(?:and|but|or|nor|then|plus|while)\b")
+JOINTS = re.compile(
+    r"[,;:/|+&()<>\n]| - |->|[.!?](?:\s|$)|\b(?:and|but|or|nor|then|plus|while|as well as"
+    r"|(?:more|rather) than|instead of|(?:along|together) with|followed by)\b"
+)
 """What stands between values of a list; what it sets apart is a piece."""
 EXPLAINED = re.compile(
     r"[,;(]?\s(?:because|since|given that|according to|based on|per the|which|where|who"
@@ -271,6 +277,7 @@ REFUSAL = re.compile(
     r"|\b(?:no|not enough|insufficient|lacks?) (?:\w+ ){0,2}(?:information|mention|details?|indication|answer|record)\b"
     r"|(?:\bnot|n't) have (?:\w+ ){0,3}(?:information|details?|context)\b"
     r"|\b(?:leaves?|left) (?:\w+ ){0,3}out\b|\bomit(?:s|ted)?\b|\bis (?:missing|absent|silent|unclear)\b"
+    rf"|\bno (?:\w+ ){{1,3}}(?:is|are|was|were) (?:{TOLD}|listed)\b|\b(?:{TELL}|list)(?:e?s|e?d)? no\b"
     r"|\bno idea\b|\bnot (?:sure|in the)\b"
     r"|\b(?:unknown|unspecified|unstated|unanswerable|undetermined|undisclosed)\b",
     re.IGNORECASE,
@@ -283,7 +290,7 @@ HEDGE = re.compile(
 
 MONTHS = re.findall("[a-z]+", "january february march april may june july august september october november december")
 _MONTH = r"(?P<m>" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS) + r"|sept)\.?"
-_DAY, _YEAR = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?", r"(?P<y>(?:1[6-9]|20)\d\d)"
+_DAY, _YEAR = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?(?: day)?", r"(?P<y>(?:1[6-9]|20)\d\d)"
 DATES = [
     re.compile(rf"(?<![\w.]){form}(?!\w|[-./]\d)", re.IGNORECASE)
     for form in (
@@ -332,16 +339,15 @@ def _phrase(value: str) -> re.Pattern[str]:
 
 def _gives(sentence: str, answers: Iterable[str], asked: frozenset[str]) -> bool | None:
     """Tell whether a sentence gives one of the answers and no other value; None if it gives no value at all."""
-    text = dated(sentence)
-    if len(text) > LONG_LINE:
+    if len(sentence) > LONG_LINE:
         return False
     for answer in sorted(map(dated, answers), key=len, reverse=True):
-        masked, found = _phrase(answer).subn(" \x01 ", text)
+        masked, found = _phrase(answer).subn(" \x01 ", sentence)
         if found:
             head, _, behind = masked.rpartition("\x01")
             return _alone(f"{head}\x01{EXPLAINED.sub('', behind)}", answer, asked)
-    strange = any(_strange(word, asked) for word in TOKEN.findall(text))
-    return False if strange or REFUSAL.search(text) else None
+    strange = any(_strange(word, asked) for word in TOKEN.findall(sentence))
+    return False if strange or REFUSAL.search(sentence) else None
 
 
 def _alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
@@ -350,8 +356,8 @@ def _alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
     Words that are strange, because they are neither neutral nor of the question, may only stand in the piece of a
     value, not next to it, and no more than three of them.
     """
-    words = TOKEN.findall(masked.lower())
-    if not CHOOSING.isdisjoint(words) or REFUSAL.search(masked):
+    words = TOKEN.findall(masked.lower().replace("not far", ""))
+    if not (CHOOSING | DENIALS).isdisjoint(words) or REFUSAL.search(masked):
         return False
     names, digits = answer != answer.lower(), any(map(str.isdigit, answer))
     cased = names and masked != masked.lower()
@@ -367,8 +373,7 @@ def _alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
             for at, (token, odd) in enumerate(zip(tokens, strange, strict=True))
         )
         rival_number = digits and any(odd and token[0].isdigit() for token, odd in zip(tokens, strange, strict=True))
-        denied = not DENIALS.isdisjoint(piece.lower().split())
-        if beside or rival_number or denied or sum(strange) > SLACK:
+        if beside or rival_number or sum(strange) > SLACK:
             return False
     return True
 
@@ -401,7 +406,8 @@ def exact(row: Row, prediction: str) -> float:
         return bool(_gives(sentence, answers, asked) or _bare(sentence) or REFUSAL.search(sentence))
 
     def rival(sentence: str) -> bool:
-        return _bare(sentence) or _answers_again(sentence, answers[0], asked)
+        own = any(_phrase(dated(answer)).search(sentence) for answer in answers)
+        return _bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
     found = _settled(text, lambda each: _gives(each, answers, asked), leads, marked=marked, bare=rival)
     return float(found is True)
@@ -409,7 +415,7 @@ def exact(row: Row, prediction: str) -> float:
 
 def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
     """Tell whether a sentence says a value of the answer's kind in words of the question."""
-    strange = [word for word in TOKEN.findall(dated(sentence)) if _strange(word, asked)]
+    strange = [word for word in TOKEN.findall(sentence) if _strange(word, asked)]
     alike = [word for word in strange if word[0].isupper() == answer[:1].isupper() or word.isdigit()]
     kind = [word for word in alike if word.isdigit() == dated(answer).isdigit()]
     roots = tuple(word for word in asked if len(word) > 3 and word in NEUTRAL and word not in FINITE)
@@ -435,18 +441,17 @@ def idk_pair(row: Row, prediction: str) -> float:
 
 def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
     """Tell whether a sentence refuses and gives no value; None if it says nothing."""
-    text = dated(sentence)
-    if len(text) > LONG_LINE:
+    if len(sentence) > LONG_LINE:
         return False
-    if not REFUSAL.search(text):
-        return False if any(_strange(word, asked) for word in TOKEN.findall(text)) else None
+    if not REFUSAL.search(sentence):
+        return False if any(_strange(word, asked) for word in TOKEN.findall(sentence)) else None
     values = (
         odd and (token[0].isupper() or token[0].isdigit() or not REFUSAL.search(piece))
-        for piece in JOINTS.split(text)
+        for piece in JOINTS.split(sentence)
         for at, token in enumerate(TOKEN.findall(piece))
         for odd in [_strange(token, asked) and (at > 0 or not token[0].isupper() or not REFUSAL.search(piece))]
     )
-    return not any(values) and not HEDGE.search(text)
+    return not any(values) and not HEDGE.search(sentence)
 
 
 # Values of several parts
@@ -523,7 +528,7 @@ def all_in_order(row: Row, prediction: str) -> float:
 
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
     """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
-    rest, masked = "\n".join(BULLET.sub("", line) for line in dated(text).splitlines()), ""
+    rest, masked = "\n".join(BULLET.sub("", line) for line in text.splitlines()), ""
     patterns = [[_phrase(dated(form)) for form in forms] for forms in parts]
     gaps = []
     for forms in patterns:
@@ -600,7 +605,7 @@ def citation(row: Row, prediction: str) -> float:
     asked = _asked(row)
 
     def judge(text: str) -> bool:
-        given = _sourced(dated(text))
+        given = _sourced(text)
         return len(given) == len(wanted) and all(map(cited, given, wanted))
 
     def cited(given: tuple[str, int], forms: tuple[tuple[str, int], ...]) -> bool:
@@ -673,6 +678,7 @@ def _integer(sentence: str) -> int | str | None:
     Of several it is the last, without explanations, arithmetic, and what brackets hold beside it.
     """
     text = GROUPING.sub("", NUMERAL.sub(_numeral, CALL.sub("", sentence[-LONG_LINE:])))
+    text = text.replace(" minus ", " - ").replace(" plus ", " + ")
     for form in (EXPLAINED, BRACKETS, SUM):
         without = form.sub(" ", text)
         text = without if INTEGER.search(without) else text
@@ -753,7 +759,8 @@ def closeness(target: int, given: int) -> float:
 
 CATEGORY = re.compile(
     r"(?P<denied>\b(?:not|never|isn't|nor|or) )?"
-    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=or ))(?:is )?(?P<number>\d{1,3})\b"
+    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=or ))(?:is )?"
+    r"(?P<number>\d{1,3})\b(?![/.-]\d)"
 )
 BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,3})[).]*")
 """A category that is all of an answer."""
@@ -782,8 +789,9 @@ def _bare_category(sentence: str) -> bool:
 
 def _category(sentence: str) -> int | str | None:
     """Return the category that a sentence names, SEVERAL for more than one or a denied one, None for none."""
-    said = EXPLAINED.sub("", sentence[-LONG_LINE:].lower()) if CATEGORY.search(EXPLAINED.sub("", sentence)) else ""
-    said = said or sentence[-LONG_LINE:].lower()
+    said = NUMERAL.sub(_numeral, sentence[-LONG_LINE:]).lower()
+    short = EXPLAINED.sub("", said)
+    said = short if CATEGORY.search(short) else said
     alone = BARE_CATEGORY.fullmatch(said.strip(" \"'"))
     if alone:
         return int(alone[1])
@@ -806,7 +814,8 @@ LETTER = re.compile(
     r"|(?<![A-Za-z0-9_'-])([BCD])(?![\w'-])"
 )
 """A letter that is meant as one; an A only where it cannot be the article."""
-DENIED = re.compile(r"\b(not|never|isn't|nor|or) (?:option |choice )?\(?$", re.IGNORECASE)
+DENIED = re.compile(r"\b(not|never|isn't|nor|or|anything but|except) (?:option |choice )?\(?$", re.IGNORECASE)
+DENIED_BEHIND = re.compile(r"\)? (?:is|was)(?:n't| not| never| incorrect| wrong| false)\b", re.IGNORECASE)
 
 
 def choice_or_refusal(row: Row, prediction: str) -> float:
@@ -851,12 +860,12 @@ def _lettered(line: str, letters: Sequence[re.Match[str]], choices: list[str]) -
     named: dict[bool, set[str]] = {True: set(), False: set()}
     doubt = False
     for found in letters:
-        denied = DENIED.search(line[: found.start()])
+        denied = DENIED.search(line[: found.start()]) or DENIED_BEHIND.match(line, found.end())
         named[bool(denied)].add(str(found[found.lastindex or 0]).upper())
-        doubt = doubt or bool(denied and denied[1].lower() == "or")
+        doubt = doubt or re.search(r"\bor (?:option |choice )?\(?$", line[: found.start()]) is not None
     if not named[False] or doubt or named[True] & named[False]:
         return {*named[True], *named[False], "?"}
-    last = next(found for found in reversed(letters) if not DENIED.search(line[: found.start()]))
+    last = next(found for found in reversed(letters) if str(found[found.lastindex or 0]).upper() in named[False])
     return named[False] | _said(re.match, _without_article(line[last.end() :].lstrip(" ).:,-")), choices)
 
 
