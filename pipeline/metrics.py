@@ -89,17 +89,27 @@ def _stopped(text: str, stop: str, question: str) -> int:
     return text.find(stop, at + len(stop)) if own else at
 
 
-MARKUP = re.compile(r"[*`$]+|(?<!\w)_+|_+(?!\w)|\\[\[\]()!,;: ]|(?m:^[ \t]*(?:#{1,6}|>)[ \t]+)|</?\w{1,20}>")
+MARKUP = re.compile(r"[*`$]+|(?<!\w)_{1,3}|_{1,3}(?!\w)|\\[\[\]()!,;: ]|(?m:^[ \t]*(?:#{1,6}|>)[ \t]+)|</?\w{1,20}>")
 WORDED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s?\{([^{}\n]{0,2000})\}")
 STRAIGHT = str.maketrans(
-    {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2212": "-", "\u2013": "-", "\u2014": " - "}
+    {
+        "\u2019": "'",
+        "\u2018": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2212": "-",
+        "\u2013": "-",
+        "\u2014": " - ",
+        "\u00a0": " ",
+        "\x01": " ",
+    }
 )
 
 
 def plain(row: Row, prediction: str) -> str:
     """Return what a reply says as plain text: without markup and accents, quotes straight, dates as numbers."""
     text = _unwrapped(spoken(prediction, str(row.get("question") or "")))
-    letters = unicodedata.normalize("NFKD", text.translate(STRAIGHT))
+    letters = unicodedata.normalize("NFD", text.translate(STRAIGHT))
     text = "".join(letter for letter in letters if not unicodedata.combining(letter))
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
     return dated(MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n"))))
@@ -147,15 +157,21 @@ BULLET = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.):]|[-+\u2022])[ \t]+")
 SENTENCE_END = re.compile(r"""(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bDr\.)["')\]]*\s+(?=[A-Z0-9("'\[])""")
 
 
+MOST = 100
+"""Sentences that are looked at, of those at the beginning and of those at the end: what is between is reasoning."""
+
+
 def _sentences(text: str) -> list[str]:
-    """Return the sentences of a text, none of which goes on in another line."""
+    """Return the sentences of a text, none of which goes on in another line; of a long one the end."""
     lines = (BULLET.sub("", line).strip() for line in text.splitlines())
-    return [each for line in lines for each in SENTENCE_END.split(line) if each]
+    found = [each[-LONG_LINE - 1 :] for line in lines for each in SENTENCE_END.split(line) if each]
+    return found if len(found) <= 2 * MOST else found[:MOST] + found[-MOST:]
 
 
 RETRACTION = re.compile(
     r"\W*(?:no[,.!]|(?:or|nor|actually|wait|hmm|sorry|correction|alternatively|maybe|perhaps|possibly"
-    r"|scratch that|i mean|on second thoughts?|(?:but )?(?:it|this|that) (?:could|might|may)|but (?:maybe|perhaps|possibly))\b)",
+    r"|scratch that|i mean|on second thoughts?|(?:but )?(?:it|this|that) (?:could|might|may)"
+    r"|but (?:maybe|perhaps|possibly))\b)",
     re.IGNORECASE,
 )
 """How a sentence begins that takes back what was said before."""
@@ -235,19 +251,19 @@ NEUTRAL = frozenset(
     original originally other our out overall own pair papers paragraph parents passage passed passion passionate
     passport pastime pastimes people per person place please practice practiced practices practised practises
     precisely prefer preferred prefers present primary probably profile proud provide provided provides pursue
-    pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read reading reads
-    reason reasoning receive received record records refer reference register registered registers regrettably relax
+    pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read reads reason
+    reasoning receive received record records refer reference register registered registers regrettably relax
     relevant reply reside residence resident residential resides residing respective respectively response result
     right said sat saturday saw say says seal search searched searching second see sentence sentences settled she
     she's should show shown shows sign simply so some somebody soon sorry source sources spare speaks specialise
-    specialised specialist specialize specialized specifically specified specify spend spends spent state stated
-    statement states step step-by-step still stood student students studied studies study studying subject such
-    sunday sure surely taken takes tell tells text than thank thanks that that's the their them then there there's
-    therefore these thesis they they're think third this those though through thursday thus time to today told too
-    took town training tuesday turn turns two undergraduate unfortunately university up useful value verbatim want
-    was we wednesday weekday weekends welcomed well went were what when whenever where which while who whom whose
-    will with worded wording words work worked working workplace works world would wrote year years yes yet you
-    you'd younger youngest your
+    specialised specialist specialize specialized specifically specified specify spend spends spent stated statement
+    states step step-by-step still stood student students studied studies study studying subject such sunday sure
+    surely taken takes tell tells text than thank thanks that that's the their them then there there's therefore
+    these thesis they they're think third this those though through thursday thus time to today told too took town
+    training tuesday turn turns two undergraduate unfortunately university up useful value verbatim want was we
+    wednesday weekday weekends welcomed well went were what when whenever where which while who whom whose will with
+    worded wording words work worked working workplace works world would wrote year years yes yet you you'd younger
+    youngest your
     """,
     )
 )
@@ -328,7 +344,7 @@ def _date(found: re.Match[str]) -> str:
 
 def _asked(row: Row) -> frozenset[str]:
     """Return the words of a row's question, which are no rivals of its answer."""
-    return frozenset(TOKEN.findall(str(row.get("question") or "").lower()))
+    return _words(str(row.get("question") or ""))
 
 
 def _phrase(value: str) -> re.Pattern[str]:
@@ -492,10 +508,9 @@ def _listed(
     prediction: str,
     parts: int,
     judge: Callable[[str], bool],
-    lists: Callable[[str], bool] | None = None,
+    lists: Callable[[str], bool],
 ) -> bool:
-    """Tell whether a reply gives an answer of several parts in one place, and lists no other."""
-    lists = lists or _lists_values
+    """Tell whether a reply gives an answer of several parts in one place, and lists no other values in a line."""
     text, marked = _marked(plain(row, prediction))
     for passage, others in _passages(text, parts, marked=marked):
         if len(passage) <= LONG_LINE + 500 * parts and judge(passage):
@@ -506,11 +521,17 @@ def _listed(
 LISTING = re.compile(r"[,;/&]|\band\b")
 
 
-def _lists_values(line: str) -> bool:
-    """Tell whether a line sets values beside each other, and is no sentence."""
+def _lists_values(line: str, known: frozenset[str]) -> bool:
+    """Tell whether a line, and no sentence, sets values beside each other, or says one that is not known."""
     words = TOKEN.findall(line.lower())
-    values = any(word not in NEUTRAL and not word.isdigit() for word in words)
-    return values and LISTING.search(line) is not None and FINITE.isdisjoint(words)
+    values = [word for word in words if word not in NEUTRAL and not re.fullmatch(r"\d{1,3}", word)]
+    fresh = any(_strange(word, known) for word in words)
+    return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
+
+
+def _words(*texts: str) -> frozenset[str]:
+    """Return the words of some texts."""
+    return frozenset(word for text in texts for word in TOKEN.findall(text.lower()))
 
 
 def all_in_order(row: Row, prediction: str) -> float:
@@ -523,7 +544,12 @@ def all_in_order(row: Row, prediction: str) -> float:
     wordings = [str(answer).split(PART) for answer in row["answers"]]
     parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
     asked = _asked(row)
-    return float(_listed(row, prediction, len(parts), lambda text: _lists_only(text, parts, asked)))
+    known = asked | _words(*map(dated, row["answers"]))
+
+    def judge(text: str) -> bool:
+        return _lists_only(text, parts, asked)
+
+    return float(_listed(row, prediction, len(parts), judge, lambda line: _lists_values(line, known)))
 
 
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
@@ -570,7 +596,8 @@ def pair(row: Row, prediction: str) -> float:
         orders = ([_name_forms(name) for name in order] for order in (named, named[::-1]))
         return fits and any(_lists_only(text, parts, asked) for parts in orders)
 
-    return float(_listed(row, prediction, 2, judge))
+    people = asked | _words(*row["answers"])
+    return float(_listed(row, prediction, 2, judge, lambda line: _lists_values(line, people)))
 
 
 def _named(final: str, known: Mapping[str, str]) -> list[str]:
