@@ -270,7 +270,7 @@ NEUTRAL = frozenset(
 """Words that are no value: those of function, of questions, of how biographies put things, of talk about an answer."""
 DENIALS = frozenset({"not", "never", "isn't", "wasn't", "doesn't", "didn't"})
 CHOOSING = frozenset({"or", "nor", "either", "neither"})
-LINKS = frozenset({"of", "in", "for", "with", "on", "from"})
+LINKS = frozenset({"of", "in", "at", "for", "with", "on", "from", "to"})
 SLACK = 3
 """Further words that may stand beside an answer, but not next to it."""
 JOINTS = re.compile(
@@ -280,7 +280,7 @@ JOINTS = re.compile(
 """What stands between values of a list; what it sets apart is a piece."""
 EXPLAINED = re.compile(
     r"[,;(]?\s(?:because|since|given that|according to|based on|per the|which|where|who"
-    r"|as (?:stated|per|mentioned|given|shown|noted|indicated|listed|described|the|his|her|it))\b.*",
+    r"|as (?:stated|per|mentioned|given|shown|noted|indicated|listed|described))\b.*",
     re.IGNORECASE | re.DOTALL,
 )
 TOLD = "said|told|stated|mentioned|given|specified|provided|described|indicated|revealed|disclosed|known|included|clear"
@@ -342,6 +342,11 @@ def _date(found: re.Match[str]) -> str:
     return f"{year}{number:02}{day:02}" if 0 < number <= 12 and 0 < day <= 31 else found[0]
 
 
+def _words(*texts: str) -> frozenset[str]:
+    """Return the words of some texts."""
+    return frozenset(word for text in texts for word in TOKEN.findall(text.lower()))
+
+
 def _asked(row: Row) -> frozenset[str]:
     """Return the words of a row's question, which are no rivals of its answer."""
     return _words(str(row.get("question") or ""))
@@ -395,9 +400,12 @@ def _alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
 
 
 def _touches(tokens: Sequence[str], at: int) -> bool:
-    """Tell whether a word stands next to a masked value, or behind it and a preposition: history of art."""
-    before = at - 2 if tokens[at - 1] in LINKS and at > 1 else at - 1
-    return "\x01" in tokens[at + 1 : at + 2] or (at > 0 and tokens[before] == "\x01")
+    """Tell whether a word stands next to a masked value, or a preposition away from it: history of art."""
+    for near in (tokens[:at][::-1], tokens[at + 1 :]):
+        first = near[1:] if near and near[0] in LINKS else near
+        if first and first[0] == "\x01":
+            return True
+    return False
 
 
 def _strange(token: str, asked: frozenset[str], *, digits: bool = True) -> bool:
@@ -429,13 +437,21 @@ def exact(row: Row, prediction: str) -> float:
     return float(found is True)
 
 
+PRESENTING = _words(
+    "it he she is was the answer correct right could may might also be however but i think believe read say would so"
+)
+"""Words that present a value and say nothing more of it."""
+
+
 def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
-    """Tell whether a sentence says a value of the answer's kind in words of the question."""
-    strange = [word for word in TOKEN.findall(sentence) if _strange(word, asked)]
-    alike = [word for word in strange if word[0].isupper() == answer[:1].isupper() or word.isdigit()]
+    """Tell whether a sentence says a value of the answer's kind in words of the question, or says that it is so."""
+    words = TOKEN.findall(sentence)
+    strange = [word for word in words if _strange(word, asked)]
+    alike = [word for word in strange if word[0].isupper() == (answer != answer.lower()) or word.isdigit()]
     kind = [word for word in alike if word.isdigit() == dated(answer).isdigit()]
     roots = tuple(word for word in asked if len(word) > 3 and word in NEUTRAL and word not in FINITE)
-    return bool(kind and roots) and any(word.startswith(roots) for word in TOKEN.findall(sentence.lower()))
+    presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
+    return bool(kind) and (presented or (bool(roots) and any(word.lower().startswith(roots) for word in words)))
 
 
 def idk_pair(row: Row, prediction: str) -> float:
@@ -527,11 +543,6 @@ def _lists_values(line: str, known: frozenset[str]) -> bool:
     values = [word for word in words if word not in NEUTRAL and not re.fullmatch(r"\d{1,3}", word)]
     fresh = any(_strange(word, known) for word in words)
     return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
-
-
-def _words(*texts: str) -> frozenset[str]:
-    """Return the words of some texts."""
-    return frozenset(word for text in texts for word in TOKEN.findall(text.lower()))
 
 
 def all_in_order(row: Row, prediction: str) -> float:
