@@ -33,10 +33,10 @@ from difflib import SequenceMatcher
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
-Scorer = Callable[[Row, str], float]
+Rule = Callable[[Row, str], float]
 
 LONGEST = 200_000
 """Characters of a reply that are looked at, from its end."""
@@ -51,7 +51,7 @@ END = re.compile(r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?s>|<eos>|
 """Tokens of chat templates that some engines leave in a reply."""
 
 
-def score(row: Row, prediction: object, scorers: Mapping[str, Scorer] | None = None) -> float:
+def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
     """Return the score of a reply to a row, from 0 to 1; anything that is no text scores 0.
 
     `scorers` are the defaults, or what `scorers_of` returns.
@@ -59,8 +59,8 @@ def score(row: Row, prediction: object, scorers: Mapping[str, Scorer] | None = N
     Raises:
         KeyError: if the row names a scorer that this version does not know.
     """
-    scorer = (SCORERS if scorers is None else scorers)[row["scorer"]]
-    return scorer(row, prediction) if isinstance(prediction, str) else 0.0
+    rule = (SCORERS if scorers is None else scorers)[row["scorer"]]
+    return rule(row, prediction) if isinstance(prediction, str) else 0.0
 
 
 # What is said
@@ -216,7 +216,7 @@ def _settled(
 def _bare(sentence: str) -> bool:
     """Tell whether a text of a few words could be a value, and is no sentence."""
     words = TOKEN.findall(sentence.lower())
-    return 0 < len(words) <= 8 and FINITE.isdisjoint(words) and not NEUTRAL.issuperset(words)
+    return 0 < len(words) <= 8 and len(sentence) <= 200 and FINITE.isdisjoint(words) and not NEUTRAL.issuperset(words)
 
 
 # Values in words
@@ -947,28 +947,101 @@ def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
     return SequenceMatcher(None, one, other, autojunk=autojunk).ratio()
 
 
+NUMBER = "a number is asked, which the rule also finds within another number"
+
+
+class Scorer(NamedTuple):
+    """A scorer, and what exports, cards and reports have to know of it.
+
+    Attributes:
+        rule: the function that scores.
+        shape: what an answer is: ``value``, ``parts``, ``cited``, ``pair``, ``view``, ``letter``, ``number``, ``text``.
+        quirks: other rules of published graders by name, as arguments of `rule`; the first is the default.
+        refuses: whether a refusal is right for rows of complexity 0.
+        paired: whether rows come in pairs, both forms of which must be right.
+        aggregate: the second mean that harnesses show: ``pairs`` (of `paired`), ``balanced`` (over complexities), none.
+        ungraded: why no rule that looks for strings in a reply tells a right one; empty where it can.
+        unnormalised: why such a rule cannot if it drops brackets, signs and commas; empty where it can.
+        pattern: a pattern whose first group is the answer, for harnesses that know patterns alone; empty if none is.
+        stops: whether what follows one of `STOPS` does not count, so that harnesses may stop there.
+    """
+
+    rule: Rule
+    shape: str
+    quirks: Mapping[str, Mapping[str, bool]] = {}
+    refuses: bool = False
+    paired: bool = False
+    aggregate: str = ""
+    ungraded: str = ""
+    unnormalised: str = ""
+    pattern: str = ""
+    stops: bool = True
+
+    def __call__(self, row: Row, prediction: str) -> float:
+        """Return the score of a reply to a row under the default rule."""
+        return self.rule(row, prediction)
+
+
 SCORERS: dict[str, Scorer] = {
-    "latent_list": latent_list,
-    "exact": exact,
-    "mrcr": mrcr,
-    "choice_or_refusal": choice_or_refusal,
-    "citation": citation,
-    "idk_pair": idk_pair,
-    "all_in_order": all_in_order,
-    "last_integer": last_integer,
-    "pair": pair,
-    "label": label,
+    "latent_list": Scorer(
+        latent_list,
+        "view",
+        quirks={"characters": {"values": False}, "values": {"values": True}},
+        unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
+    ),
+    "exact": Scorer(exact, "value"),
+    "mrcr": Scorer(
+        mrcr,
+        "text",
+        quirks={"anywhere": {"anywhere": True}, "starts": {"anywhere": False}, "no-autojunk": {"autojunk": False}},
+        ungraded="the score is the likeness of two texts",
+        stops=False,
+    ),
+    "choice_or_refusal": Scorer(
+        choice_or_refusal,
+        "letter",
+        refuses=True,
+        aggregate="balanced",
+        ungraded="a letter is asked, which the rule finds in any reply",
+        pattern=r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)""",
+    ),
+    "citation": Scorer(
+        citation,
+        "cited",
+        unnormalised="HELMET asks for several values in words that have no place for how to cite",
+    ),
+    "idk_pair": Scorer(
+        idk_pair,
+        "value",
+        refuses=True,
+        paired=True,
+        aggregate="pairs",
+        ungraded="a row of a pair, of which one is to be refused: refusals have no fixed wording",
+    ),
+    "all_in_order": Scorer(all_in_order, "parts"),
+    "last_integer": Scorer(last_integer, "number", ungraded=NUMBER),
+    "pair": Scorer(pair, "pair"),
+    "label": Scorer(label, "number", ungraded=NUMBER),
 }
+"""Every scorer by the name that rows give it."""
+
+JUDGED = ("scorer", "subtask", "question", "target", "answers", "choices", "random_string_to_prepend")
+"""The columns of a row that scorers look at."""
 
 
-QUIRKS: dict[str, dict[str, dict[str, bool]]] = {
-    "mrcr": {"anywhere": {"anywhere": True}, "starts": {"anywhere": False}, "no-autojunk": {"autojunk": False}},
-    "latent_list": {"characters": {"values": False}, "values": {"values": True}},
-}
-"""Other rules of published graders, by scorer; the first is the default."""
+def _unknown(row: Row, prediction: str) -> float:
+    raise KeyError(row["scorer"])
 
 
-def scorers_of(quirks: Iterable[str]) -> dict[str, Scorer]:
+UNKNOWN = Scorer(_unknown, "", ungraded="this version does not know its scorer", stops=False)
+
+
+def facts(scorer: str) -> Scorer:
+    """Return what is known of a scorer; of one that this version does not know, that nothing is."""
+    return SCORERS.get(scorer, UNKNOWN)
+
+
+def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
     """Return the scorers under quirks like ``mrcr=starts``; several of one scorer add up.
 
     Raises:
@@ -977,11 +1050,11 @@ def scorers_of(quirks: Iterable[str]) -> dict[str, Scorer]:
     chosen: dict[str, dict[str, bool]] = {}
     for quirk in quirks:
         name, _, value = quirk.partition("=")
-        if value not in QUIRKS.get(name, {}):
-            known = ", ".join(f"{scorer}={each}" for scorer, values in QUIRKS.items() for each in values)
+        if value not in facts(name).quirks:
+            known = ", ".join(f"{other}={each}" for other, scorer in SCORERS.items() for each in scorer.quirks)
             raise ValueError(f"unknown quirk {quirk!r} (known: {known})")
-        chosen.setdefault(name, {}).update(QUIRKS[name][value])
-    return {name: partial(scorer, **chosen[name]) if name in chosen else scorer for name, scorer in SCORERS.items()}
+        chosen.setdefault(name, {}).update(SCORERS[name].quirks[value])
+    return {name: partial(scorer.rule, **chosen.get(name, {})) for name, scorer in SCORERS.items()}
 
 
 # The command. `carrara score` does more: intervals, depth, other formats.
@@ -1058,12 +1131,12 @@ CONFLICT = "\0two answers"
 
 
 def summary(
-    keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Scorer]
+    keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Rule]
 ) -> list[dict[str, str | int | float]]:
     """Return rows, answered rows and mean score, over all and by family, subtask and length."""
     scores = {row_id: score(row, replies.get(row_id), scorers) for row_id, row in keys.items()}
     for row_id, row in keys.items():
-        other = _other_form(row_id) if row["scorer"] == "idk_pair" else row_id
+        other = _other_form(row_id) if facts(row["scorer"]).paired else row_id
         scores[row_id] = min(scores[row_id], scores.get(other, 1.0))
     groups: dict[tuple[str, str, int], list[str]] = {}
     for row_id, row in keys.items():
