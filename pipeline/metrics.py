@@ -233,41 +233,43 @@ NEUTRAL = frozenset(
     birthplace born both breath brought but by calculate calculated call called came can carefully category
     certainly certificate check checked checking child choose chose chosen city class clear clearly clinic comes
     compare compared comparing complete completed completing compute computed concentrated concluded conclusion
-    confirmed confirms context correct corresponding could count counted course cradle currently data date day days
-    degree descending describe described describes desk detail details devote devoted devotes did differ difference
-    diploma directly do document documents does done during each earn earned earning earns earth education else
-    employed employment enjoy enjoyed enjoys enthusiast entire entry evenings every everybody evidently exact
-    exactly examinations explanation explicitly fact far favorite favourite feel field fifth filled final finally
-    find finished finishing first flat following follows for form former found fourth free friday friends from full
-    further furthermore gave give given gives glad go goes good graduate graduated graduation great had hails handed
-    happiest happy hard has have having he he's healthy hello help helpful helps hence her here here's higher him
-    his hobbies hobby hold holds home hometown hope hospital hour hours however i i'd i'll i'm i've identified if in
-    indeed indicate indicated indicates information input interest interested interests into introduce is it it's
-    its job joy just know label labels lectures left leisure let let's letters life light like likely likes line
-    lines list listed lists live lived lives living locate located look looking love loved loves made main major
-    majored make makes match matches matching mater may me mention mentioned mentions middle moment monday more
-    moreover morning most mother much must my myself name named namely names native need newborn no nor not note
-    noted notes nothing now nowadays number obtained of off okay old older oldest on one only or order ordered
-    original originally other our out overall own pair papers paragraph parents passage passed passion passionate
-    passport pastime pastimes people per person place please practice practiced practices practised practises
-    precisely prefer preferred prefers present primary probably profile proud provide provided provides pursue
-    pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read reads reason
-    reasoning receive received record records refer reference register registered registers regrettably relax
-    relevant reply reside residence resident residential resides residing respective respectively response result
-    right said sat saturday saw say says seal search searched searching second see sentence sentences settled she
-    she's should show shown shows sign simply so some somebody soon sorry source sources spare speaks specialise
-    specialised specialist specialize specialized specifically specified specify spend spends spent stated statement
-    states step step-by-step still stood student students studied studies study studying subject such sunday sure
-    surely taken takes tell tells text than thank thanks that that's the their them then there there's therefore
-    these thesis they they're think third this those though through thursday thus time to today told too took town
-    training tuesday turn turns two undergraduate unfortunately university up useful value verbatim want was we
-    wednesday weekday weekends welcomed well went were what when whenever where which while who whom whose will with
-    worded wording words work worked working workplace works world would wrote year years yes yet you you'd younger
-    youngest your
+    confirmed confirms context correct corresponding could count counted course cradle current currently data date
+    day days degree descending describe described describes desk detail details devote devoted devotes did differ
+    difference diploma directly do document documents does done during each earn earned earning earns earth
+    education else employed employment enjoy enjoyed enjoys enthusiast entire entry evenings every everybody
+    evidently exact exactly examinations explanation explicitly fact far favorite favourite feel field fifth filled
+    final finally find finished finishing first flat following follows for form former found fourth free friday
+    friends from full further furthermore gave give given gives glad go goes good graduate graduated graduation
+    great had hails handed happiest happy hard has have having he he's healthy hello help helpful helps hence her
+    here here's higher him his hobbies hobby hold holds home hometown hope hospital hour hours however i i'd i'll
+    i'm i've identified if in indeed indicate indicated indicates information input interest interested interests
+    into introduce is it it's its job joy just know label labels lectures left leisure let let's letters life light
+    like likely likes line lines list listed lists live lived lives living locate located look looking love loved
+    loves made main major majored make makes match matches matching mater may me mention mentioned mentions middle
+    moment monday more moreover morning most mother much must my myself name named namely names native need newborn
+    no nor not note noted notes nothing now nowadays number obtained of off okay old older oldest on one only or
+    order ordered original originally other our out overall own pair papers paragraph parents passage passed passion
+    passionate passport pastime pastimes people per person place please practice practiced practices practised
+    practises precisely prefer preferred prefers present primary probably profile proud provide provided provides
+    pursue pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read reading
+    reads reason reasoning receive received record records refer reference register registered registers regrettably
+    relax relevant reply reside residence resident residential resides residing respective respectively response
+    result right said sat saturday saw say says seal search searched searching second see sentence sentences settled
+    she she's should show shown shows sign simply so some somebody soon sorry source sources spare speaks specialise
+    specialised specialist specialize specialized specifically specified specify spend spends spent state stated
+    statement states step step-by-step still stood student students studied studies study studying subject such
+    sunday sure surely taken takes tell tells text than thank thanks that that's the their them then there there's
+    therefore these thesis they they're think third this those though through thursday thus time to today told too
+    took town training tuesday turn turns two undergraduate unfortunately university up useful value verbatim versus
+    vs want was we wednesday weekday weekends welcomed well went were what when whenever where which while who whom
+    whose will with worded wording words work worked working workplace works world would wrote year years yes yet
+    you you'd younger youngest your
     """,
     )
 )
 """Words that are no value: those of function, of questions, of how biographies put things, of talk about an answer."""
+NAMES = frozenset({"Reading", "State"})
+"""Words that are neutral in small letters, and parts of names with a capital."""
 DENIALS = frozenset({"not", "never", "isn't", "wasn't", "doesn't", "didn't"})
 CHOOSING = frozenset({"or", "nor", "either", "neither"})
 LINKS = frozenset({"of", "in", "at", "for", "with", "on", "from", "to"})
@@ -413,7 +415,8 @@ def _strange(token: str, asked: frozenset[str], *, digits: bool = True) -> bool:
     word = token.lower().removesuffix("'s")
     if word.isdigit():
         return digits and len(word) > 3
-    return word != "\x01" and word not in NEUTRAL and word not in asked and word.rstrip("s") not in asked
+    neutral = word in NEUTRAL and token not in NAMES
+    return word != "\x01" and not neutral and word not in asked and word.rstrip("s") not in asked
 
 
 def exact(row: Row, prediction: str) -> float:
@@ -431,7 +434,8 @@ def exact(row: Row, prediction: str) -> float:
 
     def rival(sentence: str) -> bool:
         own = any(_phrase(dated(answer)).search(sentence) for answer in answers)
-        return _bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
+        refused = REFUSAL.search(sentence) and _idle(sentence)
+        return bool(refused) or _bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
     found = _settled(text, lambda each: _gives(each, answers, asked), leads, marked=marked, bare=rival)
     return float(found is True)
@@ -673,7 +677,7 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 
 INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
 GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-PRINTED = re.compile(r"\[\s{0,3}(?:[-+]?\d{1,9}(?:\s{0,3},\s{0,3}[-+]?\d{1,9}){0,2000})?\s{0,3}\]")
+PRINTED = re.compile(r"(?<!\[)\[\s{0,3}(?:[-+]?\d{1,9}(?:\s{0,3},\s{0,3}[-+]?\d{1,9}){0,2000})?\s{0,3}\](?!\])")
 SUM = re.compile(r"(?<![\w.])-?\d{1,9}(?:\s{0,2}[-+]\s{0,2}\(?-?\d{1,9}\)?){1,200}(?![\d.]*\d)")
 """Arithmetic, of which only the result is an answer."""
 CALL = re.compile(r"\b[a-z]\w{0,20}(?:\([^()\n]{0,100}\)|\[[^\[\]\n]{0,100}\])")
@@ -797,7 +801,7 @@ def closeness(target: int, given: int) -> float:
 
 CATEGORY = re.compile(
     r"(?P<denied>\b(?:not|never|isn't|nor|or) )?"
-    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=or ))(?:is )?"
+    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=& )|(?<=or ))(?:is )?"
     r"(?P<number>\d{1,3})\b(?![/.-]\d)"
 )
 BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,3})[).]*")
@@ -983,13 +987,6 @@ class Scorer(NamedTuple):
 
 
 SCORERS: dict[str, Scorer] = {
-    "latent_list": Scorer(
-        latent_list,
-        "view",
-        quirks={"characters": {"values": False}, "values": {"values": True}},
-        unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
-    ),
-    "exact": Scorer(exact, "value"),
     "mrcr": Scorer(
         mrcr,
         "text",
@@ -997,6 +994,13 @@ SCORERS: dict[str, Scorer] = {
         ungraded="the score is the likeness of two texts",
         stops=False,
     ),
+    "latent_list": Scorer(
+        latent_list,
+        "view",
+        quirks={"characters": {"values": False}, "values": {"values": True}},
+        unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
+    ),
+    "exact": Scorer(exact, "value"),
     "choice_or_refusal": Scorer(
         choice_or_refusal,
         "letter",

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import pipeline
 from pipeline.metrics import LONGEST, SCORERS, STOPS, score
 
 FOLDER = Path(__file__).parent / "replies"
 LEAST, LEAST_HELD_OUT = 40, 20
+HELD_OUT = ("held_out", "again")
 TABLE = "| scorer | right | rejected | wrong | accepted |"
 KINDS = {"right": (True, True), "rejected": (True, False), "wrong": (False, False), "accepted": (False, True)}
 """Lists of a corpus: whether their replies are right, and whether they are judged so: two name what is misjudged."""
@@ -36,11 +38,11 @@ def corpus() -> list[Graded]:
     for path in sorted(FOLDER.glob("*.toml")):
         for table in tomllib.loads(path.read_text(encoding="utf-8")).values():
             lists = [key for key in table if key in KINDS]
-            row = {name: value for name, value in table.items() if name not in (*lists, "held_out")}
+            row = {name: value for name, value in table.items() if name not in (*lists, *HELD_OUT)}
             row = {"scorer": path.stem, "subtask": "", "choices": None, **row}
             row.setdefault("answers", [row.get("target")])
             row.setdefault("target", row["answers"][0])
-            for held_out, part in ((False, table), (True, table.get("held_out", {}))):
+            for held_out, part in ((False, table), *((True, table.get(name, {})) for name in HELD_OUT)):
                 for kind, (right, judged) in KINDS.items():
                     replies = part.get(kind, ())
                     found += [Graded(path.stem, row, reply, right, judged, held_out) for reply in replies]
@@ -74,6 +76,17 @@ def test_the_rates_that_are_published_are_those_of_the_corpus() -> None:
         lines.append(f"| {scorer} | {len(right)} | {missed} | {len(wrong)} | {taken} |")
     stated = (FOLDER / "README.md").read_text(encoding="ascii").split(TABLE)[1].splitlines()[2:]
     assert stated[: len(lines)] == lines, "\n".join(lines)
+
+
+def test_no_value_of_the_world_consists_of_neutral_words() -> None:
+    pools = Path(pipeline.__file__).parent / "worlds" / "pools"
+    for name in ("cities", "universities", "majors", "hobbies"):
+        lines = (pools / f"{name}.txt").read_text(encoding="ascii").splitlines()
+        values = [line for line in lines if line and not line.startswith("#")]
+        assert len(values) > 200
+        for value in values:
+            row = {"scorer": "exact", "question": "What is it?", "answers": ["Nirgendwo"], "target": "Nirgendwo"}
+            assert score(row, f"Nirgendwo, {value}") == 0.0, value
 
 
 # Whatever is said
