@@ -453,9 +453,14 @@ def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
     strange = [word for word in words if _strange(word, asked)]
     alike = [word for word in strange if word[0].isupper() == (answer != answer.lower()) or word.isdigit()]
     kind = [word for word in alike if word.isdigit() == dated(answer).isdigit()]
-    roots = tuple(word for word in asked if len(word) > 3 and word in NEUTRAL and word not in FINITE)
     presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
-    return bool(kind) and (presented or (bool(roots) and any(word.lower().startswith(roots) for word in words)))
+    return bool(kind) and (presented or _in_words_of(asked, sentence))
+
+
+def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
+    """Tell whether a sentence has a word of the question that says what is asked: born, hobby, graduate."""
+    roots = tuple(word for word in asked if len(word) > 3 and word in NEUTRAL and word not in FINITE)
+    return bool(roots) and any(word.startswith(roots) for word in TOKEN.findall(sentence.lower()))
 
 
 def idk_pair(row: Row, prediction: str) -> float:
@@ -472,7 +477,11 @@ def idk_pair(row: Row, prediction: str) -> float:
     def leads(sentence: str) -> bool:
         return bool(REFUSAL.search(sentence) or _bare(sentence))
 
-    return float(_settled(text, lambda each: _refuses(each, asked), leads, marked=marked) is True)
+    def rival(sentence: str) -> bool:
+        strange = any(_strange(word, asked) for word in TOKEN.findall(sentence))
+        return _bare(sentence) or (strange and _in_words_of(asked, sentence) and not REFUSAL.search(sentence))
+
+    return float(_settled(text, lambda each: _refuses(each, asked), leads, marked=marked, bare=rival) is True)
 
 
 def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
@@ -481,13 +490,15 @@ def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
         return False
     if not REFUSAL.search(sentence):
         return False if any(_strange(word, asked) for word in TOKEN.findall(sentence)) else None
-    values = (
-        odd and (token[0].isupper() or token[0].isdigit() or not REFUSAL.search(piece))
-        for piece in JOINTS.split(sentence)
-        for at, token in enumerate(TOKEN.findall(piece))
-        for odd in [_strange(token, asked) and (at > 0 or not token[0].isupper() or not REFUSAL.search(piece))]
-    )
-    return not any(values) and not HEDGE.search(sentence)
+    return not HEDGE.search(sentence) and not any(_names_value(piece, asked) for piece in JOINTS.split(sentence))
+
+
+def _names_value(piece: str, asked: frozenset[str]) -> bool:
+    """Tell whether a piece of a refusal names a value: in the piece that refuses a name or number, else any word."""
+    tokens = TOKEN.findall(piece)
+    if not REFUSAL.search(piece):
+        return any(_strange(token, asked) for token in tokens)
+    return any(_strange(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
 # Values of several parts

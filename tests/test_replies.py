@@ -153,6 +153,23 @@ def test_an_answer_in_a_list_with_another_value_is_wrong(row: dict[str, Any]) ->
                         assert score(row, wrapper.format(both)) < 1.0, wrapper.format(both)
 
 
+TWO_FORMS = [each for each in CORPUS if each.scorer == "idk_pair"]
+
+
+@pytest.mark.parametrize("each", TWO_FORMS, ids=lambda each: repr(each.reply[:30]))
+def test_no_reply_is_right_in_both_forms_of_a_pair(each: Graded) -> None:
+    forms = {
+        row["target"]: row for row in ROWS.values() if row["scorer"] == "idk_pair" and "university" in row["question"]
+    }
+    assert len(forms) == 2
+    value = forms["Tallinn University"]
+    for reply in (each.reply, f"{each.reply} The weather is not mentioned.", f"Tallinn University. {each.reply}"):
+        assert [score(row, reply) for row in forms.values()] != [1.0, 1.0], reply
+    said = "Petra Lund Osei graduated from Tallinn University. The weather is not mentioned."
+    assert score(value, said) == 1.0
+    assert score(forms["Not stated"], said) == 0.0
+
+
 PIECES = st.sampled_from(
     [
         *(
