@@ -438,7 +438,22 @@ def exact(row: Row, prediction: str) -> float:
         return bool(refused) or _bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
     found = _settled(text, lambda each: _gives(each, answers, asked), leads, marked=marked, bare=rival)
-    return float(found is True)
+    return float(found is True and (marked or not _ends_otherwise(text, answers, asked)))
+
+
+def _ends_otherwise(text: str, answers: Sequence[str], asked: frozenset[str]) -> bool:
+    """Tell whether a text begins with a sentence and ends with another value, so that it would answer twice."""
+    said = [each for each in _sentences(text) if _gives(each, answers, asked) is not None]
+    other = _gives(said[-1], answers, asked) is False and bool(_alike(said[-1], answers[0], asked))
+    return other and not _bare(said[0])
+
+
+def _alike(sentence: str, answer: str, asked: frozenset[str]) -> list[str]:
+    """Return the strange words of a sentence that could be of a value of the answer's kind: name, date, or neither."""
+    strange = [word for word in TOKEN.findall(sentence) if _strange(word, asked)]
+    dates = dated(answer).isdigit()
+    named = answer != answer.lower()
+    return [word for word in strange if word.isdigit() == dates and (dates or word[0].isupper() == named)]
 
 
 PRESENTING = _words(
@@ -451,10 +466,8 @@ def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
     """Tell whether a sentence says a value of the answer's kind in words of the question, or says that it is so."""
     words = TOKEN.findall(sentence)
     strange = [word for word in words if _strange(word, asked)]
-    alike = [word for word in strange if word[0].isupper() == (answer != answer.lower()) or word.isdigit()]
-    kind = [word for word in alike if word.isdigit() == dated(answer).isdigit()]
     presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
-    return bool(kind) and (presented or _in_words_of(asked, sentence))
+    return bool(_alike(sentence, answer, asked)) and (presented or _in_words_of(asked, sentence))
 
 
 def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
@@ -507,8 +520,8 @@ PART = "; "
 """What stands between the parts of an answer that has several."""
 
 
-def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yield where an answer of several parts may stand, each with the lines beside it.
+def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield where an answer of several parts may stand, with the lines before and behind it.
 
     At the beginning, or without a mark at the end: a sentence, a line, as many lines as there are parts, or twice as
     many, a paragraph; and all of the text. Lines of neutral words alone do not count.
@@ -516,17 +529,16 @@ def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, lis
     shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not _idle(line)]
     paragraphs = "\n".join(shown).strip().split("\n\n")
     lines = [line for line in shown if line]
-    sizes = dict.fromkeys((1, parts, 2 * parts, len(paragraphs[0].splitlines()), len(lines)))
-    for size in sizes:
-        yield "\n".join(lines[:size]), lines[size:]
+    for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[0].splitlines()), len(lines))):
+        yield "\n".join(lines[:size]), [], lines[size:]
     first = SENTENCE_END.split(lines[0]) if lines else [""]
-    yield first[0], [*first[1:], *lines[1:]]
+    yield first[0], [], [*first[1:], *lines[1:]]
     if marked:
         return
     for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[-1].splitlines()))):
-        yield "\n".join(lines[-size:]), lines[:-size]
+        yield "\n".join(lines[-size:]), lines[:-size], []
     last = SENTENCE_END.split(lines[-1]) if lines else [""]
-    yield last[-1], [*lines[:-1], *last[:-1]]
+    yield last[-1], [*lines[:-1], *last[:-1]], []
 
 
 def _idle(line: str) -> bool:
@@ -540,12 +552,18 @@ def _listed(
     parts: int,
     judge: Callable[[str], bool],
     lists: Callable[[str], bool],
+    strays: Callable[[str], bool],
 ) -> bool:
-    """Tell whether a reply gives an answer of several parts in one place, and lists no other values in a line."""
+    """Tell whether a reply gives an answer of several parts in one place, and no other.
+
+    Other lines may not list values, nor may lines behind the answer have what `strays` finds: values of another one.
+    """
     text, marked = _marked(plain(row, prediction))
-    for passage, others in _passages(text, parts, marked=marked):
+    for passage, before, behind in _passages(text, parts, marked=marked):
         if len(passage) <= LONG_LINE + 500 * parts and judge(passage):
-            return not any(RETRACTION.match(line) or (lists(line) and not judge(line)) for line in others)
+            others = [line for line in (*before, *behind) if not judge(line)]
+            taken_back = any(map(RETRACTION.match, behind))
+            return not (taken_back or any(map(lists, others)) or (not marked and any(map(strays, behind))))
     return False
 
 
@@ -575,7 +593,13 @@ def all_in_order(row: Row, prediction: str) -> float:
     def judge(text: str) -> bool:
         return _lists_only(text, parts, asked)
 
-    return float(_listed(row, prediction, len(parts), judge, lambda line: _lists_values(line, known)))
+    def strays(line: str) -> bool:
+        places = [_first_of(line, [_phrase(dated(form)) for form in forms]) for forms in parts]
+        starts = [place.start() for place in places if place]
+        turned = len(starts) == len(parts) and starts != sorted(starts)
+        return turned or bool(_alike(line, parts[0][0], known))
+
+    return float(_listed(row, prediction, len(parts), judge, lambda line: _lists_values(line, known), strays))
 
 
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
@@ -623,7 +647,11 @@ def pair(row: Row, prediction: str) -> float:
         return fits and any(_lists_only(text, parts, asked) for parts in orders)
 
     people = asked | _words(*row["answers"])
-    return float(_listed(row, prediction, 2, judge, lambda line: _lists_values(line, people)))
+
+    def strays(line: str) -> bool:
+        return bool(_alike(line, target[0], people)) or len(_named(line, known)) > 1
+
+    return float(_listed(row, prediction, 2, judge, lambda line: _lists_values(line, people), strays))
 
 
 def _named(final: str, known: Mapping[str, str]) -> list[str]:
@@ -668,7 +696,12 @@ def citation(row: Row, prediction: str) -> float:
     def lists(line: str) -> bool:
         return CITED.search(line) is not None and FINITE.isdisjoint(TOKEN.findall(line.lower()))
 
-    return float(_listed(row, prediction, len(wanted), judge, lists))
+    labels = {forms[0][1] for forms in wanted}
+
+    def strays(line: str) -> bool:
+        return any(number not in labels for _, number in _sourced(line))
+
+    return float(_listed(row, prediction, len(wanted), judge, lists, strays))
 
 
 def _sourced(text: str) -> list[tuple[str, int]]:

@@ -153,6 +153,31 @@ def test_an_answer_in_a_list_with_another_value_is_wrong(row: dict[str, Any]) ->
                         assert score(row, wrapper.format(both)) < 1.0, wrapper.format(both)
 
 
+TWICE = (
+    ("{} is a fine place. {} is a fine place too.", "exact", ["Isfahan", "Tokyo"]),
+    ("{} stands first.\n\n{} stands last.", "exact", ["Isfahan", "Tokyo"]),
+    ("{} is the order of the text.\n{} is the order of ages.", "all_in_order", ["Ann Bee; Cy Dee", "Cy Dee; Ann Bee"]),
+    ("{} is one order. {} is another.", "all_in_order", ["Ann Bee; Cy Dee", "Cy Dee; Ann Bee"]),
+    ("{} are a pair.\n{} are a pair.", "pair", ["Ann Bee and Cy Dee", "Eve Fox and Gus Hay"]),
+    ("It is {}.\nIt is {}.", "citation", ["Oslo [11111]", "Lima [22222]"]),
+    ("It is {}. Or else {}.", "last_integer", ["11", "12"]),
+    ("{} first, {} last.", "label", ["Category 1", "Category 2"]),
+)
+
+
+@pytest.mark.parametrize(("form", "scorer", "answers"), TWICE)
+def test_no_reply_is_right_for_two_answers(form: str, scorer: str, answers: list[str]) -> None:
+    question = (
+        "Rank these people by age: Ann Bee, Cy Dee." if scorer == "all_in_order" else "What is the birthplace of Ann?"
+    )
+    found = []
+    for answer in answers:
+        accepted = {"last_integer": [answer], "label": [answer, answer[-1]]}.get(scorer, [answer])
+        row = {"scorer": scorer, "subtask": "", "question": question, "answers": accepted, "target": answer}
+        found.append(score(row, form.format(*answers)))
+    assert sum(found) <= 1.0
+
+
 TWO_FORMS = [each for each in CORPUS if each.scorer == "idk_pair"]
 
 
