@@ -260,10 +260,10 @@ NEUTRAL = frozenset(
     statement states step step-by-step still stood student students studied studies study studying subject such
     sunday sure surely taken takes tell tells text than thank thanks that that's the their them then there there's
     therefore these thesis they they're think third this those though through thursday thus time to today told too
-    took town training tuesday turn turns two undergraduate unfortunately university up useful value verbatim versus
-    vs want was we wednesday weekday weekends welcomed well went were what when whenever where which while who whom
-    whose will with worded wording words work worked working workplace works world would wrote year years yes yet
-    you you'd younger youngest your
+    took town training tuesday turn turns two undergraduate unfortunately university up useful value verbatim want
+    was we wednesday weekday weekends welcomed well went were what when whenever where which while who whom whose
+    will with worded wording words work worked working workplace works world would wrote year years yes yet you
+    you'd younger youngest your
     """,
     )
 )
