@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from pipeline.metrics import SCORERS, score
+from pipeline.metrics import SCORERS, score, scorers_of
 
 HOBBY = {
     "scorer": "exact",
@@ -109,6 +109,12 @@ def test_numeric_views_are_scored_as_the_paper_has_it(reply: str, wanted: float)
 )
 def test_printed_lists_are_exact(reply: str, wanted: float) -> None:
     assert score(PRINT, reply) == wanted
+
+
+@pytest.mark.parametrize(("reply", "wanted"), [("[1,-2]", 1.0), ("[ 1, -2 ]", 1.0), ("[1, 2]", 0.0), ("[-2, 1]", 0.0)])
+def test_printed_lists_may_be_taken_by_their_numbers(reply: str, wanted: float) -> None:
+    assert score(PRINT, reply, scorers_of(["latent_list=values"])) == wanted
+    assert score(PRINT, reply) == score(PRINT, reply, scorers_of(["latent_list=characters"])) == 0.0
 
 
 def test_a_target_of_zero_needs_zero() -> None:
