@@ -71,4 +71,5 @@ def _drift(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
     if len(total) <= kinds and found <= limit:
         return ""
     (kind, most), *_ = total.most_common(1)
-    return f"{most} of {total.total()} rows have {kind!r}, {even:.1f} are even (chi-square {found:.0f}, at most {limit:.0f})"
+    said = f"chi-square {found:.0f}, at most {limit:.0f}"
+    return f"{most} of {total.total()} rows have {kind!r}, {even:.1f} are even ({said})"
