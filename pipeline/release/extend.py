@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
-from pipeline.frozen.changes import parse_version, raised, tier_changes, told
+from pipeline.frozen.changes import listed, parse_version, raised, tier_changes
 from pipeline.frozen.guard import profile_fault, tier_lock
 from pipeline.frozen.lock import LOCK_NAME, Lock, lock_in, read_lock
 from pipeline.profiles import Profile, load_profile, shipped_profiles
@@ -155,7 +155,7 @@ def _refuse_changes(lock: Lock, plan: Plan, samples: dict[str, str] | None = Non
     faults = [change.what for change in found if change.level == "major"]
     if faults:
         raise FrozenError(
-            f"{lock.title} cannot be extended so, its rows would change: {told(faults)}: add other subtasks or "
+            f"{lock.title} cannot be extended so, its rows would change: {listed(faults)}: add other subtasks or "
             f"lengths, or make version {raised(lock.version, 'major')} of it"
         )
 

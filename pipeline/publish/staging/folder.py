@@ -15,7 +15,7 @@ from pipeline import metrics
 from pipeline.errors import StageError, unknown
 from pipeline.publish.card import Facts, card_of, croissant_of, evaluation_of, keys_card_of
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
-from pipeline.publish.staging.held import check_secret, check_split
+from pipeline.publish.staging.checks import check_secret, check_split
 from pipeline.publish.staging.withheld import part
 from pipeline.store.files import tree_aside
 from pipeline.store.manifest import Manifest, read_manifest
@@ -80,7 +80,7 @@ def stage(
     draw: Draw | None = None,
     exhibit: Exhibit | None = None,
 ) -> Staged:
-    """Make the folder that is published of a sealed split, whole or not at all; an older one in its place goes.
+    """Make the folder that is published from a sealed split, whole or not at all, in place of an older one.
 
     `keys` is ``inline`` (the shards byte for byte, with their keys), ``separate`` or ``withhold``: then rows lose all
     that tells an answer, and the keys are put beside the folder, to be published on their own or kept. `siblings` are
