@@ -6,8 +6,6 @@ new lock is held to the old one stratum by stratum.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +20,7 @@ from pipeline.recipe import Recipe
 from pipeline.release.freeze import counted_twice, freeze, sample_digests
 from pipeline.release.rebuild import keep_corpora
 from pipeline.stages import Stages
-from pipeline.store.files import written_aside
+from pipeline.store.files import link, written_aside
 
 SHARED = ("samples", "segments", "corpora")
 """What a release folder holds for all profiles."""
@@ -208,11 +206,4 @@ def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
             target = out / path.relative_to(folder)
             if path.suffix in (".parquet", ".json") and not target.exists():
                 with written_aside(target) as aside:
-                    _link(path, aside)
-
-
-def _link(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:
-        shutil.copyfile(path, target)
+                    link(path, aside)

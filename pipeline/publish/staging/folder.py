@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +15,7 @@ from pipeline.publish.card import Facts, card_of, croissant_of, evaluation_of, k
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
 from pipeline.publish.staging.checks import check_secret, check_split
 from pipeline.publish.staging.withheld import part
-from pipeline.store.files import tree_aside
+from pipeline.store.files import link, tree_aside
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.split import Split
 
@@ -128,15 +126,7 @@ def _copy_shards(split: Split, folder: Path) -> None:
         for source in split.shards(kind):
             target = folder / source.relative_to(split.folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            _link(source, target)
-
-
-def _link(source: Path, target: Path) -> None:
-    """Give a file a second name, or copy it where the disk cannot; shards are replaced, never changed in place."""
-    with suppress(OSError):
-        os.link(source, target)
-        return
-    shutil.copyfile(source, target)
+            link(source, target)
 
 
 def _finish(split: Split, shown: Shown, keys: str) -> None:
