@@ -143,7 +143,7 @@ golden: $(VENV)/.ready-test  ## write the golden files again, of TASK=family.sub
 	@$(BIN)/python -m pytest tests/test_golden.py -q --update-golden $(if $(TASK),--task '$(TASK)' -k first_rows)
 
 docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
-	@$(BIN)/mkdocs build --quiet && echo outputs/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo outputs/site/index.html
 
 docs-tables: setup  ## write the tables and pictures of the docs again from the code
 	@$(BIN)/python tools/write_tables.py && $(BIN)/python tools/draw_architecture.py && $(BIN)/python tools/draw_flow.py
