@@ -27,7 +27,8 @@ from pipeline.tasks import task_of
 from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
 from pipeline.worlds.writing.checks import Writing
 from pipeline.worlds.writing.corpus import freeze
-from pipeline.worlds.writing.library import Label, grammar_library, written
+from pipeline.worlds.writing.catalogue import grammar_library
+from pipeline.worlds.writing.library import Label, written
 from pipeline.worlds.writing.sources import formats
 from pipeline.worlds.writing.topics import topics
 

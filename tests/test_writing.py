@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.streams import Streams
 from pipeline.worlds.writing.grammar import Choice, Reference, parse_grammar, parse_phrase
-from pipeline.worlds.writing.library import SIZES, GrammarLibrary, Label, grammar_library, runs, written
+from pipeline.worlds.writing.catalogue import GrammarLibrary, grammar_library
+from pipeline.worlds.writing.library import SIZES, Label, runs, written
 from pipeline.worlds.writing.realise import Realiser
 from pipeline.worlds.writing.sources import common, formats, tones, unknown_references
 from pipeline.worlds.writing.surface import third_person, tidy, title
