@@ -7,6 +7,7 @@ in no catalogue.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
@@ -18,7 +19,7 @@ from pipeline.worlds.writing.sources import formats, tones
 from pipeline.worlds.writing.topics import topics
 
 WORLD = "writing@2"
-TOPICS = {"32k": 120, "128k": 220, "1m": 1000}
+TOPICS = {"32k": 120, "128k": 240, "1m": 1000}
 """How many topics a tier asks for and holds, at the most: its pool is several times what one of its prompts holds."""
 CELLS = (8, 8, 4, 4, 4, 2, 2, 2, 1, 1)
 """How many texts of a format there are about a topic, for ten formats: requests recur, as the asked one does."""
@@ -125,13 +126,14 @@ class GrammarLibrary:
                     yield from (Entry(label, "short", shown=True) for _ in range(2))
 
     def _catalogue(self) -> Iterator[Entry]:
-        """Yield the cells of each topic: formats by their shares, sizes in equal shares."""
-        forms = list(formats())
+        """Yield the cells of each topic: formats by their shares, the largest for those that have the fewest so far."""
+        forms, times = list(formats()), Counter[int]()
         for topic, column in zip(self.topics, zip(*self._shares, strict=True), strict=True):
             rng = self._world.of("cells", topic)
             sizes = list(CELL) * (sum(CELLS) // len(CELL))
             rng.shuffle(sizes)
-            chosen = sample(rng, column, len(CELLS))
-            for form, count in zip(chosen, rng.sample(CELLS, len(chosen)), strict=True):
+            chosen = sorted(sample(rng, column, len(CELLS)), key=times.__getitem__)
+            for form, count in zip(chosen, CELLS, strict=False):
+                times[form] += count
                 label = Label(forms[form], topic, self._tones(self._world, forms[form], topic)[0])
                 yield from (Entry(label, sizes.pop()) for _ in range(count))
