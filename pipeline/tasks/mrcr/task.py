@@ -151,7 +151,7 @@ class Mrcr(Task):
         """Return the score of any reply, any that shares format or topic, any that matches, and the last of these."""
         return {name: sample.latent[name] for name in GUESSES}
 
-    def dealt(self, sample: Sample) -> dict[str, tuple[object, int]]:
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return what is dealt: the ordinal, and of the grammars' texts format and topic, each as one of how many."""
         stratum, (form, topic, _) = sample.stratum, sample.latent["key"]
         ordinal = {f"ordinal of {stratum.complexity}": (sample.latent["place"], stratum.complexity)}

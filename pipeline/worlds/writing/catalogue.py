@@ -92,19 +92,19 @@ class GrammarLibrary:
     def asked(self, wanted: Wanted) -> Asked:
         """Deal formats, draw topics by their shares, and write texts that share no run with a text of the catalogue."""
         form, topic = self._dealt(wanted)
-        names = self._tones(wanted.row, form, topic)
+        names = self._tones(wanted.own, form, topic)
         label, *others = (Label(form, topic, name) for name in names)
         labels = [label] * wanted.count + [others[at % len(others)] for at in range(wanted.twins)]
-        sizes = wanted.row.of("sizes")
+        sizes = wanted.own.of("sizes")
         kinds = [(each, "short" if wanted.short else CELL[sizes.randrange(len(CELL))]) for each in labels]
-        texts = list(cell_texts(wanted.row, kinds, self._said(form, topic)))
+        texts = list(cell_texts(wanted.own, kinds, self._said(form, topic)))
         twins = zip(labels[wanted.count :], texts[wanted.count :], strict=True)
         return Asked(label, tuple(texts[: wanted.count]), tuple(twins))
 
     def _dealt(self, wanted: Wanted) -> tuple[str, str]:
         forms = list(formats())
-        form = deal(wanted.cell.of("format"), wanted.rows, wanted.index, len(forms))
-        level = spread(wanted.cell.of("topic"), wanted.rows, wanted.index)
+        form = deal(wanted.shared.of("format"), wanted.rows, wanted.index, len(forms))
+        level = spread(wanted.shared.of("topic"), wanted.rows, wanted.index)
         return forms[form], self.topics[place_of(level, self._shares[form])]
 
     def _tones(self, streams: Streams, form: str, topic: str) -> Sequence[str]:

@@ -51,7 +51,7 @@ class Entry:
 class Wanted:
     """What row `index` of `rows` needs: `count` texts of one label, and `twins` of its format and topic in other tones.
 
-    `row` are the row's streams, `cell` those that all of the rows share; with `short` all texts are short.
+    `own` are the row's streams, `shared` those of all rows; with `short` all texts are short.
     """
 
     rows: int
@@ -59,8 +59,8 @@ class Wanted:
     count: int
     twins: int
     short: bool
-    row: Streams
-    cell: Streams
+    own: Streams
+    shared: Streams
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,11 +83,11 @@ class CorpusLibrary:
                 f"{max(map(len, _cells(self, wanted.short).values()), default=0)} at the most: enlarge the corpus or "
                 "lower the complexity"
             )
-        label, group = groups[deal(wanted.cell.of("group"), wanted.rows, wanted.index, len(groups))]
+        label, group = groups[deal(wanted.shared.of("group"), wanted.rows, wanted.index, len(groups))]
         found = list(_cells(self, wanted.short)[label])
-        wanted.cell.of("texts", label.format, label.topic, label.tone).shuffle(found)
+        wanted.shared.of("texts", label.format, label.topic, label.tone).shuffle(found)
         chosen = found[group * wanted.count :][: wanted.count]
-        wanted.row.of("texts").shuffle(chosen)
+        wanted.own.of("texts").shuffle(chosen)
         return Asked(label, tuple(map(self.text, chosen)))
 
 
