@@ -106,7 +106,7 @@ def test_no_format_and_topic_is_asked_for_twice_in_a_stratum_of_few_rows(drawn: 
 
 
 def test_matching_texts_are_written_for_their_row(drawn: list[Drawn]) -> None:
-    """They stand in no other row nor the pool, and share no eight words in a row with each other or its texts."""
+    """They stand in no other row and not in the pool, and share no eight words in a row with each other."""
     library = grammar_library(Streams((11, "any")), "32k", toned=False)
     pool: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for index, entry in enumerate(library.entries):
@@ -114,13 +114,10 @@ def test_matching_texts_are_written_for_their_row(drawn: list[Drawn]) -> None:
     written = [text for each in drawn for text in each.sample.relevant]
     assert len(set(written)) == len(written) == sum(cell.rows * cell.complexity for cell in CELLS)
     assert set(written).isdisjoint(text for texts in pool.values() for text in texts)
-    recurring = 0
     for each in drawn:
-        form, topic, _ = each.sample.latent["key"]
-        bags, said = list(map(runs, each.sample.relevant)), set().union(*map(runs, pool[form, topic]))
-        assert len(said.union(*bags)) == len(said) + sum(map(len, bags))
-        recurring += bool(pool[form, topic])
-    assert recurring > 100
+        bags = list(map(runs, each.sample.relevant))
+        assert len(set().union(*bags)) == sum(map(len, bags))
+    assert sum(tuple(each.sample.latent["key"][:2]) in pool for each in drawn) > 100
 
 
 def test_matching_texts_have_the_lengths_of_the_others(drawn: list[Drawn]) -> None:
@@ -270,7 +267,7 @@ def test_tones_are_asked_against_twins_of_the_row() -> None:
     for index in range(cell.rows):
         each = draw(plan, cell, index)
         roles = [item.unit.pieces[-1].role for item in each.layout.placed]
-        assert Counter(roles) == {"relevant": 1, "match": 3, "filler": 16}
+        assert Counter(roles) == {"relevant": 1, "match": 3, "filler": 8}
         assert roles.index("relevant") == each.sample.latent["ahead"]
         texts = [item.unit.pieces[-1].text for item in each.layout.placed]
         assert len(set().union(*map(runs, texts))) == sum(len(runs(text)) for text in texts)

@@ -27,7 +27,7 @@ from pipeline.worlds.writing.shelf import library_of, source_of
 CAPS = (64, 0, 16, 256)
 SPARES = 64
 HARD_SPARES = 8
-TWINS = 16
+TWINS = 8
 """Replies of the asked format and topic in another tone, at the most."""
 SURE = 0.8
 """The share of the turns estimated for a length that it holds for certain."""

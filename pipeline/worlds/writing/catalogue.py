@@ -90,14 +90,14 @@ class GrammarLibrary:
         return sum(SIZES[self.entries[index].size]) / 2
 
     def asked(self, wanted: Wanted) -> Asked:
-        """Deal formats, draw topics by their shares, and write texts that share no run with a text of the catalogue."""
+        """Deal formats, draw topics by their shares, and write texts for the row that the catalogue does not hold."""
         form, topic = self._dealt(wanted)
         names = self._tones(wanted.own, form, topic)
         label, *others = (Label(form, topic, name) for name in names)
         labels = [label] * wanted.count + [others[at % len(others)] for at in range(wanted.twins)]
         sizes = wanted.own.of("sizes")
         kinds = [(each, "short" if wanted.short else CELL[sizes.randrange(len(CELL))]) for each in labels]
-        texts = list(cell_texts(wanted.own, kinds, self._said(form, topic)))
+        texts = list(cell_texts(wanted.own, kinds, self._told(form, topic)))
         twins = zip(labels[wanted.count :], texts[wanted.count :], strict=True)
         return Asked(label, tuple(texts[: wanted.count]), tuple(twins))
 
@@ -113,10 +113,10 @@ class GrammarLibrary:
         streams.of("tones", form, topic).shuffle(names)
         return names
 
-    def _said(self, form: str, topic: str) -> set[tuple[str, ...]]:
-        """Return the runs of the catalogue's texts of a format and topic, in whatever tone."""
+    def _told(self, form: str, topic: str) -> set[tuple[str, ...]]:
+        """Return a run of each text of a format and topic, in whatever tone: a text without it is another one."""
         held = [label for tone in ("", *tones()) if (label := Label(form, topic, tone)) in self._cells]
-        return {run for label in held for text in self._cell(label) for run in runs(text)}
+        return {min(runs(text)) for label in held for text in self._cell(label)}
 
     def _demonstrations(self) -> Iterator[Entry]:
         for topic in self._shown:
