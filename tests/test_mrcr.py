@@ -281,8 +281,7 @@ def test_needles_of_real_turns_count_what_is_sent(tmp_path: Path) -> None:
     plan = make_plan(Recipe("mrcr", "0", 3, "32k", (cell("chat", 4, 4096, rows=2),)), profiles, tmp_path)
     assert all(Stages(plan, Inline, quiet=True).build())
     for shard in plan.all_shards():
-        profile = next(each for each in plan.profiles if each.name == shard.profile)
-        counter = profile.counter()
+        profile, counter = shard.profile, shard.profile.counter()
         for row in read_rows(shard.path(plan.out, "data")):
             roles = tuple(turn["role"] for turn in row["messages"])
             gaps = profile.gaps(roles, "chat")

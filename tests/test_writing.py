@@ -17,7 +17,7 @@ from pipeline.streams import Streams
 from pipeline.worlds.writing.catalogue import CELLS, GrammarLibrary, grammar_library
 from pipeline.worlds.writing.grammar import Choice, Reference, parse_grammar, parse_phrase
 from pipeline.worlds.writing.library import SIZES, Label, runs, written
-from pipeline.worlds.writing.pairings import fits
+from pipeline.worlds.writing.pairings import fits, topics_for
 from pipeline.worlds.writing.realise import Realiser
 from pipeline.worlds.writing.shares import place_of, sample, shares
 from pipeline.worlds.writing.sources import common, formats, tones, unknown_references
@@ -150,6 +150,14 @@ def test_a_tier_holds_twice_what_its_longest_prompt_does() -> None:
         library = grammar_library(SEED, tier, toned=False)
         told = [index for index, entry in enumerate(library.entries) if not entry.shown]
         assert sum(map(library.size, told)) / 4.2 >= 2 * tokens
+
+
+@pytest.mark.parametrize("form", formats())
+def test_every_pair_has_as_many_texts_as_a_row_can_ask_for(form: str) -> None:
+    """Eight replies match at the most, and a format that suits few topics is asked about each of them often."""
+    about = topics_for(form)
+    for topic in about if len(about) < 100 else Random(form).sample(about, 8):
+        assert len(list(written(SEED, Label(form, topic), ["long", "short"] * 4))) == max(CELLS)
 
 
 def test_shares_give_each_format_and_each_topic_the_same() -> None:
