@@ -16,6 +16,7 @@ SELECT ?=
 TASK ?=
 CHROMIUM ?= chromium
 REPORT ?= outputs/report
+GALLERY ?= outputs/gallery.html
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
@@ -30,7 +31,7 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report bench test test-slow test-harnesses test-croissant test-browser test-task lint golden docs docs-tables schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report gallery bench test test-slow test-harnesses test-croissant test-browser test-task lint golden docs docs-tables docs-gallery schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -97,6 +98,9 @@ score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
 report: $(VENV)/.ready-report  ## a page of the build in OUT, or of PREDICTIONS=out.jsonl against SPLIT
 	@$(CARRARA) report $(if $(GIVEN),'$(SPLIT)' $(GIVEN),'$(FOLDER)') --out '$(REPORT)'
 
+gallery: setup  ## a page with an example of every task of SPLIT, in GALLERY=outputs/gallery.html
+	@$(CARRARA) gallery '$(SPLIT)' --out '$(GALLERY)'
+
 export: setup  ## SPLIT (a tokenizer's folder, or org/name@tag) in the shape of HARNESS=lm-eval; SELECT="--length 4096"
 	@$(CARRARA) export '$(HARNESS)' '$(SPLIT)' $(if $(TO),--out '$(TO)') $(SELECT)
 
@@ -143,6 +147,10 @@ docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
 
 docs-tables: setup  ## write the tables and pictures of the docs again from the code
 	@$(BIN)/python tools/write_tables.py && $(BIN)/python tools/draw_architecture.py && $(BIN)/python tools/draw_flow.py
+
+docs-gallery: setup  ## write the gallery of the docs again, from the smoke recipe
+	@$(CARRARA) build smoke --tokenizer o200k --out outputs/v-gallery --quiet
+	@$(CARRARA) gallery outputs/v-gallery/o200k --out docs/gallery/gallery.html
 
 schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas

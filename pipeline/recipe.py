@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
-from pipeline.typed import typed
+from pipeline.typed import Whole, typed
 
 K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
@@ -74,7 +74,7 @@ class Recipe:
     strata: tuple[Stratum, ...]
     variant: str = ""
     frame: str = "chat"
-    reserve: Annotated[int, Meta(ge=1)] | None = None
+    reserve: Annotated[int, Meta(ge=1, description="tokens for the reply in place of each task's own")] | None = None
 
     @property
     def tag(self) -> str:
@@ -114,12 +114,12 @@ class StrataTable:
 
     family: str
     subtasks: Annotated[tuple[str, ...], Meta(min_length=1)]
-    complexity: Annotated[tuple[int, ...], Meta(min_length=1)]
-    lengths: Annotated[tuple[int, ...], Meta(min_length=1)]
-    rows: Annotated[int, Meta(ge=1)]
-    shots: Annotated[int, Meta(ge=0)] | None = None
+    complexity: Annotated[tuple[Whole, ...], Meta(min_length=1)]
+    lengths: Annotated[tuple[Annotated[int, Meta(ge=K, le=TIERS["1m"])], ...], Meta(min_length=1)]
+    rows: Annotated[int, Meta(ge=1, description="samples in each block of a stratum")]
+    shots: Whole | None = None
     knobs: dict[str, Knob] = field(default_factory=dict)
-    full: Annotated[int, Meta(ge=1)] = 1
+    full: Annotated[int, Meta(ge=1, description="blocks in the full size; the default has one")] = 1
 
     def cells(self, tier: str) -> list[Stratum]:
         """Return the strata of the table in the default size, shortest length first."""

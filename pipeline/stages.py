@@ -16,6 +16,7 @@ from pipeline.errors import CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
 from pipeline.progress import meter
+from pipeline.prove.balance import check_balance
 from pipeline.prove.seal import seal
 from pipeline.prove.shard import ProveJob, read_proof, run_prove
 from pipeline.recipe import digest
@@ -134,6 +135,7 @@ class Stages:
         tier = known["tiers"].get(self.plan.recipe.tier) if known else None
         if known and tier and not again and _says(tier, digest(self.plan.recipe), proofs):
             return known
+        check_balance(self.plan)
         return seal(self.plan, profile, proofs)
 
 

@@ -31,13 +31,9 @@ def stream(*path: str | int) -> Random:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The streams below one path, one for each purpose.
-
-    `corpora` is the folder where the texts of a user lie that a world may be made of; no draw depends on where it is.
-    """
+    """The streams below one path, one for each purpose."""
 
     path: tuple[str | int, ...]
-    corpora: str = ""
 
     def of(self, *purpose: str | int) -> Random:
         """Return the generator for one purpose."""
@@ -45,7 +41,7 @@ class Streams:
 
     def world(self, *path: str | int) -> Streams:
         """Return the streams of something that many rows share, below the same seed."""
-        return Streams((self.path[0], *path), self.corpora)
+        return Streams((self.path[0], *path))
 
 
 def words(rng: Random, count: int) -> NDArray[np.uint32]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
 from pipeline.errors import CarraraError, unknown
 
 T = TypeVar("T")
+Whole = Annotated[int, msgspec.Meta(ge=0)]
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 KINDS = {
     "str": "a string",
     "int": "a whole number",
@@ -21,6 +24,13 @@ KINDS = {
     "object": "a table",
 }
 """What msgspec calls types, and what they are in TOML."""
+MARKS = {
+    " | null": "",
+    " | ": " or ",
+    ">=": "of at least",
+    "<=": "of at most",
+    "of length of at least 1": "that is not empty",
+}
 
 
 def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) -> T:
@@ -57,10 +67,12 @@ def _check_keys(shape: Any, table: object, where: str, error: type[CarraraError]
 def _told(said: str, place: str, table: Any) -> str:
     if missing := re.fullmatch("Object missing required field `(.*)`", said):
         return f"{f'{place} ' if place else ''}lacks {missing[1]!r}: it is needed"
-    wanted = re.sub(r"^Expected |, got .*|`| \| null", "", said).replace("of length >= 1", "that is not empty")
+    wanted = re.sub("^Expected |, got .*|`", "", said)
     for name, words in KINDS.items():
         wanted = re.sub(rf"\b{name}\b", words, wanted)
-    return f"{_given(place, table)}: give {wanted.replace(' | ', ' or ').replace('>=', 'of at least')}"
+    for mark, words in MARKS.items():
+        wanted = wanted.replace(mark, words)
+    return f"{_given(place, table)}: give {wanted}"
 
 
 def _given(place: str, table: Any) -> str:

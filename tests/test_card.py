@@ -13,9 +13,8 @@ import pytest
 import yaml
 
 from pipeline.errors import StageError
-from pipeline.metrics import score
+from pipeline.metrics import SCORERS, score
 from pipeline.publish.card import Facts, card_of
-from pipeline.publish.card.evaluation import SCORERS
 from pipeline.publish.card.front import yaml_of
 from pipeline.publish.card.papers import notes_of
 from pipeline.publish.card.tables import kilo, markdown
@@ -213,12 +212,12 @@ def test_eval_yaml_holds_what_its_runner_can_grade(inline: Path) -> None:
     (task,) = found["tasks"]
     assert (task["id"], task["config"], task["split"]) == ("idk_32k", "idk_32k", "test")
     assert task["solvers"] == [{"name": "generate", "args": {"max_tokens": 64}}]
-    assert task["scorers"][0]["args"]["pattern"] == SCORERS["choice_or_refusal"]
+    assert task["scorers"][0]["args"]["pattern"] == SCORERS["choice_or_refusal"].pattern
 
 
 def lettered(reply: str) -> str | None:
     """Return what the runner's scorer takes from a reply."""
-    found = re.search(SCORERS["choice_or_refusal"], reply)
+    found = re.search(SCORERS["choice_or_refusal"].pattern, reply)
     return found[1] if found else None
 
 

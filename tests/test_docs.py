@@ -23,7 +23,7 @@ PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")
     (ROOT / "docs").rglob("*.md")
 )
 NAMES = [str(path.relative_to(ROOT)) for path in PAGES]
-FENCE = re.compile(r"^```([a-z]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```([a-z]*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
 
 

@@ -369,10 +369,10 @@ def test_a_folder_of_another_release_is_left_alone(
     assert builds.contents(built) == whole
 
 
-@pytest.mark.parametrize("place", ["taken", "taken/below/it"])
-def test_a_file_where_the_folder_should_be(place: str, recipe: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["taken", "taken/below/it"])
+def test_a_file_where_the_folder_should_be(folder: str, recipe: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine", encoding="ascii")
-    out = tmp_path / place
+    out = tmp_path / folder
     line = one_line(builds.run("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", 1, small=False))
     assert str(out) in line
     assert "--out" in line

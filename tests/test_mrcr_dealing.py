@@ -57,8 +57,10 @@ def plan_of(*cells: Stratum, folder: Path = Path("unused")) -> Plan:
 
 def draw(plan: Plan, cell: Stratum, index: int) -> Drawn:
     sample, own = draw_sample(plan, RowPlan(cell, index, "")), row_streams(plan, cell, index)
-    layout, shape = task_of(cell).layout(sample, *own), Shape.of(cell)
-    everybody = crowd(library_of(own[0], cell.tier, shape.corpus, toned=shape.toned), shape.short)
+    layout, shape = plan.task(cell).layout(sample, *own), Shape.of(cell)
+    everybody = crowd(
+        library_of(own[0], cell.tier, shape.corpus, str(plan.out / "corpora"), toned=shape.toned), shape.short
+    )
     taken = layout.filler.order.take(int(0.8 * everybody.turns(cell)))
     entries = everybody.library.entries
     return Drawn(sample, layout, tuple(entries[everybody.members[index]].label for index in taken.tolist()))

@@ -246,6 +246,17 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     assert not found.complete
 
 
+def test_two_different_answers_stay_none_when_the_first_comes_again(
+    scored: Callable[..., Scored], tmp_path: Path
+) -> None:
+    right = made.answers(ROWS)
+    other = {"id": ROWS[0]["id"], "prediction": "Nowhere"}
+    found = scored(made.lines(tmp_path / "a.jsonl", [*right, other, right[0]]))
+    assert kinds(found) == {"conflict": 1, "repeated": 1}
+    assert states(found)[0] == UNUSABLE
+    assert found.records[0].score == 0.0
+
+
 def test_an_error_is_no_prediction_and_a_later_reply_counts(scored: Callable[..., Scored], tmp_path: Path) -> None:
     failed = {"id": ROWS[0]["id"], "prediction": None, "model": "m", "error": "HTTP 400: too long"}
     found = scored(made.lines(tmp_path / "a.jsonl", [failed, *made.answers(ROWS[1:])]))

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.tasks.base import Piece, Unit, unit
-from pipeline.tasks.bio.memory import Memory
+from pipeline.tasks.line_cache import LineCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [
@@ -88,7 +88,7 @@ def test_a_pool_beyond_the_budget_is_kept_alone() -> None:
 
 
 def test_readers_share_one_budget_of_characters() -> None:
-    memory, read = Memory(100), []
+    memory, read = LineCache(100), []
 
     def noted(kind: str, text: str) -> tuple[str, str]:
         read.append((kind, text))
@@ -99,15 +99,15 @@ def test_readers_share_one_budget_of_characters() -> None:
         assert first("a" * 40) == ("first", "a" * 40)
         assert second("a" * 40) == ("second", "a" * 40)
     assert len(read) == 2
-    assert memory.held == 80
+    assert memory.size == 80
     second("b" * 40)
-    assert memory.held == 40, "it was full, and forgot both readers' paragraphs"
+    assert memory.size == 40, "it was full, and forgot both readers' paragraphs"
     first("a" * 40)
     assert len(read) == 4
 
 
 def test_what_a_reader_refuses_is_not_remembered() -> None:
-    memory = Memory(100)
+    memory = LineCache(100)
 
     @memory.of
     def refusing(text: str) -> str:
@@ -116,4 +116,4 @@ def test_what_a_reader_refuses_is_not_remembered() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="no biography"):
             refusing("no biography")
-    assert memory.held == 0
+    assert memory.size == 0

@@ -38,7 +38,7 @@ def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
         for cell in _tightest(plan, profile):
             if cell not in probed:
                 probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.total))]
-            needed = SAFETY * max(largest[spec.name] for spec in task_of(cell).pools(cell))
+            needed = SAFETY * max(largest[spec.name] for spec in plan.task(cell).pools(cell))
             _check_cell(plan, cell, probed[cell], knife, needed)
 
 
@@ -53,7 +53,7 @@ def _tightest(plan: Plan, profile: Profile) -> Iterable[Stratum]:
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
     own, shared = row_streams(plan, cell, index)
-    return task_of(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
+    return plan.task(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
 
 
 def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> None:

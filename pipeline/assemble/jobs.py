@@ -23,7 +23,6 @@ from pipeline.profiles import Profile
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
 from pipeline.store.parquet import is_done, is_whole, read_table, write_rows, write_table
 from pipeline.streams import Streams
-from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, PoolSpec, Sample
 
 POOLS = PoolCache(BUDGET)
@@ -94,7 +93,7 @@ def _sample_table(plan: Plan, family: str) -> pa.Table:
 
 def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
     """Return a pool in one chunk: chunks would show in the bytes of the file."""
-    return made_pool(plan.recipe.seed, spec, plan.corpora).table.combine_chunks()
+    return made_pool(plan.recipe.seed, spec).table.combine_chunks()
 
 
 def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
@@ -129,7 +128,7 @@ class PackJob:
 def draw_sample(plan: Plan, row: RowPlan) -> Sample:
     """Draw one sample from its own streams."""
     own, cell = row_streams(plan, row.stratum, row.index)
-    return replace(task_of(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
+    return replace(plan.task(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
 
 
 def sample_record(sample: Sample) -> Row:
@@ -146,6 +145,13 @@ def sample_record(sample: Sample) -> Row:
         "question": sample.question,
         **sample.key.columns(),
     }
+
+
+def samples_of(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
+    """Return rows `start` to `stop` of a family's samples: read where they are, and else drawn."""
+    if sample_job(plan, family).is_done():
+        return read_samples(plan, family, start, stop)
+    return (draw_sample(plan, row) for row in plan.rows(family)[start:stop])
 
 
 def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
@@ -181,9 +187,9 @@ def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
     return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], Key.of(record))
 
 
-def made_pool(seed: int, spec: PoolSpec, corpora: str = "") -> Pool:
+def made_pool(seed: int, spec: PoolSpec) -> Pool:
     """Make a pool in this process."""
-    return Pool.of(spec.make(Streams((seed, "pool", f"{spec.name}@{spec.version}"), corpora), spec))
+    return Pool.of(spec.make(Streams((seed, "pool", f"{spec.name}@{spec.version}")), spec))
 
 
 def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
@@ -191,7 +197,7 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 
     def load() -> Pool:
         done = render_job(plan, spec).is_done()
-        return Pool(read_input(plan.pool_path(spec))) if done else made_pool(plan.recipe.seed, spec, plan.corpora)
+        return Pool(read_input(plan.pool_path(spec))) if done else made_pool(plan.recipe.seed, spec)
 
     return POOLS.get((plan.pool_path(spec), plan.pool_key(spec)), load)
 
@@ -237,7 +243,7 @@ def pack_rows(job: PackJob) -> Iterator[Row]:
 
 def cut_row(plan: Plan, sample: Sample, profile: Profile) -> Row:
     """Lay out and cut one sample for one profile."""
-    task = task_of(sample.stratum)
+    task = plan.task(sample.stratum)
     own, cell = row_streams(plan, sample.stratum, sample.index)
     layout = task.layout(sample, own, cell)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)

@@ -20,7 +20,7 @@ from pipeline.recipe import PLAIN, Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION
 from pipeline.streams import Streams
 from pipeline.tasks import check_stratum, task_of
-from pipeline.tasks.base import PoolSpec
+from pipeline.tasks.base import PoolSpec, Task
 
 SHARD_TOKENS = 8 * 1024 * 1024
 P = ParamSpec("P")
@@ -89,6 +89,11 @@ class Plan:
         return _shared_plan, (self.recipe, self.profiles, self.out, self.families)
 
     @once
+    def task(self, cell: Stratum) -> Task:
+        """Return the task of a stratum, which finds the corpora of this folder."""
+        return task_of(cell).at(str(self.out / "corpora"))
+
+    @once
     def rows(self, family: str) -> list[RowPlan]:
         """Return a family's rows in the order of its shards: by length and subtask, mixed over complexities."""
         return list(numbered(self.recipe, self.recipe.of_family(family)))
@@ -96,7 +101,7 @@ class Plan:
     @once
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
         """Return the pools of a family, each once."""
-        specs = [spec for cell in self.recipe.of_family(family) for spec in task_of(cell).pools(cell)]
+        specs = [spec for cell in self.recipe.of_family(family) for spec in self.task(cell).pools(cell)]
         return tuple({spec.name: spec for spec in specs}.values())
 
     @once
@@ -138,11 +143,6 @@ class Plan:
             )
             for number, (start, stop) in enumerate(cuts)
         ]  # fmt: skip
-
-    @property
-    def corpora(self) -> str:
-        """The folder of the users' texts that this build is made of."""
-        return str(self.out / "corpora")
 
     def all_shards(self) -> list[Shard]:
         """Return every shard: profile by profile, so that a worker loads few vocabularies."""
@@ -226,4 +226,4 @@ def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams
     """Return the streams of one row, and those that all rows of its stratum share."""
     name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
     path = (plan.recipe.seed, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
-    return Streams((*path, index), plan.corpora), Streams(path, plan.corpora)
+    return Streams((*path, index)), Streams(path)

@@ -20,6 +20,7 @@ COMMANDS = {
     "export": ("exporting", "Write a split in the format of another harness."),
     "extend": ("freezing", "Add profiles, tiers or strata to a frozen release."),
     "freeze": ("freezing", "Freeze a release: write its lock."),
+    "gallery": ("reporting", "Write a page with an example of every task of a split."),
     "pack": ("making", "Pack the shards of a recipe, without proving them."),
     "plan": ("making", "Show what a recipe would make, and what is there already."),
     "publish": ("publishing", "Publish sealed splits on the Hugging Face Hub."),

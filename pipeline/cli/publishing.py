@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +60,14 @@ def publish(
         target = (out or _published(folder, split)) / split.tokenizer
         notes = notes_of(str(split.manifest["version"]), changelog)
         made = stage(
-            split, target, keys=keys, repo=names[split.tokenizer], siblings=others, notes=notes, draw=_drawing()
+            split,
+            target,
+            keys=keys,
+            repo=names[split.tokenizer],
+            siblings=others,
+            notes=notes,
+            draw=_drawing(),
+            exhibit=_exhibit(),
         )
         staged.append((names[split.tokenizer], made))
     for name, made in staged:
@@ -96,6 +103,13 @@ def _repo_of(repo: str, split: Split, splits: Sequence[Split]) -> str:
 def _published(folder: Path, split: Split) -> Path:
     """Return the default place: beside the profiles, in the release folder."""
     return (folder.parent if split.folder == folder else folder) / "published"
+
+
+def _exhibit() -> Callable[[Split], str]:
+    """Return what writes the gallery."""
+    from pipeline.report import gallery_page, html_of
+
+    return lambda split: html_of(gallery_page(split))
 
 
 def _drawing() -> Draw:

@@ -1,25 +1,29 @@
-"""Frozen splits in the shapes of other harnesses: one file for each, registered in ``EXPORTS``."""
+"""Frozen splits in the shapes of other harnesses: one module for each, registered in ``MODULES``."""
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from pipeline.errors import ExportError, unknown
 from pipeline.export.base import Export, Written, export
-from pipeline.export.evalscope import EVALSCOPE
-from pipeline.export.helmet import HELMET
-from pipeline.export.inspect_ai import INSPECT
-from pipeline.export.lighteval import LIGHTEVAL
-from pipeline.export.lm_eval import LM_EVAL
-from pipeline.export.longbio import LONGBIO
-from pipeline.export.mrcr_v2 import MRCR_V2
-from pipeline.export.openai_batch import OPENAI_BATCH, for_model
-from pipeline.export.openai_mrcr import OPENAI_MRCR
-from pipeline.export.ruler import RULER
-from pipeline.export.verifiers import VERIFIERS
+from pipeline.export.openai_batch import for_model
 
-HARNESSES: tuple[Export, ...] = (
-    *(LM_EVAL, INSPECT, LIGHTEVAL, EVALSCOPE, VERIFIERS),
-    *(HELMET, RULER, OPENAI_MRCR, MRCR_V2, LONGBIO, OPENAI_BATCH),
+MODULES = (
+    "lm_eval",
+    "inspect_ai",
+    "lighteval",
+    "evalscope",
+    "verifiers",
+    "helmet",
+    "ruler",
+    "openai_mrcr",
+    "mrcr_v2",
+    "longbio",
+    "openai_batch",
 )
+"""Modules of this package, each with its `EXPORT`, in the order of lists."""
+
+HARNESSES: tuple[Export, ...] = tuple(import_module(f"{__name__}.{name}").EXPORT for name in MODULES)
 EXPORTS = {each.name: each for each in HARNESSES}
 
 
@@ -33,9 +37,10 @@ def export_of(name: str, model: str | None = None) -> Export:
         raise ExportError(unknown("harness", name, EXPORTS))
     if model is None:
         return EXPORTS[name]
-    if name != OPENAI_BATCH.name:
-        raise ExportError(f"--model {model!r} is for {OPENAI_BATCH.name}: {name} names the model when it runs")
-    return for_model(model)
+    asking = for_model(model)
+    if name != asking.name:
+        raise ExportError(f"--model {model!r} is for {asking.name}: {name} names the model when it runs")
+    return asking
 
 
 __all__ = ["EXPORTS", "Export", "Written", "export", "export_of"]

@@ -30,6 +30,6 @@ def _values(split: Split, selection: Selection) -> dict[str, Any]:
     return {"lead": lead(split), "subsets": [part.name for part in sorted(cells)]}
 
 
-EVALSCOPE = Export(
+EXPORT = Export(
     "evalscope", "a benchmark for EvalScope, with real turns as messages", "EvalScope", "evalscope", write, _values
 )

@@ -10,6 +10,7 @@ from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally, add_line, group_name, task_name
 from pipeline.export.parts import TURNS, need_keys
 from pipeline.export.substring import strings
+from pipeline.metrics import facts
 from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
 
@@ -24,10 +25,6 @@ COLUMNS = (
     *("question", "question_start", "target", "answers", "messages", "prompt"),
 )
 CUE = "\nAnswer:"
-UNGRADED = {
-    "citation": "HELMET asks for several values in words that have no place for how to cite",
-    "latent_list": "a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
-}
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -67,8 +64,8 @@ def _line(row: Row) -> tuple[str, Row] | str:
     if row["messages"] is not None:
         return TURNS
     wanted = strings(row)
-    if isinstance(wanted, str) or row["scorer"] in UNGRADED:
-        return wanted if isinstance(wanted, str) else UNGRADED[row["scorer"]]
+    if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
+        return wanted if isinstance(wanted, str) else facts(row["scorer"]).unnormalised
     start = row["question_start"]
     line = {"id": row["id"], "context": row["prompt"][:start], "outputs": list(wanted.wanted)}
     if not wanted.each:
@@ -89,7 +86,7 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
     return "".join(lines) + f"use_chat_template: {str(chat).lower()}\nshots: 0\nstop_new_line: false\n"
 
 
-HELMET = Export(
+EXPORT = Export(
     "helmet",
     "HELMET: JSON Lines and configurations for its RULER data sets",
     "HELMET",

@@ -47,7 +47,7 @@ def _values(split: Split, selection: Selection) -> dict[str, Any]:
     return {"lengths": lengths}
 
 
-INSPECT = Export(
+EXPORT = Export(
     "inspect",
     "a file of tasks and scorers for Inspect, with real turns as messages",
     "Inspect",

@@ -20,7 +20,11 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         write_card(folder / "data", parts.rows)
         (folder / "carrara_tasks.py").write_text(template("lighteval/carrara_tasks.py"), encoding="ascii")
         names = {part: f"{lead(split)}:{part.name}" for part in parts.rows}
-        tasks = [{"name": name, "config": part.name, "room": part.max_new_tokens} for part, name in names.items()]
+        stops = parts.stops(split)
+        tasks = [
+            {"name": name, "config": part.name, "room": part.max_new_tokens, "stops": stops[part]}
+            for part, name in names.items()
+        ]
         (folder / "tasks.json").write_text(json.dumps(tasks, indent=1) + "\n", encoding="ascii")
         _write_lists(folder / "lists", names)
     return parts.written
@@ -37,7 +41,7 @@ def _write_lists(folder: Path, names: dict[Part, str]) -> None:
         (folder / f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
 
 
-LIGHTEVAL = Export(
+EXPORT = Export(
     "lighteval",
     "a file of custom tasks for lighteval",
     "lighteval",

@@ -10,9 +10,6 @@ from pipeline.export.base import Export, Written
 from pipeline.export.parts import CARRIED, Part, copy_metrics, lead, need_keys, template, write_parts
 from pipeline.store.split import Selection, Split
 
-AGGREGATES = {("bio", "idk"): "pairs", ("idk", "letters"): "balanced", ("idk", "stories"): "balanced"}
-"""The second metric of subtasks that have one: a function of the template's utils.py."""
-
 SHOWN = {"length": 1, "complexity": 1, "context_tokens": 1, "max_new_tokens": 1, "answers": ["x"], "choices": ["x"]}
 
 
@@ -27,8 +24,11 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
             made.mkdir()
         (tasks / "utils.py").write_text(template("lm_eval/utils.py"), encoding="ascii")
         (tasks / "_common_yaml").write_text(_common(split), encoding="ascii")
+        stops = parts.stops(split)
         for part in parts.rows:
-            (tasks / f"{part.name}.yaml").write_text(_task(lead(split), part), encoding="ascii")
+            (tasks / f"{part.name}.yaml").write_text(
+                _task(lead(split), part, parts.scorers[part].aggregate, stops[part]), encoding="ascii"
+            )
         version = str(split.manifest["version"])
         for name, (weighted, members) in _groups(lead(split), list(parts.rows)).items():
             text = _group(name, members, version, weighted=weighted)
@@ -57,15 +57,16 @@ def _common(split: Split) -> str:
     )
 
 
-def _task(release: str, part: Part) -> str:
+def _task(release: str, part: Part, second: str, stops: list[str]) -> str:
     metrics = ["{metric: score, aggregation: mean, higher_is_better: true}"]
-    if second := AGGREGATES.get((part.family, part.subtask)):
+    if second:
         metrics.append(f"{{metric: {second}, aggregation: !function utils.{second}, higher_is_better: true}}")
     return (
         "include: _common_yaml\n"
         f"task: {release}_{part.name}\n"
         f"dataset_kwargs: {{file: {part.name}.parquet}}\n"
-        f"generation_kwargs: {{until: [], do_sample: false, temperature: 0.0, max_gen_toks: {part.max_new_tokens}}}\n"
+        f"generation_kwargs: {{until: {json.dumps(stops)}, do_sample: false, temperature: 0.0, "
+        f"max_gen_toks: {part.max_new_tokens}}}\n"
         "metric_list:\n" + "".join(f"  - {metric}\n" for metric in metrics)
     )
 
@@ -97,7 +98,7 @@ def _group(name: str, members: list[str], version: str, *, weighted: bool) -> st
     )
 
 
-LM_EVAL = Export(
+EXPORT = Export(
     "lm-eval",
     "a folder of tasks and groups for lm-evaluation-harness",
     "lm-evaluation-harness",

@@ -181,7 +181,7 @@ def _demo(question: str, reply: str, subtask: str) -> Row:
     }
 
 
-LONGBIO = Export(
+EXPORT = Export(
     "longbio",
     "LongBioBench: its JSON files of biographies",
     "LongBio-Benchmark",

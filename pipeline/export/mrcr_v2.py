@@ -70,4 +70,4 @@ def _add(path: Path, line: Row) -> None:
         writer.writerow(line)
 
 
-MRCR_V2 = Export("mrcr-v2", "MRCR v2: CSV files of the transcripts of mrcr", "MRCR v2", "mrcr_v2", write)
+EXPORT = Export("mrcr-v2", "MRCR v2: CSV files of the transcripts of mrcr", "MRCR v2", "mrcr_v2", write)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.export.base import Export, Written
+from pipeline.metrics import STOPS, facts
 from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
 
@@ -17,7 +18,7 @@ MOST_BYTES = 200_000_000
 """What a file may hold at OpenAI, 200 MB taken as the smaller of its meanings."""
 
 URLS = {"chat": "/v1/chat/completions", "raw": "/v1/completions"}
-COLUMNS = ("id", "frame", "max_new_tokens", "messages", "prompt")
+COLUMNS = ("id", "frame", "scorer", "max_new_tokens", "messages", "prompt")
 OWN_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-5)")
 """Models that refuse a temperature."""
 
@@ -63,6 +64,8 @@ def _request(row: Row, model: str) -> Row:
         if chat
         else {"prompt": row["prompt"], "max_tokens": row["max_new_tokens"]}
     )
+    if not chat and facts(row["scorer"]).stops:
+        said["stop"] = list(STOPS)
     return {
         "custom_id": row["id"],
         "method": "POST",
@@ -88,4 +91,4 @@ def for_model(model: str | None) -> Export:
     )
 
 
-OPENAI_BATCH = for_model(None)
+EXPORT = for_model(None)

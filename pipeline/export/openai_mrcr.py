@@ -98,6 +98,4 @@ def _line(row: Row) -> Row:
     }
 
 
-OPENAI_MRCR = Export(
-    "openai-mrcr", "openai/mrcr: Parquet files of the turns of mrcr", "openai/mrcr", "openai_mrcr", write
-)
+EXPORT = Export("openai-mrcr", "openai/mrcr: Parquet files of the turns of mrcr", "openai/mrcr", "openai_mrcr", write)

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import ExportError
 from pipeline.export.base import Written
+from pipeline.metrics import SCORERS, STOPS, UNKNOWN, Scorer, facts
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 from pipeline.store.split import Selection, Split
 
@@ -51,15 +52,24 @@ PART = tuple(each.name for each in fields(Part))
 
 @dataclass(slots=True)
 class Parts:
-    """The files that were written: how many rows each part has, and what is left out."""
+    """The files that were written: how many rows each part has, how they are scored, and what is left out."""
 
     rows: dict[Part, int] = field(default_factory=dict)
     left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    scorers: dict[Part, Scorer] = field(default_factory=dict)
 
     @property
     def written(self) -> Written:
         """What `export` reports."""
         return Written(sum(self.rows.values()), self.left_out)
+
+    def stops(self, split: Split) -> dict[Part, list[str]]:
+        """Return the strings at which a harness may end the replies to each part: some for bare strings, none in chat.
+
+        Scorers drop what follows them, so that no score depends on whether the harness stops there.
+        """
+        raw = split.manifest["frame"] == "raw"
+        return {part: list(STOPS) if raw and self.scorers[part].stops else [] for part in self.rows}
 
 
 def part_of(row: Row) -> Part:
@@ -87,7 +97,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
     """Write the selected rows as ``<part>.parquet`` below a folder.
 
     With `turns` a row that has messages keeps them and an empty prompt, so that no text is there twice; without it
-    such rows are left out by name.
+    such rows are left out by name, and so is always a row whose scorer metrics.py does not know.
 
     Raises:
         ExportError: if two strata of one subtask and length leave different room for the reply.
@@ -106,6 +116,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
                     pq.ParquetWriter(path, _schema(columns), compression="zstd", store_schema=False)
                 )
             writers[part].write_table(pa.Table.from_pylist(group, schema=_schema(columns)))
+            found.scorers[part] = facts(group[0]["scorer"])
             found.rows[part] = found.rows.get(part, 0) + len(group)
     found.rows = dict(sorted(found.rows.items()))
     found.left_out = {reason: tuple(ids) for reason, ids in left.items()}
@@ -114,7 +125,9 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
 
 def _carried(rows: Iterable[Row], left: dict[str, list[str]], *, turns: bool) -> Iterator[Row]:
     for row in rows:
-        if row["messages"] is None:
+        if row["scorer"] not in SCORERS:
+            left[UNKNOWN.ungraded].append(row["id"])
+        elif row["messages"] is None:
             yield row
         elif turns:
             yield row | {"prompt": ""}

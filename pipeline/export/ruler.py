@@ -80,4 +80,4 @@ def _name_tasks(scripts: Path, tasks: dict[str, tuple[int, str]]) -> None:
         path.write_text(text, encoding="ascii")
 
 
-RULER = Export("ruler", "RULER: JSON Lines, tasks and rules for its own scripts", "RULER", "ruler", write)
+EXPORT = Export("ruler", "RULER: JSON Lines, tasks and rules for its own scripts", "RULER", "ruler", write)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.metrics import PART
+from pipeline.metrics import NUMBER, PART, facts
 from pipeline.rows import Row
 
 
@@ -18,21 +18,12 @@ class Strings:
 
 
 ORDER = "the order of names is asked that the question gives, and the rule sees no order"
-NUMBER = "a number is asked, which the rule also finds within another number"
-UNKNOWN = "no rule that looks for strings is known to grade its scorer"
-UNGRADED = {
-    "choice_or_refusal": "a letter is asked, which the rule finds in any reply",
-    "idk_pair": "a row of a pair, of which one is to be refused: refusals have no fixed wording",
-    "label": NUMBER,
-    "last_integer": NUMBER,
-    "mrcr": "the score is the likeness of two texts",
-}
 
 
 def strings(row: Row) -> Strings | str:
     """Return what a reply to a row has to contain, or why that does not tell a right reply."""
-    made = GRADED.get(row["scorer"])
-    return made(row) if made else UNGRADED.get(row["scorer"], UNKNOWN)
+    scorer = facts(row["scorer"])
+    return scorer.ungraded or SHAPES[scorer.shape](row)
 
 
 def parts(row: Row) -> tuple[str, ...]:
@@ -63,10 +54,10 @@ def _view(row: Row) -> Strings | str:
     return Strings(tuple(row["answers"])) if row["subtask"] == "print" else NUMBER
 
 
-GRADED: dict[str, Callable[[Row], Strings | str]] = {
-    "all_in_order": _several,
-    "citation": _sourced,
-    "exact": _one,
-    "latent_list": _view,
+SHAPES: dict[str, Callable[[Row], Strings | str]] = {
+    "parts": _several,
+    "cited": _sourced,
+    "value": _one,
+    "view": _view,
     "pair": _pair,
 }

@@ -42,7 +42,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     return parts.written
 
 
-VERIFIERS = Export(
+EXPORT = Export(
     "verifiers",
     "a taskset and harness for verifiers (v1), with real turns as messages",
     "verifiers",

@@ -17,6 +17,7 @@ import msgspec
 from pipeline.errors import FrozenError
 from pipeline.recipe import Recipe, digest
 from pipeline.store.files import written_aside
+from pipeline.typed import Sha256, Whole
 
 LOCK_NAME = "carrara.lock.json"
 LOCK_FORMAT = 1
@@ -26,18 +27,18 @@ LOCK_FORMAT = 1
 class TaskLock:
     """What decides a task's rows beside its recipe: any change of the code raises its version."""
 
-    version: int
+    version: Whole
     scorer: str
-    max_new_tokens: int
+    max_new_tokens: Whole
 
 
 @dataclass(frozen=True, slots=True)
 class PoolLock:
     """A pool: the version of its code, the digest of the files it is made of, and its content key."""
 
-    version: int
+    version: Whole
     source: str
-    key: str
+    key: Sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +49,28 @@ class TierLock:
     tag: str
     tasks: Mapping[str, TaskLock]
     pools: Mapping[str, PoolLock]
-    corpora: tuple[str, ...]
-    samples: Mapping[str, str]
+    corpora: tuple[Sha256, ...]
+    samples: Mapping[str, Sha256]
 
 
 @dataclass(frozen=True, slots=True)
 class ShardLock:
     """One shard of rows and its keys. `row_digest` is equal under every version of Parquet's writer."""
 
-    key: str
-    rows: int
-    row_digest: str
-    data_bytes: int
-    data_sha256: str
-    keys_bytes: int
-    keys_sha256: str
+    key: Sha256
+    rows: Whole
+    row_digest: Sha256
+    data_bytes: Whole
+    data_sha256: Sha256
+    keys_bytes: Whole
+    keys_sha256: Sha256
 
 
 @dataclass(frozen=True, slots=True)
 class SplitLock:
     """A tier in one profile: a digest of the rows of each stratum, and its shards."""
 
-    strata: Mapping[str, str]
+    strata: Mapping[str, Sha256]
     shards: Mapping[str, ShardLock]
 
 
@@ -77,8 +78,8 @@ class SplitLock:
 class ProfileLock:
     """A profile by its digests, who counted with it, and its tiers."""
 
-    digest: str
-    vocabulary_sha256: str
+    digest: Sha256
+    vocabulary_sha256: Sha256
     counter: tuple[str, ...]
     second: tuple[str, ...]
     tiers: Mapping[str, SplitLock]
@@ -93,7 +94,7 @@ class Lock:
     variant: str
     frame: str
     carrara: str
-    schema_version: int
+    schema_version: Whole
     libraries: Mapping[str, str]
     tiers: Mapping[str, TierLock]
     profiles: Mapping[str, ProfileLock]

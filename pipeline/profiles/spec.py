@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
-from pipeline.typed import typed
+from pipeline.typed import Whole, typed
 
-Pairs = tuple[tuple[int, int], ...]
+Pairs = tuple[tuple[Whole, Whole], ...]
 
 # Which engines can read which form of vocabulary; the first is the default for counting, the second for verifying.
 ENGINES: Mapping[str, tuple[str, ...]] = {
@@ -35,7 +35,7 @@ class Pieces:
     """
 
     control: tuple[str, ...]
-    bytes_from: int
+    bytes_from: Whole
     whole: Pairs
 
 
@@ -62,8 +62,8 @@ class Vocabulary:
     file: str = ""
     hub: str = ""
     revision: str = ""
-    first_id: int = 0
-    size: int = 0
+    first_id: Whole = 0
+    size: Whole = 0
     sha256: str = ""
     pattern: str = ""
     pieces: Pieces | None = None
@@ -116,8 +116,8 @@ class Template:
     bos: str = ""
     special: tuple[tuple[str, int], ...] = ()
     variables: str = "{}"
-    per_message: int = 0
-    per_reply: int = 0
+    per_message: Whole = 0
+    per_reply: Whole = 0
 
 
 def read_toml(path: Path) -> dict[str, Any]:

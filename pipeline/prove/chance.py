@@ -124,7 +124,7 @@ def makeups(plan: Plan) -> list[Makeup]:
     Strata of one pool are looked at together: few pools are in memory at a time.
     """
     cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
-    by_pool = sorted(cells, key=lambda cell: [spec.name for spec in task_of(cell).pools(cell)])
+    by_pool = sorted(cells, key=lambda cell: [spec.name for spec in plan.task(cell).pools(cell)])
     found = {cell: list(_makeups(plan, cell)) for cell in by_pool}
     return [makeup for cell in cells for makeup in found[cell]]
 
@@ -133,8 +133,8 @@ def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
     probes = []
     for index in range(min(PROBES, cell.total)):
         sample = draw_sample(plan, RowPlan(cell, index, ""))
-        layout = task_of(cell).layout(sample, *row_streams(plan, cell, index))
-        spec = next(spec for spec in task_of(cell).pools(cell) if spec.name == layout.filler.pool)
+        layout = plan.task(cell).layout(sample, *row_streams(plan, cell, index))
+        spec = next(spec for spec in plan.task(cell).pools(cell) if spec.name == layout.filler.pool)
         filler = pool_of(plan, spec).take(layout.filler.order.take(WEIGHED))
         probes.append((sample, layout, filler))
     for profile in plan.profiles:

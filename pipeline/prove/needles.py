@@ -17,7 +17,7 @@ from pipeline.tasks.base import Key, Layout, Piece, Sample
 
 def mark_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool) -> Iterator[str]:
     """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too."""
-    task = task_of(sample.stratum)
+    task = plan.task(sample.stratum)
     layout = task.layout(sample, *row_streams(plan, sample.stratum, sample.index))
     if layout.numbering is not None:  # what is numbered is text of the packed prompt, which the task's check judges
         yield from _metadata_faults(row, sample)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pipeline.assemble.jobs import PackJob, draw_sample, read_samples, sample_job
+from pipeline.assemble.jobs import PackJob, draw_sample, samples_of
 from pipeline.errors import CarraraError, CorruptError
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
@@ -149,6 +149,6 @@ def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:
 def _samples(job: ProveJob) -> Iterator[Sample]:
     """Return the samples that a shard's rows must be cut from; a full proof trusts no file and draws them again."""
     plan, shard = job.pack.plan, job.pack.shard
-    if not job.full and sample_job(plan, shard.family).is_done():
-        return read_samples(plan, shard.family, shard.start, shard.stop)
-    return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
+    if job.full:
+        return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
+    return samples_of(plan, shard.family, shard.start, shard.stop)

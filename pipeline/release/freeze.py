@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline import __version__
-from pipeline.assemble.jobs import draw_sample, read_samples, sample_job, sample_record
+from pipeline.assemble.jobs import sample_record, samples_of
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError, SplitError
 from pipeline.frozen.changes import check_version, parse_version
@@ -35,7 +35,6 @@ from pipeline.store.manifest import Manifest, read_manifest, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import no_build
-from pipeline.tasks.base import Sample
 
 SHARD_PARTS = tuple(ShardLock.__dataclass_fields__)
 
@@ -172,7 +171,7 @@ def sample_digests(plan: Plan) -> dict[str, str]:
         block_name(str(cell), block): hashlib.sha256() for cell in plan.recipe.strata for block in range(cell.blocks)
     }
     for family in plan.recipe.families:
-        for sample in _samples(plan, family):
+        for sample in samples_of(plan, family):
             name = block_name(str(sample.stratum), sample.index // sample.stratum.rows)
             totals[name].update(plain_json(sample_record(sample)).encode() + b"\n")
     return {name: total.hexdigest() for name, total in totals.items()}
@@ -181,12 +180,6 @@ def sample_digests(plan: Plan) -> dict[str, str]:
 def block_name(stratum: str, block: int) -> str:
     """Name a block of a stratum; the first has the stratum's own name, so that larger sizes keep it."""
     return f"{stratum} block {block + 1}" if block else stratum
-
-
-def _samples(plan: Plan, family: str) -> Iterator[Sample]:
-    if sample_job(plan, family).is_done():
-        return read_samples(plan, family)
-    return (draw_sample(plan, row) for row in plan.rows(family))
 
 
 def _profile(out: Path, manifest: Manifest) -> ProfileLock:

@@ -10,15 +10,11 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from pipeline.errors import PredictionsError
+from pipeline.metrics import JUDGED, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of
 from pipeline.store.split import Selection, Split
 
-JUDGED = ("scorer", "subtask", "question", "target", "answers", "choices", "random_string_to_prepend")
-"""What scorers look at."""
 COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
-REFUSING = ("choice_or_refusal", "idk_pair")
-"""Scorers of rows to which a refusal may be the right reply: those of complexity 0."""
-PAIRED = "idk_pair"
 ALL = Selection()
 
 
@@ -80,12 +76,13 @@ def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRo
     asked = asked_of(metadata)
     constant = best.get((row["tier"], row["family"], row["subtask"], row["complexity"], asked))
     found = {} if constant is None else {"best_constant": constant}
+    scorer = facts(row["scorer"])
     return KeyRow(
         row=row,
         subset=f"{tag} {row['tier']}",
         depth=places[0] if len(places) == 1 else None,
-        kind=("stated" if row["complexity"] else "unstated") if row["scorer"] in REFUSING else "",
-        pair=pair_of(row["id"]) if row["scorer"] == PAIRED else "",
+        kind=("stated" if row["complexity"] else "unstated") if scorer.refuses else "",
+        pair=pair_of(row["id"]) if scorer.paired else "",
         baselines={**metadata.get("baselines", {}), **found},
     )
 

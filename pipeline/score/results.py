@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pipeline.typed import Share, Whole
+
 HEAD = 2000
 """Characters of a prediction, from its start, and from its end, that a record keeps."""
 CHANCE = ("uniform", "any_reply")
@@ -118,16 +120,16 @@ class Cell:
     """
 
     place: Mapping[str, str | int | float]
-    rows: int
-    units: int
-    answered: int
-    mean: float
-    low: float
-    high: float
-    answered_mean: float | None
-    chance: float | None
-    best_constant: float | None
-    baselines: Mapping[str, float]
+    rows: Whole
+    units: Whole
+    answered: Whole
+    mean: Share
+    low: Share
+    high: Share
+    answered_mean: Share | None
+    chance: Share | None
+    best_constant: Share | None
+    baselines: Mapping[str, Share]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ class Classes:
     place: Mapping[str, str | int | float]
     stated: Cell | None
     unstated: Cell | None
-    balanced: float | None
+    balanced: Share | None
     pairs: Cell | None
 
 

@@ -152,6 +152,10 @@ class Task(ABC):
     paired: bool = False
     """Whether complexities 1 and 0 are two forms of the same questions: they share streams, and ids but for a or b."""
 
+    def at(self, corpora: str) -> Task:
+        """Return the task with the folder that frozen corpora lie in; most tasks read none."""
+        return self
+
     @abstractmethod
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pools that the layouts of a stratum draw from."""

@@ -135,7 +135,8 @@ class PoolSpec:
     """A pool of filler units that the render stage writes once for all profiles.
 
     `source` is the digest of the files it is made from; `make` must be a module-level function, and what it makes a
-    function of the streams and this description alone.
+    function of the streams and this description alone. `corpora` is the folder of frozen corpora, where one is read:
+    where it lies decides nothing.
     """
 
     name: str
@@ -143,3 +144,4 @@ class PoolSpec:
     tier: str
     source: str
     make: Callable[[Streams, PoolSpec], Iterable[Unit]]
+    corpora: str = ""

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.metrics import facts as scorer_facts
 from pipeline.publish.card.facts import Facts
 from pipeline.publish.card.front import yaml_of
 from pipeline.tasks import TASKS
-
-SCORERS = {"choice_or_refusal": r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)"""}
-"""Patterns that agree with scorers of metrics.py; the letter is the first group."""
 
 
 def evaluated(facts: Facts) -> list[dict[str, Any]]:
@@ -29,11 +27,11 @@ def evaluated(facts: Facts) -> list[dict[str, Any]]:
     ]
 
 
-def _pattern(facts: Facts, family: str, tier: str) -> str | None:
-    """Return the pattern for a configuration all of whose rows have one such scorer."""
+def _pattern(facts: Facts, family: str, tier: str) -> str:
+    """Return the pattern that agrees with the one scorer of all rows of a configuration; empty if there is none."""
     subtasks = {cell["subtask"] for cell in facts.strata(tier) if cell["family"] == family}
     scorers = {TASKS[family, subtask].scorer if (family, subtask) in TASKS else "" for subtask in subtasks}
-    return SCORERS.get(scorers.pop()) if len(scorers) == 1 else None
+    return scorer_facts(scorers.pop()).pattern if len(scorers) == 1 else ""
 
 
 def _task(facts: Facts, family: str, tier: str, pattern: str) -> dict[str, Any]:

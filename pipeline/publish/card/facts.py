@@ -35,7 +35,8 @@ class Facts:
     """A split as its cards show it.
 
     `keys` is how its keys are published (``inline``, ``separate``, ``withhold``; ``private`` for the folder of keys
-    itself); `figures` are captions and alternative texts by the names of the files in ``figures``.
+    itself); `figures` are captions and alternative texts by the names of the files in ``figures``; `gallery` tells
+    whether ``gallery.html`` stands beside the card.
     """
 
     split: Split
@@ -44,6 +45,7 @@ class Facts:
     siblings: tuple[str, ...] = ()
     notes: Notes = NOTHING
     figures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    gallery: bool = False
 
     @property
     def manifest(self) -> Manifest:

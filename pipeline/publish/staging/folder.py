@@ -45,6 +45,8 @@ class Drawn(Protocol):
 
 
 Draw = Callable[[Manifest], Mapping[str, Drawn]]
+Exhibit = Callable[[Split], str]
+"""What writes a page with an example of every task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,13 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a card says beside what the split does: the repo, its siblings for other tokenizers, and what changed."""
+    """What is shown beside a split: its repo, those for other tokenizers, what changed, figures and the gallery."""
 
     repo: str
     siblings: tuple[str, ...] = ()
     notes: Notes = NOTHING
+    draw: Draw | None = None
+    exhibit: Exhibit | None = None
 
 
 def stage(
@@ -74,6 +78,7 @@ def stage(
     siblings: Sequence[str] = (),
     notes: Notes = NOTHING,
     draw: Draw | None = None,
+    exhibit: Exhibit | None = None,
 ) -> Staged:
     """Make the folder that is published of a sealed split, whole or not at all; an older one in its place goes.
 
@@ -87,20 +92,20 @@ def stage(
     if keys not in MODES:
         raise StageError(unknown("way to publish keys", keys, MODES))
     check_split(split)
-    shown = Shown(repo, tuple(siblings), notes)
+    shown = Shown(repo, tuple(siblings), notes, draw, exhibit if keys == "inline" else None)
     version = str(split.manifest["version"])
     _cleared(folder)
     if keys == "inline":
         with tree_aside(folder) as aside:
             _copy_shards(split, aside)
-            _finish(Split(aside, split.manifest), shown, keys, draw)
+            _finish(Split(aside, split.manifest), shown, keys)
         return Staged(folder, version)
     check_secret(split)
     private = folder.with_name(folder.name + KEYS_SUFFIX)
     _cleared(private)
     with tree_aside(folder) as aside, tree_aside(private) as hidden:
         told, kept = part(split, aside, hidden)
-        _finish(Split(aside, told), shown, keys, draw)
+        _finish(Split(aside, told), shown, keys)
         _finish_keys(Split(hidden, kept), shown)
     return Staged(folder, version, private)
 
@@ -134,16 +139,18 @@ def _link(source: Path, target: Path) -> None:
     shutil.copyfile(source, target)
 
 
-def _finish(split: Split, shown: Shown, keys: str, draw: Draw | None) -> None:
+def _finish(split: Split, shown: Shown, keys: str) -> None:
     """Write everything beside the shards; the manifest is the build's own, but for withheld keys."""
     folder = split.folder
-    figures = draw(split.manifest) if draw else {}
+    figures = shown.draw(split.manifest) if shown.draw else {}
     for name, figure in figures.items():
         _write(folder / "figures" / f"{name}.svg", figure.svg())
         (folder / "figures" / f"{name}.png").write_bytes(figure.png())
     captions = {name: (figure.caption, figure.alt) for name, figure in figures.items()}
-    facts = Facts(split, shown.repo, keys, shown.siblings, shown.notes, captions)
+    facts = Facts(split, shown.repo, keys, shown.siblings, shown.notes, captions, gallery=shown.exhibit is not None)
     _write(folder / "manifest.json", json.dumps(split.manifest, indent=1) + "\n")
+    if shown.exhibit:
+        _write(folder / "gallery.html", shown.exhibit(split))
     _write(folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
     _write(folder / "LICENSE", license_text())
     _write(folder / "SOURCES.md", sources_text())

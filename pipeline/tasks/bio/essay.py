@@ -16,17 +16,20 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Task, Turns
+from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Turns
 from pipeline.tasks.bio.calculation import Calculation
-from pipeline.tasks.bio.essay_reader import HEADING, Parted, part
+from pipeline.tasks.bio.frame import Biographies
 from pipeline.tasks.bio.multi import Multi
 from pipeline.tasks.bio.multihop import Multihop
-from pipeline.tasks.bio.prose import essays_spec, prose
 from pipeline.tasks.bio.rank import Rank
+from pipeline.tasks.bio.reader import END, START
 from pipeline.tasks.bio.standard import Standard
+from pipeline.tasks.haystacks.prose import essays_spec, prose
+from pipeline.tasks.haystacks.prose_reader import Parted, part
 
 Plain = Standard | Multi | Calculation | Multihop | Rank
 SUFFIX = "-essay"
+HEADING = "\nEssays and biographies:\n"
 INTRODUCTION = """\
 Below are essays on all kinds of things, one after another. Among their paragraphs stand a few short biographies, each \
 a paragraph of its own about one person. No two people have the same full name. {more}Read everything carefully. At \
@@ -39,11 +42,10 @@ LINKS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Among(Task):
+class Among(Biographies):
     """A subtask of the family among essays: `plain` asks, the rest is how prose stands around it."""
 
     plain: Plain
-    family = "bio"
     subtask: str
     title: str
     version: int
@@ -76,13 +78,17 @@ class Among(Task):
         own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
         return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
 
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return what the plain subtask was dealt."""
+        return self.plain.dealt(sample)
+
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Take the prose out, and solve what is left as the plain subtask.
 
         Raises:
             ValueError: if what is left cannot be read, or has no answer.
         """
-        return self.plain.solve((("user", part(turns[-1][1]).text),))
+        return self.plain.solve((("user", parted(turns[-1][1]).text),))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the prose tells nothing, and what the plain subtask proves of the rest.
@@ -90,11 +96,11 @@ class Among(Task):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        parted = part(row.text)
-        shots = self.shots if row.stratum.shots is None else row.stratum.shots
-        needed, found = row.stratum.complexity * (1 + shots), len(parted.places)
+        found_apart = parted(row.text)
+        needed = row.stratum.complexity * (1 + self.shots_of(row.stratum)) + self.plain.decoys_of(row.stratum)
+        found = len(found_apart.places)
         faults = [] if found == needed else [f"{found} biographies stand among the essays, {needed} are needed"]
-        return [*faults, *_prose_faults(row, parted), *self.plain.check(_without_prose(row, parted))]
+        return [*faults, *_prose_faults(row, found_apart), *self.plain.check(_without_prose(row, found_apart))]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the plain subtask's, and what a solver scores that reads biographies and no names.
@@ -103,6 +109,15 @@ class Among(Task):
         """
         orders = factorial(sample.stratum.complexity) if self.lists else 1
         return {**self.plain.baselines(sample, key), "any_biography": 1 / orders}
+
+
+def parted(text: str) -> Parted:
+    """Part a prompt into prose and biographies.
+
+    Raises:
+        ValueError: if it has no body.
+    """
+    return part(text, HEADING, END, START)
 
 
 def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:

@@ -7,18 +7,16 @@ without the first attribute, then without the second, and so on. A prompt takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, spread, words
-from pipeline.tasks.base import Filler, Placed, PoolSpec, Unit
+from pipeline.tasks.base import Filler, PoolSpec, Unit
+from pipeline.tasks.haystacks import SPARES
 from pipeline.worlds.people import Person
 
-SPARES = 64
 GRID = 6
 """Depths of the policy `grid`: 0, 0.2, 0.4, 0.6, 0.8 and 1."""
 BLOCK = 4
@@ -38,8 +36,7 @@ def depths(stratum: Stratum, index: int, shared: Streams, count: int) -> list[fl
     """Return the depths of `count` key facts in order, by the policy of the knob `depth`.
 
     ``uniform`` and ``grid`` put the n-th of them into the n-th section of the text, at a depth of the section that is
-    stratified, or one of six dealt evenly, over the rows; ``first`` and ``last`` put all at one end. Place several of
-    them, and what else stands among them, by `in_sequence`.
+    stratified, or one of six dealt evenly, over the rows; ``first`` and ``last`` put all at one end.
     """
     policy = stratum.knob("depth", DEPTH[0])
     if policy in ("first", "last"):
@@ -52,12 +49,6 @@ def _within(stratum: Stratum, index: int, shared: Streams, place: int) -> float:
     if stratum.knob("depth", DEPTH[0]) == "grid":
         return deal(rng, stratum.rows, index, GRID) / (GRID - 1)
     return spread(rng, stratum.rows, index)
-
-
-def in_sequence(placed: Iterable[Placed]) -> tuple[Placed, ...]:
-    """Return placed units with ranks that follow their depths: equal depths keep the order in which they are given."""
-    ordered = sorted(placed, key=lambda item: item.depth)
-    return tuple(replace(item, rank=rank) for rank, item in enumerate(ordered))
 
 
 def pool_name(stratum: Stratum, pool: str) -> str:
@@ -118,14 +109,3 @@ class _Rest:
     def take(self, count: int) -> Indices:
         """Return the first `count` indices after the spares."""
         return self._forms.of(self._order.take(count + self._skip))[self._skip :]
-
-
-def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
-    """Hold the share of other people who state what is asked to the stratum's density, within 3 standard deviations.
-
-    `stating` tells it of each filler biography of a prompt. One biography more or less is always allowed.
-    """
-    told, wanted = list(stating), density(stratum)
-    slack = 3 * sqrt(wanted * (1 - wanted) * len(told)) + (0 < wanted < 1)
-    if abs(sum(told) - wanted * len(told)) > slack:
-        yield f"{sum(told)} of {len(told)} other people state what is asked: a share of {wanted} was promised"

@@ -12,27 +12,43 @@ words in common is right in about two rows of ten, by the many Universities of o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.streams import Permutation, Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
 from pipeline.tasks.bio import icl_reader
+from pipeline.tasks.bio.frame import Biographies, dealt
 from pipeline.tasks.bio.haystack import KNOBS, depths
-from pipeline.tasks.bio.icl_text import INSTRUCTION, INTRODUCTION, START, accepted, example, question
-from pipeline.tasks.bio.icl_world import LABELS, SPARES_EACH, WORLDS, Example, World, pool_name, pools, world
+from pipeline.tasks.bio.icl_world import (
+    INSTRUCTION,
+    INTRODUCTION,
+    LABELS,
+    SPARES_EACH,
+    START,
+    WORLDS,
+    Example,
+    World,
+    accepted,
+    example,
+    pool_name,
+    pools,
+    question,
+    world,
+)
 from pipeline.tasks.bio.text import biography
 
 
 @dataclass(frozen=True, slots=True)
-class Icl(Task):
+class Icl(Biographies):
     """Ten categories by initial. `complexity` is the number of biographies that are asked about: one."""
 
-    family = "bio"
     subtask = "icl"
     title = "a category whose rule only examples tell"
     scorer = "label"
+    most_shots = 0
     knobs = MappingProxyType({"depth": KNOBS["depth"]})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -44,13 +60,12 @@ class Icl(Task):
 
         No person is asked about twice in a stratum.
         """
-        nth, kind = divmod(deal(shared.of("kind"), stratum.rows, index, stratum.rows), LABELS * WORLDS)
-        number = kind % LABELS + 1
-        # With fewer rows than kinds, categories are dealt first.
-        which = (kind + kind // LABELS) % WORLDS
+        number = dealt(shared, index, range(LABELS), "category") + 1
+        which = dealt(shared, index, range(WORLDS), "mapping")
         among = world(own, stratum.tier, which)
         keys = among.keys[number]
-        key = keys[int(Shuffled(shared.of("asked", which, number), len(keys)).take(nth + 1)[nth % len(keys)])]
+        nth = index // LABELS % len(keys)  # a category comes once in so many rows
+        key = keys[Permutation(shared.of("asked", which, number), len(keys))[nth]]
         anchors = among.alike(key).tolist()
         asked = among.examples[key]
         latent = {
@@ -83,6 +98,10 @@ class Icl(Task):
         ]
         ask = Piece(f"Question: {sample.question}\nAnswer:", "question")
         return (Piece(INSTRUCTION + START, "instruction"), *told, ask)
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which category is the answer, and by which mapping."""
+        return {"category": (int(sample.key.answers[-1]) - 1, LABELS), "mapping": (sample.latent["world"], WORLDS)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Learn the categories of initials from the examples, and apply them.

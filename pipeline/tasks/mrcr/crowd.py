@@ -49,11 +49,11 @@ class Shape:
         short = stratum.knob("replies", "any") == "short"
         return cls(stratum.subtask, short, bool(stratum.knob("tone", False)), str(stratum.knob("corpus", "")))
 
-    def pool(self, tier: str) -> PoolSpec:
+    def pool(self, tier: str, corpora: str = "") -> PoolSpec:
         """Return the pool of a tier."""
         marks = [self.subtask, "short" * self.short, "tone" * self.toned, self.corpus[:12], tier]
         source = f"{source_of(self.corpus)}:{self.corpus}:{self.short:d}{self.toned:d}"
-        return PoolSpec("-".join(["mrcr", *filter(None, marks)]), 2, tier, source, make_turns)
+        return PoolSpec("-".join(["mrcr", *filter(None, marks)]), 2, tier, source, make_turns, corpora)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def make_turns(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
         ValueError: if two texts are equal.
     """
     _, corpus, flags = spec.source.rsplit(":", 2)
-    library = library_of(streams, spec.tier, corpus, toned=flags[1] == "1")
+    library = library_of(streams, spec.tier, corpus, spec.corpora, toned=flags[1] == "1")
     seen: set[str] = set()
     for index in crowd(library, flags[0] == "1").members.tolist():
         label, text = library.entries[index].label, library.text(index)

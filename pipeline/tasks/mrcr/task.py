@@ -56,6 +56,12 @@ class Mrcr(Task):
     max_new_tokens = 640
     complexities = (2, 4, 8)
     knobs = KNOBS
+    corpora: str = ""
+    """The folder of frozen corpora."""
+
+    def at(self, corpora: str) -> Mrcr:
+        """Return the task with the folder that frozen corpora lie in."""
+        return replace(self, corpora=corpora)
 
     def golden_stratum(self, complexity: int) -> Stratum:
         """Return a stratum of one row; eight replies and demonstrations need 8,192 tokens."""
@@ -65,7 +71,7 @@ class Mrcr(Task):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of exchanges."""
-        return (Shape.of(stratum).pool(stratum.tier),)
+        return (Shape.of(stratum).pool(stratum.tier, self.corpora),)
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw what is asked: formats in equal shares, topics too as far as formats suit them.
@@ -73,7 +79,7 @@ class Mrcr(Task):
         Raises:
             PoolError: if no format and topic of the library has enough texts.
         """
-        everybody = _crowd(own, stratum)
+        everybody = _crowd(own, stratum, self.corpora)
         found = _asked(everybody, stratum, index, own, shared)
         place, places = depths(stratum, index, own, shared)
         code = _code(own.of("code"))
@@ -91,7 +97,7 @@ class Mrcr(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked reply at its depth, the other matching ones at random places before and behind it."""
         stratum, label = sample.stratum, Label(*sample.latent["key"])
-        everybody = _crowd(own, stratum)
+        everybody = _crowd(own, stratum, self.corpora)
         asked, places = depths(stratum, sample.index, own, shared)
         placed = [
             Placed(self._exchange(label, reply, "relevant" if place == asked else "match"), depth)
@@ -160,9 +166,9 @@ class Mrcr(Task):
         return {**ordinal, "format": (form, len(formats())), "topic": (topic, topics_of(stratum.tier))}
 
 
-def _crowd(own: Streams, stratum: Stratum) -> Crowd:
+def _crowd(own: Streams, stratum: Stratum, corpora: str) -> Crowd:
     shape = Shape.of(stratum)
-    return crowd(library_of(own, stratum.tier, shape.corpus, toned=shape.toned), shape.short)
+    return crowd(library_of(own, stratum.tier, shape.corpus, corpora, toned=shape.toned), shape.short)
 
 
 def _asked(everybody: Crowd, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:

@@ -22,14 +22,14 @@ def source_of(corpus: str) -> str:
     return f"corpus {corpus}" if corpus else f"{WRITTEN} {source_digest()}"
 
 
-def library_of(streams: Streams, tier: str, corpus: str, *, toned: bool) -> Library:
-    """Return the library of a tier: a frozen corpus by its digest, or what the grammars write.
+def library_of(streams: Streams, tier: str, corpus: str, corpora: str, *, toned: bool) -> Library:
+    """Return the library of a tier: a corpus by its digest, from the folder `corpora`, or what the grammars write.
 
     Raises:
         PoolError: if the corpus is not there, or not what its digest says.
     """
     if corpus:
-        return _corpus_library(streams.corpora, corpus, toned)
+        return _corpus_library(corpora, corpus, toned)
     return grammar_library(streams, tier, toned=toned)
 
 

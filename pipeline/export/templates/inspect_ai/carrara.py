@@ -38,7 +38,7 @@ def rows_task(family: str, tier: str, limit: int | None, **wanted: Any) -> Task:
         dataset=MemoryDataset(samples, name=f"{family}_{tier}"),
         solver=reply(),
         scorer=carrara_score(),
-        metrics=[mean(), stderr(), *SECOND.get(family, []), *curves()],
+        metrics=[mean(), stderr(), *seconds(found), *curves()],
     )
 
 
@@ -112,7 +112,7 @@ def pairs() -> Metric:
     def share(scores: list[SampleScore]) -> float:
         found = defaultdict(list)
         for one in scores:
-            if (one.sample_metadata or {})["scorer"] == "idk_pair":
+            if METRICS.facts((one.sample_metadata or {})["scorer"]).paired:
                 head, _, tag = str(one.sample_id).rpartition("-")
                 found[f"{head[:-1]}-{tag}"].append(one.score.as_float())
         whole = [both for both in found.values() if len(both) == 2]
@@ -134,4 +134,11 @@ def balanced() -> Metric:
     return even
 
 
-SECOND = {"bio": [pairs()], "idk": [balanced()]}
+SECOND = {"pairs": pairs, "balanced": balanced}
+"""The second means of scorers that have one."""
+
+
+def seconds(found: list[dict[str, Any]]) -> list[Metric]:
+    """Return the second means of the scorers of some rows."""
+    named = {METRICS.facts(row["scorer"]).aggregate for row in found}
+    return [made() for name, made in SECOND.items() if name in named]

@@ -53,8 +53,8 @@ SCORE = SampleLevelMetric(
 )
 
 
-def task(name: str, config: str, room: int) -> LightevalTaskConfig:
-    """Return the task of one configuration in ``data``; `room` is the most tokens of a reply."""
+def task(name: str, config: str, room: int, stops: list[str]) -> LightevalTaskConfig:
+    """Return the task of one configuration in ``data``; `room` is the most tokens of a reply, `stops` what ends it."""
     return LightevalTaskConfig(
         name=name,
         prompt_function=prompt,
@@ -65,7 +65,7 @@ def task(name: str, config: str, room: int) -> LightevalTaskConfig:
         few_shots_split="test",
         few_shots_select="sequential",
         generation_size=room,
-        stop_sequence=[],
+        stop_sequence=stops,
         metrics=[SCORE],
     )
 

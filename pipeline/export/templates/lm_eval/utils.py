@@ -38,10 +38,11 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
     """Score the reply to a row."""
     score = METRICS.score(doc, results[0])
     found: dict[str, Any] = {"score": score}
-    if doc["scorer"] == "idk_pair":
+    second = METRICS.facts(doc["scorer"]).aggregate
+    if second == "pairs":
         head, _, tag = doc["id"].rpartition("-")
         found["pairs"] = (f"{head[:-1]}-{tag}", score)
-    if doc["scorer"] == "choice_or_refusal":
+    if second == "balanced":
         found["balanced"] = (doc["complexity"], score)
     return found
 

@@ -31,7 +31,7 @@ TOKENS_PER_DECOY = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class AgeSets:
     """The ages of a text: of the pair, younger first, of decoys, and those that anybody may have."""
 
     pair: tuple[int, int]
@@ -50,7 +50,7 @@ def decoys_of(stratum: Stratum) -> int:
     return min(DECOYS, stratum.length // TOKENS_PER_DECOY)
 
 
-def draw(rng: Random, years: int, decoys: int) -> Scheme:
+def draw(rng: Random, years: int, decoys: int) -> AgeSets:
     """Draw the ages of a text in which one pair is so many years apart."""
     while True:
         found = _drawn(rng, years, decoys)
@@ -58,7 +58,7 @@ def draw(rng: Random, years: int, decoys: int) -> Scheme:
             return found
 
 
-def _drawn(rng: Random, years: int, decoys: int) -> Scheme:
+def _drawn(rng: Random, years: int, decoys: int) -> AgeSets:
     younger = rng.randint(YOUNGEST, OLDEST - years)
     chosen = {younger, younger + years}
     others = []
@@ -66,16 +66,16 @@ def _drawn(rng: Random, years: int, decoys: int) -> Scheme:
         if not chosen & {age - years, age, age + years}:
             chosen.add(age)
             others.append(age)
-    return Scheme((younger, younger + years), tuple(others[:decoys]), tuple(sorted(others[decoys:])))
+    return AgeSets((younger, younger + years), tuple(others[:decoys]), tuple(sorted(others[decoys:])))
 
 
-def free(rng: Random, years: int, decoys: int) -> Scheme:
+def free(rng: Random, years: int, decoys: int) -> AgeSets:
     """Draw the ages of a text in which any number of pairs may be so many years apart; it needs no decoys."""
     younger = rng.randint(YOUNGEST, OLDEST - years)
-    return Scheme((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
+    return AgeSets((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
 
 
-def filled(own: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
+def forms_of(own: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
     """Return which of their two ages everybody of a tier takes, 0 or 1, and who has no age that is common."""
     first, second = (np.isin(known(own, stratum.tier), common) for known in (ages, second_ages))
     return np.asarray(~first & second, dtype=np.int64), np.flatnonzero(~first & ~second)

@@ -1,7 +1,7 @@
-"""A reader of biographies among essays: parts a prompt into prose and the rest, by how its lines look.
+"""A reader of prompts in prose: parts a body of lines into prose and the rest, by how they look.
 
 It shares no code with the worlds. Prose never names anybody: no line of it has a digit, or a capital letter within a
-sentence. Every other line is left for the readers of biographies, who take nothing else.
+sentence. Every other line is left for the readers of what is hidden there.
 """
 
 from __future__ import annotations
@@ -11,13 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pipeline.tasks.bio.memory import MEMORY
+from pipeline.tasks.line_cache import LINES
 
-HEADING = "\nEssays and biographies:\n"
-PLAIN_HEADING = "\nBiographies:\n"
-END = "This is the end of the biographies."
 TELLS = re.compile(r"[0-9]|[A-Za-z,;] [A-Z][a-z]")
-"""What biographies have and prose has not: numbers, and names within sentences."""
+"""What prose never has: numbers, and names within sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +30,20 @@ class Parted:
 
 
 @lru_cache(maxsize=1)
-def part(text: str) -> Parted:
-    """Part a prompt; remembers the last one.
+def part(text: str, heading: str, end: str, plain: str) -> Parted:
+    """Part a prompt whose body stands between `heading` and `end`; without prose, `plain` is its heading.
+
+    Remembers the last one.
 
     Raises:
         ValueError: if it has no body.
     """
-    at = text.find(HEADING)
-    end = text.rfind("\n" + END) + 1
-    if at < 0 or end <= at:
-        raise ValueError("the prompt has no body of essays and biographies")
-    start, now = at + len(HEADING), at + len(PLAIN_HEADING)
-    kept, prose, places = [text[:at], PLAIN_HEADING], [], {}
-    for line in text[start:end].splitlines(keepends=True):
+    at, stop = text.find(heading), text.rfind("\n" + end) + 1
+    if at < 0 or stop <= at:
+        raise ValueError(f"the prompt has no body between {heading.strip()!r} and {end!r}")
+    start, now = at + len(heading), at + len(plain)
+    kept, prose, places = [text[:at], plain], [], {}
+    for line in text[start:stop].splitlines(keepends=True):
         if _is_prose(line):
             prose.append(line)
         else:
@@ -53,9 +51,9 @@ def part(text: str) -> Parted:
             places[start, start + len(line)] = now
             now += len(line)
         start += len(line)
-    return Parted("".join([*kept, text[end:]]), tuple(prose), places)
+    return Parted("".join([*kept, text[stop:]]), tuple(prose), places)
 
 
-@MEMORY.of
+@LINES.of
 def _is_prose(line: str) -> bool:
     return not TELLS.search(line)

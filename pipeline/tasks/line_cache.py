@@ -1,4 +1,4 @@
-"""What the readers remember of paragraphs that they have read, within one budget for all of them.
+"""A cache of what readers made of single lines, within one budget for all readers.
 
 Prompts of one build share paragraphs, and a worker reads prompts of every subtask: a budget for each reader would add
 up, and one in paragraphs would say nothing about bytes.
@@ -11,25 +11,25 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 BUDGET = 40 * 1024 * 1024
-"""Characters of all paragraphs remembered; with what was read in them they take about three bytes each."""
+"""Characters of all lines in the cache; with what was read in them they take about three bytes each."""
 
 Read = TypeVar("Read", bound=Callable[..., Any])
 
 
-class Memory:
-    """Remembers what functions of strings returned, and forgets everything when it is full.
+class LineCache:
+    """Keeps what functions of strings returned, and drops everything when it is full.
 
-    What a function raises is not remembered; it must never return None.
+    What a function raises is not kept; it must never return None.
     """
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
         self._tables: list[dict[tuple[str, ...], Any]] = []
-        self.held = 0
-        """Characters of all arguments remembered."""
+        self.size = 0
+        """Characters of all arguments in the cache."""
 
     def of(self, read: Read) -> Read:
-        """Return a function that remembers; it takes strings alone."""
+        """Return a function that looks into the cache first; it takes strings alone."""
         known: dict[tuple[str, ...], Any] = {}
         self._tables.append(known)
 
@@ -45,15 +45,15 @@ class Memory:
         return cast(Read, recall)
 
     def _make_room(self, fresh: int) -> None:
-        if self.held + fresh > self._budget:
-            self.forget()
-        self.held += fresh
+        if self.size + fresh > self._budget:
+            self.clear()
+        self.size += fresh
 
-    def forget(self) -> None:
-        """Forget everything."""
+    def clear(self) -> None:
+        """Drop everything."""
         for known in self._tables:
             known.clear()
-        self.held = 0
+        self.size = 0
 
 
-MEMORY = Memory(BUDGET)
+LINES = LineCache(BUDGET)

@@ -1,6 +1,6 @@
 """The haystack of prose: a pool of paragraphs of essays, of which a prompt takes whole essays one after another.
 
-It names nobody, so that any subtask about biographies may use it as filler.
+It names nobody and states no number, so that texts about people can be told from it by their looks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
-from pipeline.tasks.bio.haystack import SPARES
+from pipeline.tasks.haystacks import SPARES
 from pipeline.worlds.essays import MIDDLES, WORLD, Essay, essays, paragraphs, source_digest
 
 
