@@ -23,11 +23,11 @@ from pipeline.prove.row import answer_faults, turns_of
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
-from pipeline.tasks import task_of
 from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
+from pipeline.worlds.writing.catalogue import grammar_library
 from pipeline.worlds.writing.checks import Writing
 from pipeline.worlds.writing.corpus import freeze
-from pipeline.worlds.writing.library import Label, grammar_library, written
+from pipeline.worlds.writing.library import Label, written
 from pipeline.worlds.writing.sources import formats
 from pipeline.worlds.writing.topics import topics
 
@@ -66,16 +66,16 @@ def stratum_of(row: Row) -> Stratum:
     )
 
 
-def test_ordinals_are_balanced_and_matches_spread(rows: list[Row]) -> None:
+def test_ordinals_are_balanced_and_matches_in_order(rows: list[Row]) -> None:
     for each in CELLS:
         own = [row for row in rows if stratum_of(row) == each]
         places = Counter(json.loads(row["metadata"])["latent"]["place"] for row in own)
         assert set(places.values()) == {8 // each.complexity}
         for row in own:
             matching = [needle for needle in row["needles"] if needle["role"] in ("relevant", "match")]
-            sections = [needle["depth"] * each.complexity for needle in matching]
-            # A match keeps to its n-th of the body, but for the exchange that it has to stand beside.
-            assert all(place - 0.4 <= depth <= place + 1.4 for place, depth in enumerate(sections))
+            assert [needle["depth"] for needle in matching] == sorted(needle["depth"] for needle in matching)
+            asked = next(place for place, needle in enumerate(matching, 1) if needle["role"] == "relevant")
+            assert asked == json.loads(row["metadata"])["latent"]["place"]
 
 
 def test_the_code_is_twelve_characters_and_stands_once(rows: list[Row]) -> None:
@@ -245,6 +245,13 @@ def test_a_near_duplicate_reply_is_found(transcript: Row) -> None:
     assert "matching replies 1 and 2 are nearly the same" in "; ".join(faulty(transcript, prompt=planted))
 
 
+def test_words_that_two_matching_replies_share_are_found(transcript: Row) -> None:
+    first, *_, last = read_conversation(turns_of(transcript)).matching()
+    words = " ".join(first.text.replace("\n", " ").split(" ")[:9])
+    planted = transcript["prompt"].replace(f"Model: {last.text}\n", f"Model: {last.text} {words}\n")
+    assert "matching replies 1 and 8 share the words" in "; ".join(faulty(transcript, prompt=planted))
+
+
 def test_a_repeated_filler_reply_is_found(transcript: Row) -> None:
     conversation = read_conversation(turns_of(transcript))
     one, other, *_ = [reply for reply in conversation.replies if reply.key != conversation.asked.key]
@@ -273,8 +280,7 @@ def test_needles_of_real_turns_count_what_is_sent(tmp_path: Path) -> None:
     plan = make_plan(Recipe("mrcr", "0", 3, "32k", (cell("chat", 4, 4096, rows=2),)), profiles, tmp_path)
     assert all(Stages(plan, Inline, quiet=True).build())
     for shard in plan.all_shards():
-        profile = next(each for each in plan.profiles if each.name == shard.profile)
-        counter = profile.counter()
+        profile, counter = shard.profile, shard.profile.counter()
         for row in read_rows(shard.path(plan.out, "data")):
             roles = tuple(turn["role"] for turn in row["messages"])
             gaps = profile.gaps(roles, "chat")
@@ -380,7 +386,7 @@ def test_a_row_does_not_depend_on_its_neighbours(tmp_path: Path) -> None:
     alone = sample_of(plan, 5)
     assert [sample_of(plan, index) for index in range(6)][5] == alone
     own, shared = row_streams(plan, each, 5)
-    first, again = (task_of(each).layout(alone, own, shared) for _ in range(2))
+    first, again = (plan.task(each).layout(alone, own, shared) for _ in range(2))
     assert first.placed == again.placed
     assert (first.filler.order.take(50) == again.filler.order.take(50)).all()
 
@@ -465,7 +471,7 @@ def test_distractors_that_no_library_holds_are_refused(tmp_path: Path) -> None:
     each = Stratum("mrcr", "chat", "128k", 131072, 4, 1, knobs=knobs)
     plan = plan_of(tmp_path, each)
     with pytest.raises(PoolError, match="give more formats and topics, or lower distractors"):
-        task_of(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
+        plan.task(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
 
 
 @pytest.mark.parametrize("topics_given", [3, 12])
@@ -479,4 +485,4 @@ def test_a_corpus_of_one_format_is_refused(tmp_path: Path, topics_given: int) ->
     each = cell("chat", 2, 8192, knobs=(("corpus", freeze(writings, tmp_path / "corpora")),))
     plan = plan_of(tmp_path, each)
     with pytest.raises(PoolError, match="0 share neither"):
-        task_of(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
+        plan.task(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
