@@ -171,9 +171,9 @@ def test_a_folder_is_searched_for_the_output_of_a_harness(
     ("content", "said"),
     [
         (b'{"answer": 1}\n', "its first object holds answer"),
-        (b"id,prediction\nx,y\n", "no line of it is an object"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no line of it is an object"),
-        (b"[1, 2]\n", "no line of it is an object"),
+        (b"id,prediction\nx,y\n", "no line of it is a JSON object"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no line of it is a JSON object"),
+        (b"[1, 2]\n", "no line of it is a JSON object"),
         (b"PK\x03\x04junk", "broken ZIP"),
         (b"PAR1junk", "cannot be read"),
         (b'{\n  "version": 2,\n  "eval": {}\n}', "not an Inspect log with samples"),
