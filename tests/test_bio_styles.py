@@ -252,7 +252,7 @@ def test_planted_faults_of_one_question_are_found(subtask: str) -> None:
     again = insert(good, line)
     moved = [replace(needle, char_start=needle.char_start + 1) for needle in good.needles]
     faults = {
-        "same first and last name": doubled,
+        "3 were promised": doubled,
         "the same full name": again,
         "needles of people asked": replace(
             good, needles=tuple(n if n.role == "demo" else m for n, m in zip(good.needles, moved, strict=True))
@@ -299,7 +299,7 @@ def test_planted_faults_of_lists_are_found() -> None:
     first, middle, last = next(name for name in asked.names if name in line).split()
     faults = {
         "the same full name": insert(good, line),
-        "same first and last name": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
+        "3 were promised": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
         "needles of people asked": replace(good, needles=tuple(n for n in good.needles if n != needles[2])),
         "the key": replace(good, key=replace(good.key, target=good.key.target + " or golf")),
         "do not": replace(good, question=good.question + "?"),
