@@ -24,6 +24,7 @@ COMMANDS = {
     "pack": ("making", "Pack the shards of a recipe, without proving them."),
     "plan": ("making", "Show what a recipe would make, and what is there already."),
     "publish": ("publishing", "Publish sealed splits on the Hugging Face Hub."),
+    "readers": ("reading", "Read a split with stated weaknesses, as baselines."),
     "recipes": ("looking", "List the recipes that come with Carrara."),
     "recut": ("freezing", "Write the recipes of the next major version, after a leak."),
     "render": ("making", "Render the pools of filler of a recipe."),
