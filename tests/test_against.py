@@ -61,7 +61,7 @@ def test_a_sound_copy_holds_with_and_without_a_lock(built: Path, copy: Path) -> 
     before = builds.stamps(built) | builds.stamps(copy)
     for words in ([], ["--lock", built.parent / "tiny.lock.json"]):
         line = went(carrara("verify", "--against", copy, *words))
-        assert "11 rows in 4 shards, all re-counted by tiktoken" in line
+        assert "11 rows in 4 shards, all recounted by tiktoken" in line
         assert ("every byte as in the lock of tiny 1.0.0" if words else "every byte as its manifest says") in line
     for where in (built, built / "o200k"):
         assert "as in the lock of tiny 1.0.0" in went(carrara("verify", "--against", where))
@@ -280,12 +280,12 @@ def test_what_cannot_be_made_again_says_why(built: Path, copy: Path, monkeypatch
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "verify what? give FOLDER, or --against WHERE"),
-        (["outputs", "--rebuild"], "verify what? give FOLDER, or --against WHERE"),
+        ([], "nothing to verify: give FOLDER, or --against WHERE"),
+        (["outputs", "--rebuild"], "nothing to verify: give FOLDER, or --against WHERE"),
         (["--against", "nowhere"], "no folder 'nowhere': give one, or a data set with its tag, as in org/name@v1.0.0"),
         (["--against", "{copy}", "--rebuild"], "--rebuild needs a lock: give --lock FILE"),
         (["--against", "{copy}", "--into", "{copy}"], "is what is checked: give another folder"),
-        (["--against", "{copy}", "--tokenizer", "llama3.1"], "holds none of llama3.1: leave --tokenizer out"),
+        (["--against", "{copy}", "--tokenizer", "llama3.1"], "has no split for llama3.1: leave out --tokenizer"),
         (["--against", "{copy}", "--part", "1/2"], "a copy is checked whole"),
     ],
 )

@@ -828,7 +828,7 @@ def test_ctrl_c_leaves_at_once(serve: Callable[..., Server], tmp_path: Path) -> 
     server, corpus = serve(held), tmp_path / "c.jsonl"
     code, said = killed(signal.SIGINT, server, corpus)
     assert code == 130
-    assert said.lstrip() == "carrara: interrupted: run the same command again, it goes on where it stopped\n"
+    assert said.lstrip() == "carrara: interrupted: run the same command again to continue\n"
     server.script = writes
     had = len(replies(corpus))
     assert f"12 texts, {12 - had} of them new" in carrara(*command(server, corpus)).stdout
