@@ -143,7 +143,9 @@ def test_only_what_is_wholly_proven_is_frozen(home: Path) -> None:
     assert not (out / LOCK_NAME).exists()
 
 
-@pytest.mark.parametrize(("harm", "told"), [("flip", "has other bytes than were proven"), ("remove", "is missing")])
+@pytest.mark.parametrize(
+    ("harm", "told"), [("flip", "differs from the bytes that were proven"), ("remove", "is missing")]
+)
 @pytest.mark.parametrize("part", ["data", "keys"])
 def test_a_folder_with_a_broken_file_is_not_frozen(home: Path, part: str, harm: str, told: str) -> None:
     (home / "v1.0.0" / LOCK_NAME).unlink()
