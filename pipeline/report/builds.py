@@ -27,7 +27,7 @@ def build_page(splits: Sequence[Split]) -> Page:
     counts = "one tokenizer" if len(splits) == 1 else f"each of {len(splits)} tokenizers"
     return Page(
         title=f"Build report: {release}",
-        subtitle=f"{first['totals']['rows']:,} rows for {counts}, cut to the exact token.",
+        subtitle=f"{first['totals']['rows']:,} rows for {counts}, exact to the token.",
         facts=release_facts(splits),
         sections=[
             Section("totals", "Tokenizers", _totals(splits)),
