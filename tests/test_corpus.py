@@ -99,9 +99,9 @@ def texts(count: int, seed: str = "") -> list[Record]:
 FAULTS: list[tuple[Record, str]] = [
     ({"text": ""}, "its text is empty"),
     ({"text": " \n\t "}, "its text is empty"),
-    ({"text": "x" * (LONGEST + 1)}, f"its text has {LONGEST + 1} bytes: give {LONGEST} at the most"),
-    ({"text": "\u00e9" * 1001}, f"its text has 2002 bytes: give {LONGEST} at the most"),
-    ({"text": "cafe\u0301"}, "its text is not in Unicode's form NFC"),
+    ({"text": "x" * (LONGEST + 1)}, f"its text has {LONGEST + 1} bytes: give at most {LONGEST}"),
+    ({"text": "\u00e9" * 1001}, f"its text has 2002 bytes: give at most {LONGEST}"),
+    ({"text": "cafe\u0301"}, "its text is not in Unicode normalisation form NFC"),
     ({"text": "lone \ud800"}, r"its text holds '\ud800', which chat templates or readers take for a mark"),
     ({"text": "a\ttab"}, r"its text holds '\t'"),
     ({"text": "a\rb"}, r"its text holds '\r'"),
@@ -109,10 +109,13 @@ FAULTS: list[tuple[Record, str]] = [
     ({"text": "next\x85line"}, r"its text holds '\x85'"),
     ({"text": "line\u2028end"}, r"its text holds '\u2028'"),
     ({"text": "order\ufeffmark"}, r"its text holds '\ufeff'"),
-    ({"text": "so.\nUser: and now?"}, "a line of its text starts like a turn of a transcript"),
-    ({"text": "Model: yes"}, "a line of its text starts like a turn of a transcript"),
-    ({"text": "a\nSystem: b"}, "a line of its text starts like a turn of a transcript"),
-    ({"text": "a\n======== CONVERSATION ========\nb"}, "a line of its text starts like a turn of a transcript"),
+    ({"text": "so.\nUser: and now?"}, "a line of its text looks like the start of a turn in a transcript"),
+    ({"text": "Model: yes"}, "a line of its text looks like the start of a turn in a transcript"),
+    ({"text": "a\nSystem: b"}, "a line of its text looks like the start of a turn in a transcript"),
+    (
+        {"text": "a\n======== CONVERSATION ========\nb"},
+        "a line of its text looks like the start of a turn in a transcript",
+    ),
     ({"text": "the end<|endoftext|>"}, "its text holds '<|', which"),
     ({"text": "[INST] do [/INST]"}, "its text holds '[INST]', which"),
     ({"text": "<start_of_turn>model"}, "its text holds '<start_of_turn>', which"),
@@ -331,12 +334,12 @@ def test_a_copy_that_is_whole_is_not_written_again(tmp_path: Path) -> None:
 def test_a_copy_that_cannot_be_written_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     writings = read_corpus(lines(tmp_path / "c.jsonl", texts(4)))
     (tmp_path / "file").write_text("", encoding="ascii")
-    with pytest.raises(BuildError, match=r"no corpus can be kept in .*file"):
+    with pytest.raises(BuildError, match=r"a corpus cannot be written to .*file"):
         freeze(writings, tmp_path / "file" / "corpora")
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / f"{corpus_digest(writings)}.parquet.part-{os.getpid()}").symlink_to("/dev/full")
-    with pytest.raises(BuildError, match=r"no corpus can be kept in .*kept.*No space left"):
+    with pytest.raises(BuildError, match=r"a corpus cannot be written to .*kept.*No space left"):
         freeze(writings, kept)
     assert list(kept.iterdir()) == []
     freeze(writings, kept)

@@ -275,7 +275,10 @@ def test_waits_double_up_to_a_minute(serve: Callable[..., Server]) -> None:
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (fails(401, f"Incorrect API key {KEY}"), "HTTP 401: it refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY"),
+        (
+            fails(401, f"Incorrect API key {KEY}"),
+            "HTTP 401: the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
+        ),
         (fails(403, "not your model"), "HTTP 403: the key may not use this model (not your model)"),
         (fails(404, "no model `x`"), "give the part before /chat/completions, and a model that it has (no model `x`)"),
         (fails(400, f"bad\nrequest of {KEY}"), "HTTP 400: bad request of ***"),
@@ -570,7 +573,7 @@ def test_every_reply_is_kept_as_it_came(serve: Callable[..., Server], tmp_path: 
         "it is a refusal": 1,
         "it has 10 characters": 1,
         "it was cut off ": 1,
-        "a line of its text starts like a turn of a transcript": 1,
+        "a line of its text looks like the start of a turn in a transcript": 1,
         r"its text holds '\ud800'": 1,
         "its text has 2800 bytes: give 2000 at the most": 1,
         "it has no text": 1,
@@ -627,7 +630,7 @@ def test_a_fatal_answer_stops_the_command_at_once(
     server = serve(answering(fails(status, f"wrong {KEY}")))
     line = failed(carrara(*command(server, tmp_path / "c.jsonl", "--tries", 6)))
     assert said in line
-    assert "[0 texts are kept, the same command goes on]" in line
+    assert "[0 texts are kept; run the same command again to continue]" in line
     assert len(server.asked) <= 4
     assert not (tmp_path / "c.jsonl").exists()
 
@@ -662,7 +665,7 @@ def test_a_server_that_dies_half_way_loses_nothing(serve: Callable[..., Server],
     assert "the connection broke off" in line or "no answer" in line
     had = {place(reply) for reply in replies(corpus)}
     assert 5 <= len(had) <= 6
-    assert f"[{len(had)} texts are kept, the same command goes on]" in line
+    assert f"[{len(had)} texts are kept; run the same command again to continue]" in line
     assert not corpus.exists()
     dead.stop()
     alive = serve(port=dead.port)
@@ -828,7 +831,7 @@ def test_ctrl_c_leaves_at_once(serve: Callable[..., Server], tmp_path: Path) -> 
     server, corpus = serve(held), tmp_path / "c.jsonl"
     code, said = killed(signal.SIGINT, server, corpus)
     assert code == 130
-    assert said.lstrip() == "carrara: interrupted: run the same command again, it goes on where it stopped\n"
+    assert said.lstrip() == "carrara: interrupted: run the same command again to continue\n"
     server.script = writes
     had = len(replies(corpus))
     assert f"12 texts, {12 - had} of them new" in carrara(*command(server, corpus)).stdout

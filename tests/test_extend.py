@@ -72,7 +72,7 @@ def test_a_new_profile_has_the_same_questions_texts_and_keys(home: Path) -> None
         for path in sorted((home / "v1.0.0" / "o200k" / part).rglob("*.parquet")):
             assert path.samefile(home / "v1.1.0" / path.relative_to(home / "v1.0.0")), "no byte is written twice"
     went(carrara("verify", home / "v1.1.0"))
-    assert "frozen already" in went(carrara("freeze", home / "v1.1.0", "--lock", home / "tiny.lock.json"))
+    assert "already frozen" in went(carrara("freeze", home / "v1.1.0", "--lock", home / "tiny.lock.json"))
     locks = read_lock(home / "v1.0.0" / LOCK_NAME), read_lock(home / "v1.1.0" / LOCK_NAME)
     assert [(each.level, each.what) for each in changes(*locks)] == [("minor", "profile llama3.1 is new")]
 

@@ -70,7 +70,7 @@ def test_a_lock_has_the_form_of_its_schema(pristine: Path) -> None:
 
 def test_freezing_again_changes_no_byte(home: Path) -> None:
     before = builds.stamps(home)
-    assert "frozen already" in went(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
+    assert "already frozen" in went(carrara("freeze", home / "v1.0.0", "--lock", home / "tiny.lock.json"))
     assert builds.stamps(home) == before
     (home / "v1.0.0" / LOCK_NAME).unlink()
     went(carrara("freeze", home / "v1.0.0"))
@@ -127,7 +127,7 @@ def test_a_broken_shard_of_a_frozen_folder_is_made_again_to_the_byte(home: Path)
     went(carrara("build", home / "tiny.toml", "--out", home / "v1.0.0", "--tokenizer", "o200k"))
     after = builds.contents(home / "v1.0.0")
     assert {name: after[name] for name in whole} == whole
-    assert "frozen already" in went(carrara("freeze", home / "v1.0.0"))
+    assert "already frozen" in went(carrara("freeze", home / "v1.0.0"))
 
 
 def test_only_what_is_wholly_proven_is_frozen(home: Path) -> None:
@@ -143,7 +143,9 @@ def test_only_what_is_wholly_proven_is_frozen(home: Path) -> None:
     assert not (out / LOCK_NAME).exists()
 
 
-@pytest.mark.parametrize(("harm", "told"), [("flip", "has other bytes than were proven"), ("remove", "is missing")])
+@pytest.mark.parametrize(
+    ("harm", "told"), [("flip", "differs from the bytes that were proven"), ("remove", "is missing")]
+)
 @pytest.mark.parametrize("part", ["data", "keys"])
 def test_a_folder_with_a_broken_file_is_not_frozen(home: Path, part: str, harm: str, told: str) -> None:
     (home / "v1.0.0" / LOCK_NAME).unlink()

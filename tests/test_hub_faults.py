@@ -81,26 +81,26 @@ def test_a_login_is_as_good_as_the_environment(
 
 def test_a_token_that_nobody_knows(line: Say, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", BAD)
-    assert "org/small: the Hub does not know the token (HTTP 401): make a new one, then set HF_TOKEN" in line()
+    assert "org/small: the Hub does not accept the token (HTTP 401): create a new one, then set HF_TOKEN" in line()
 
 
 def test_a_token_that_no_request_can_carry(line: Say, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     for token in ("hf_caf\u00e9", "hf_two words", "hf_\x07bell"):
         monkeypatch.setenv("HF_TOKEN", token)
         shown = line()
-        assert "the token holds characters that no request can carry: copy it again" in shown
+        assert "the token has characters that cannot be sent: copy it again" in shown
         assert token not in shown
     assert not hub.log
 
 
 def test_a_token_that_may_only_read(line: Say, hub: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", READER)
-    assert "the token may not do that, use one that may write there (" in line()
+    assert "the token does not allow that: use one with write access (" in line()
     monkeypatch.setenv("HF_TOKEN", WRITER)
     release(folder, REPO, "1.0.0")
     (folder / "metrics.py").write_text("pass")
     monkeypatch.setenv("HF_TOKEN", READER)
-    assert "the token may not do that, use one that may write there (" in line("release", folder, REPO, "1.1.0")
+    assert "the token does not allow that: use one with write access (" in line("release", folder, REPO, "1.1.0")
 
 
 def test_what_is_private_is_not_there_for_others(
@@ -125,7 +125,7 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
     hub.fail("POST .*/commit/main", 403)
     with pytest.raises(HubError):
         release(folder, REPO, "1.0.0")
-    assert "it has no tag of a version, nothing is published there" in line("download", f"{REPO}@v1.0.0", cache)
+    assert "it has no version tag, so nothing is published there" in line("download", f"{REPO}@v1.0.0", cache)
     release(folder, REPO, "1.0.0")
     (folder / "metrics.py").write_text("pass")
     release(folder, REPO, "1.10.0")
@@ -133,7 +133,7 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
     release(folder, REPO, "1.10.1-rc.1")
     right = "give a tag, as in org/small@v1.10.1-rc.1"
     assert f"org/small has no tag 'v9.0.0': {right}" in line("download", f"{REPO}@v9.0.0", cache)
-    assert f"org/small@main is a branch, which moves: {right}" in line("download", f"{REPO}@main", cache)
+    assert f"org/small@main is a branch, which can change: {right}" in line("download", f"{REPO}@main", cache)
     assert f"org/small is named without a tag: {right}" in line("download", REPO, cache)
     assert "ends where a tag should be: give one, as in org/small@v1.0.0" in line("download", f"{REPO}@", cache)
     assert "repo 'small' is none: give org/name" in line("download", "small@v1.0.0", cache)
@@ -158,7 +158,7 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
         ("/refs", 504, {}, "the Hub fails (HTTP 504)"),
         ("POST .*/commit/", 507, {}, "the Hub has no more room (on purpose): free some or extend the plan"),
         ("batch", 413, {}, "the Hub has no more room"),
-        ("POST .*/commit/", 400, {}, "the Hub refuses what was sent, mend it (on purpose)"),
+        ("POST .*/commit/", 400, {}, "the Hub refuses what was sent (on purpose)"),
         ("POST .*/tag/", 418, {}, "the Hub refuses, HTTP 418 (on purpose)"),
     ],
 )

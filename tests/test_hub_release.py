@@ -67,7 +67,7 @@ def test_the_same_again_uploads_nothing(hub: Hub, folder: Path) -> None:
     said: list[str] = []
     again = release(folder, REPO, "1.0.0", say=said.append)
     assert (again.commit, again.fresh) == (first.commit, False)
-    assert said[1:] == ["org/small: v1.0.0 is there already, nothing was uploaded"]
+    assert said[1:] == ["org/small: v1.0.0 already exists; nothing was uploaded"]
     assert {seen.method for seen in hub.log[before:]} == {"GET"}
 
 
@@ -342,7 +342,7 @@ def test_a_dry_run_says_what_a_broken_one_left(hub: Hub, folder: Path) -> None:
     assert "a part of v1.0.0 is uploaded" in seen.note
     assert set(actions(seen).values()) == {"keep"}
     release(folder, REPO, "1.0.0")
-    assert "has v1.0.0 with these files, nothing to do" in preview(folder, REPO, "1.0.0").note
+    assert "has v1.0.0 with these files: nothing to do" in preview(folder, REPO, "1.0.0").note
 
 
 def test_a_dry_run_needs_no_server(hub: Hub, folder: Path) -> None:

@@ -49,7 +49,7 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
     done = carrara("show", apart.folder, row_id(split))
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "accepted: withheld")
     assert "[relevant" not in done.stdout
-    assert "holds no keys" in carrara("chance", apart.folder).stderr
+    assert "has no keys" in carrara("chance", apart.folder).stderr
     assert carrara("chance", apart.keys).stdout == carrara("chance", split.folder).stdout
     assert "complexity" in carrara("show", apart.keys).stdout
 
@@ -58,7 +58,7 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
     ("given", "said"),
     [
         (["show", "{release}", "--tokenizer", "o20k"], "did you mean 'o200k'? (known: o200k)"),
-        (["show", "{folder}", "--tokenizer", "qwen2.5"], "is the folder of one tokenizer: leave --tokenizer"),
+        (["show", "{folder}", "--tokenizer", "qwen2.5"], "is one tokenizer's folder: leave out --tokenizer"),
         (["show", "nowhere"], "no folder 'nowhere': give one, or a data set with its tag, as in org/name@v1.0.0"),
         (["score", "org/name", "x.jsonl"], "no folder 'org/name': give one, or a data set with its tag"),
         (["export", "lm-eval", "hf://datasets/name@v1"], "repo 'name' is none: give org/name"),

@@ -475,7 +475,7 @@ def test_a_digest_that_is_missing_is_printed(write: Write, tmp_path: Path, train
         ("[vocabulary]\nfile = 'x.bin'", "unknown form"),
         ("[vocabulary]\nfile = 'x.tiktoken'", "pattern is missing"),
         ("[vocabulary]\nentry = 'llama33'\npattern = 'x'\nsize = 9", "no vocabulary 'llama33' in the base install"),
-        ("[vocabulary]\nhub = 'a/b'\nrevision = 'main'", "revision = 'main': want a commit of 40 hexadecimal digits"),
+        ("[vocabulary]\nhub = 'a/b'\nrevision = 'main'", "revision = 'main': give a commit of 40 hexadecimal digits"),
         ("[vocabulary]\nentry = 'gemma3'\nform = 'pieces'", r"\[vocabulary.pieces\] is missing"),
         ("[vocabulary]\nfile = 'x.json'\nsha256 = 'f'\n[fast]\nengine = 'tokeniser'", "did you mean 'tokenizers'"),
         ("[vocabulary]\nfile = 'x.model'\nsha256 = 'f'\n[windows]\n131072 = 131073", "no longer, in tokens"),

@@ -335,7 +335,7 @@ def test_what_is_wrong_is_said_on_stderr_too(folder: Path, sets: dict[str, Path]
     seen = invoke(folder / "o200k", f"model={sets[list(sets)[1]]}", "--limit", 2, "--out", tmp_path / "page.html")
     assert seen.exception is None, seen.output
     assert "model: " in seen.stderr
-    assert "predictions that are no text, which score 0" in seen.stderr
+    assert "predictions that are not text, which score 0" in seen.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 

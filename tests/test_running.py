@@ -255,7 +255,7 @@ def test_what_is_sent_can_be_changed(folder: Path, serve: Callable[[Script], Ser
 def test_other_counts_of_tokens_are_said(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
     server = serve(lambda payload: says("x", 107 - 9 * (payload["messages"][0]["content"] == "Prompt 0?")))
     done = ran(folder, server, tmp_path / "m.jsonl")
-    assert "counts other prompt tokens than the split in 2 of 12 rows, by -9 to +0" in done.output
+    assert "count of prompt tokens differs from the split's in 2 of 12 rows, by -9 to +0" in done.output
 
 
 def test_a_reply_without_text_is_an_empty_prediction(

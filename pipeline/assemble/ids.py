@@ -48,7 +48,7 @@ def check_pairs(recipe: Recipe) -> None:
             here = f"{family}.{subtask} length {length}"
             raise RecipeError(
                 f"{here}: {count} rows of complexity {complexity} and {other} of complexity {1 - complexity}: "
-                "its rows come in pairs, give both the same number"
+                "rows come in pairs, so give both the same number"
             )
 
 
