@@ -299,7 +299,7 @@ def test_planted_faults_of_lists_are_found() -> None:
     first, middle, last = next(name for name in asked.names if name in line).split()
     faults = {
         "the same full name": insert(good, line),
-        "3 were promised": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
+        "1 were promised": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
         "needles of people asked": replace(good, needles=tuple(n for n in good.needles if n != needles[2])),
         "the key": replace(good, key=replace(good.key, target=good.key.target + " or golf")),
         "do not": replace(good, question=good.question + "?"),
