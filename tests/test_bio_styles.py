@@ -442,7 +442,7 @@ def test_lists_cannot_be_guessed() -> None:
     for complexity in (2, 5, 10):
         cell = cell_of("multi_standard", complexity, rows=120)
         samples = [drawn(Multi(), replace(cell, length=1024 + at), index) for at in range(14) for index in range(120)]
-        # Two of 1,680 rows over all lengths may ask the same of the same pair: there are 32,256 pairs of a tier's people.
+        # Two of 1,680 rows may ask the same of the same pair: a tier has 32,256 pairs that may be asked.
         assert max(Counter(sample.key.target for sample in samples).values()) <= (2 if complexity == 2 else 1)
         assert max(Multi().baselines(sample, sample.key)["uniform"] for sample in samples) < 0.0001
 
