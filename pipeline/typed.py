@@ -1,4 +1,4 @@
-"""Plain tables as typed records, with errors for a person."""
+"""Conversion of plain tables to typed records, with readable errors."""
 
 from __future__ import annotations
 

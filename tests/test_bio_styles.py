@@ -614,7 +614,7 @@ def test_the_plan_tells_what_prompts_are_made_of(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "out"), "--tokenizer", "o200k", "--tokenizer", "glm4"]
     told = CliRunner().invoke(cli, ["plan", str(tmp_path / "made.toml"), *out, "--stats", "--draws", "2", "--json"])
     assert told.exit_code == 0, told.output
-    records = json.loads(told.output)["what prompts are made of (means)"]
+    records = json.loads(told.output)["what prompts consist of (means)"]
     assert [(record["family"], record["profile"]) for record in records] == [
         (family, profile) for family in ("bio", "mrcr", "latent_list") for profile in ("o200k", "glm4")
     ]

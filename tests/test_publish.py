@@ -199,7 +199,7 @@ print(next(iter(rows))["id"])
     ("args", "said"),
     [
         (["--tokenizer", "gemma3"], "has no sealed split for 'gemma3': give one of glm4, o200k"),
-        (["--repo", ""], "--repo is empty: give one, as in 'org/name-{tokenizer}'"),
+        (["--repo", ""], "--repo is empty: give a name such as 'org/name-{tokenizer}'"),
         ([], "would take 2 tokenizers: put {tokenizer} in its name"),
         (["--tokenizer", "o200k", "--changelog", "none.md"], "'none.md' cannot be read"),
     ],

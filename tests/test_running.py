@@ -223,7 +223,7 @@ def test_a_server_that_refuses_all_ends_the_run(
     done = ran(folder, server, tmp_path / "b.jsonl", "--workers", 1)
     assert done.exit_code == 1
     assert len(server.sent) == 9
-    assert "9 rows in a row without a reply" in done.stderr
+    assert "9 consecutive rows without a reply" in done.stderr
     assert KEY not in done.output + (tmp_path / "b.jsonl").read_text(encoding="ascii")
 
 

@@ -97,5 +97,5 @@ def test_complexity_is_no_longer_asked_of_a_split_without_it(split: Split) -> No
     for tier in manifest["tiers"].values():
         for cell in tier["strata"]:
             del cell["complexity"]
-    with pytest.raises(SplitError, match="does not say the complexity of its rows"):
+    with pytest.raises(SplitError, match="does not give the complexity of its rows"):
         list(Split(split.folder, manifest).rows(["id"], Selection(complexities=(1,))))

@@ -1,4 +1,4 @@
-"""Frozen splits in the shapes of other harnesses: one module for each, registered in ``MODULES``."""
+"""Splits in the formats of other harnesses: one module for each, registered in ``MODULES``."""
 
 from __future__ import annotations
 
