@@ -16,7 +16,7 @@ import pipeline
 from pipeline.cli import cli
 from pipeline.engine import Inline
 from pipeline.metrics import score
-from pipeline.readers import COLUMNS, READERS, Reading, open_reading
+from pipeline.readers import COLUMNS, READERS, READINGS, Reading, open_reading
 from pipeline.readers.base import half_name
 from pipeline.readers.files import write_readings
 from pipeline.rows import Row
@@ -49,7 +49,7 @@ def test_every_task_is_read_by_every_reader_or_left_out_for_its_reason(split: Sp
         for name in READERS:
             reply = said(name, row)
             assert reply is None or reply.strip(), (name, row["id"])
-            if reply is None:
+            if reply is None and row["family"] in READINGS:
                 left_out[name].add(f"{row['family']}.{row['subtask']}")
     assert set(left_out) <= {"half-name", "last-match"}
     assert all(place in NAMELESS or place.startswith("latent_list.") for place in left_out["half-name"])
