@@ -2,7 +2,7 @@
 
 All readers read all rows, in as many processes as there are cores, and their scores take the place of what stands
 between ``<!-- readers -->`` and ``<!-- end of readers -->``. With a second argument the files of predictions are kept
-in that folder, and found there by the next run.
+in that folder, where tools/draw_front.py finds them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ def main(arguments: Sequence[str]) -> None:
     split = open_split(Path(arguments[0]))
     with tempfile.TemporaryDirectory() as empty:
         folder = Path(arguments[1] if arguments[1:] else empty)
-        owed = [name for name in READERS if not (folder / f"{name}.jsonl").exists()]
-        write_readings(split, Selection(), owed, folder, processes(os.cpu_count() or 1))
+        write_readings(split, Selection(), list(READERS), folder, processes(os.cpu_count() or 1))
         text = tables(split, folder)
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(MARKED.sub(lambda found: f"{found[1]}\n{text}\n\n{found[2]}", page), encoding="utf-8")

@@ -88,8 +88,8 @@ class Reading:
         return self.guess()
 
     def guess(self) -> str:
-        """Return what is replied from the question alone: here nothing."""
-        return ""
+        """Return what is replied from the question alone: here that it is not known."""
+        return "I do not know."
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return the first or last passages that match half of what is asked, read as if they matched all of it.
