@@ -280,7 +280,10 @@ def test_waits_double_up_to_a_minute(serve: Callable[..., Server]) -> None:
             "HTTP 401: the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
         ),
         (fails(403, "not your model"), "HTTP 403: the key may not use this model (not your model)"),
-        (fails(404, "no model `x`"), "give the address without /chat/completions, and a model that is served there (no model `x`)"),
+        (
+            fails(404, "no model `x`"),
+            "give the address without /chat/completions, and a model that is served there (no model `x`)",
+        ),
         (fails(400, f"bad\nrequest of {KEY}"), "HTTP 400: bad request of ***"),
         (fails(400, "x" * 190 + KEY), "HTTP 400: xxx"),
         (Act(b"<html>\n<h1>nginx</h1>", 400), "HTTP 400: Bad Request"),

@@ -121,7 +121,9 @@ def test_what_is_private_is_not_there_for_others(
 
 def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: Path) -> None:
     cache = tmp_path / "c"
-    assert "org/small: there is no such data set, or this token has no access to it" in line("download", f"{REPO}@v1.0.0", cache)
+    assert "org/small: there is no such data set, or this token has no access to it" in line(
+        "download", f"{REPO}@v1.0.0", cache
+    )
     hub.fail("POST .*/commit/main", 403)
     with pytest.raises(HubError):
         release(folder, REPO, "1.0.0")
@@ -152,7 +154,12 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
         ("POST .*/commit/", 429, {"Retry-After": "700"}, "too many requests (HTTP 429): wait 700 s"),
         ("POST .*/commit/", 429, {}, "too many requests (HTTP 429): wait 60 s"),
         ("POST .*/commit/", 429, {"RateLimit": '"api";r=0;t=77'}, "too many requests (HTTP 429): wait 77 s"),
-        ("preupload", 503, {}, "the Hub is failing (HTTP 503): wait a while, then run the same command again to continue"),
+        (
+            "preupload",
+            503,
+            {},
+            "the Hub is failing (HTTP 503): wait a while, then run the same command again to continue",
+        ),
         ("PUT", 500, {}, "the Hub is failing (HTTP 500)"),
         ("/tree/", 502, {}, "the Hub is failing (HTTP 502)"),
         ("/refs", 504, {}, "the Hub is failing (HTTP 504)"),

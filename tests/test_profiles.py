@@ -452,7 +452,9 @@ def test_another_vocabulary_names_both_digests(write: Write) -> None:
     path = ROOT / "tokenizers" / "llama3.1.toml"
     right = load_profile("llama3.1").vocabulary.sha256
     profile = write(path.read_text().replace(right, "f" * 64))
-    with pytest.raises(ProfileError, match=f"vocabulary llama3: its sha256 is {right}, but the profile says {'f' * 64}"):
+    with pytest.raises(
+        ProfileError, match=f"vocabulary llama3: its sha256 is {right}, but the profile says {'f' * 64}"
+    ):
         profile.counter()
 
 

@@ -318,7 +318,10 @@ def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder
         (("{right}", "{right}"), "two models are called 'right': give NAME=PREDICTIONS"),
         (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
         (("--limit", "2"), "options that choose rows, --quirk and --stack need PREDICTIONS"),
-        (tuple(f"{name}={{right}}" for name in "abcdefg"), "7 models are too many for one page, whose figures can show 6"),
+        (
+            tuple(f"{name}={{right}}" for name in "abcdefg"),
+            "7 models are too many for one page, whose figures can show 6",
+        ),
         (("gone.jsonl",), "'gone.jsonl' is not there"),
     ],
 )
