@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from random import Random
 from typing import Protocol
 
 from pipeline.streams import Streams
@@ -157,7 +156,7 @@ def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]
     realiser = Realiser(formats()[label.format], common().rules, _topic(label.topic), rng)
     taken = set[tuple[str, ...]]()
     for size in sizes:
-        text = _fresh(realiser, label, size, rng, taken)
+        text = _fresh(realiser, label, size, taken)
         taken |= runs(text)
         yield text
 
@@ -167,12 +166,11 @@ def _topic(name: str) -> Topic:
     return next(topic for topic in topics() if topic.name == name)
 
 
-def _fresh(realiser: Realiser, label: Label, size: str, rng: Random, taken: set[tuple[str, ...]]) -> str:
-    names = sorted(tones())
+def _fresh(realiser: Realiser, label: Label, size: str, taken: set[tuple[str, ...]]) -> str:
+    tone = tones()[label.tone] if label.tone else None
     low, high = SIZES[size]
     for _ in range(TRIES):
-        tone = label.tone or names[rng.randrange(len(names))]
-        text = realiser.write(size, tones()[tone])
+        text = realiser.write(size, tone)
         if low <= len(text) <= high and taken.isdisjoint(runs(text)) and not DOUBLED.search(text):
             return text
     raise ValueError(f"no {size} {label.format} about {label.topic} in {TRIES} tries")

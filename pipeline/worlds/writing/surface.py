@@ -8,6 +8,7 @@ SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 ARTICLE = re.compile(r"\b([Aa])(?: )(?=[\"'(]?([A-Za-z0-9][\w-]*))")
 SENTENCE = re.compile(r"(^|\n[\"'(]?|[.!?][\"')]* [\"'(]?|^[\"'(])([a-z])")
 SPACES = re.compile(r" {2,}")
+EMPTY = re.compile(r"\n(?: *\n){2,}")
 LOOSE = re.compile(r" *(\n) *| +([,.;:!?])")
 CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u-|ubiq)", re.IGNORECASE)
 VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
@@ -21,7 +22,8 @@ def tidy(text: str) -> str:
     >>> tidy("a  hour ago , a unicorn came. it was an one-off")
     'An hour ago, a unicorn came. It was a one-off'
     """
-    text = LOOSE.sub(lambda found: found[1] or found[2], SPACES.sub(" ", text)).strip()
+    text = LOOSE.sub(lambda found: found[1] or found[2], SPACES.sub(" ", text))
+    text = EMPTY.sub("\n\n", text).strip()
     text = ARTICLE.sub(_article, re.sub(r"\b([Aa])n ", r"\1 ", text))
     return SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
 
