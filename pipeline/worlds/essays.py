@@ -19,9 +19,9 @@ from pipeline.worlds.people import POOLS
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 from pipeline.worlds.writing.grammar import Grammar, parse_grammar
 from pipeline.worlds.writing.library import DOUBLED, WORD
-from pipeline.worlds.writing.realise import VERBS, Realiser
+from pipeline.worlds.writing.realise import Realiser
 from pipeline.worlds.writing.sources import common, tones
-from pipeline.worlds.writing.topics import ATTRIBUTES, Topic, topics
+from pipeline.worlds.writing.topics import ATTRIBUTES, VERBS, Topic, topics
 
 WORLD = "essays@1"
 TOKENS_PER_PARAGRAPH = 40

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
@@ -36,6 +37,7 @@ BUILT_IN = frozenset({"topic", "brief", "n", "d", "v", *ATTRIBUTES, *AGREEMENT})
 NAMED = frozenset({*PERSON, "town", "street", "day", "month", "year", "clock"})
 """What keeps its value through a text, and may be numbered to tell several apart."""
 
+ARTICLE = re.compile("^(?:an?|the) ")
 DEPTH = 40
 STANZA = "stanza"
 """The rule of limericks: what it gives has to scan."""
@@ -90,6 +92,8 @@ class Realiser:
         return tidy(self._phrase(self._dealt(rule), DEPTH))
 
     def _dealt(self, rule: str) -> Phrase:
+        own = f"{rule}_{self._topic.domain}"
+        rule = own if own in self._rules else rule
         deck = (rule, self._tone if rule in TONED else bool(self._tone))
         return self._decks.deal(deck, self._rules[rule])
 
@@ -107,6 +111,8 @@ class Realiser:
         value = self._value(reference.name, reference.form, depth)
         if reference.bind:
             self._bound[reference.bind] = value
+        if reference.form == "bare":
+            return ARTICLE.sub("", value)
         if reference.form == "title":
             return title(value)
         return value.upper() if reference.form == "upper" else value

@@ -32,7 +32,7 @@ class Topic:
         trait: adjectives that suit it.
         fact: short true clauses in lower case, of seven words at the most.
         trouble: what goes wrong, with article or in the plural.
-        sound: what is heard, without article: ``braying``.
+        sound: what is heard, as a subject or object has it: ``braying``, ``the slap of oars``.
     """
 
     name: str
@@ -106,7 +106,9 @@ def unnamed(topic: Topic) -> Topic:
         for name in ATTRIBUTES
         if name not in SINGLE and name not in VERBS
     }
-    forms = [forms for forms in zip(*(getattr(topic, verb) for verb in VERBS), strict=True) if not telling.search(forms[0])]
+    forms = [
+        forms for forms in zip(*(getattr(topic, verb) for verb in VERBS), strict=True) if not telling.search(forms[0])
+    ]
     kept.update(zip(VERBS, zip(*forms, strict=True), strict=False))
     return replace(topic, **{name: values for name, values in kept.items() if values})  # type: ignore[arg-type]
 
