@@ -20,7 +20,7 @@ from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 from pipeline.worlds.writing.grammar import Grammar, parse_grammar
 from pipeline.worlds.writing.library import DOUBLED, WORD
 from pipeline.worlds.writing.realise import Realiser
-from pipeline.worlds.writing.sources import common, tones
+from pipeline.worlds.writing.sources import common
 from pipeline.worlds.writing.topics import ATTRIBUTES, VERBS, Topic, topics
 
 WORLD = "essays@1"
@@ -32,8 +32,6 @@ MIDDLES = (2, 5)
 """How many middles an essay may have, from and to."""
 NOTES = 6
 """Of so many texts one is a note."""
-TONES = ("dry", "solemn", "tender", "wistful")
-"""The tones of the world of writing that an essay may take."""
 RUN = 12
 """No two paragraphs about one topic share so many words in a row."""
 TRIES = 400
@@ -103,14 +101,14 @@ class Writer:
 
     def __init__(self, world: Streams, topic: int) -> None:
         self.topic = topic
-        self._rng = world.of("text", subjects()[topic].name)
-        self._realiser = Realiser(reflection(), common().rules, subjects()[topic], self._rng)
+        rng = world.of("text", subjects()[topic].name)
+        self._realiser = Realiser(reflection(), common().rules, subjects()[topic], rng)
         self._runs = set[tuple[str, ...]]()
 
     def paragraph(self, kind: str, written: set[str]) -> str:
         """Write a paragraph that is none of those `written`, and remember it there."""
         for _ in range(TRIES):
-            text = self._realiser.write(kind, tones()[TONES[self._rng.randrange(len(TONES))]])
+            text = self._realiser.write(kind)
             runs = _runs(text)
             if _is_sound(text) and text not in written and self._runs.isdisjoint(runs):
                 self._runs |= runs
@@ -189,5 +187,5 @@ def _is_fit(value: str) -> bool:
 @cache
 def source_digest() -> str:
     """Return the digest of all files that essays are written from, and of those whose values they keep out."""
-    folders = ("essays", "writing/tones", "writing/topics")
+    folders = ("essays", "writing/topics")
     return pool_digest(*POOLS, "writing/common", *(name for folder in folders for name in pools_in(folder)))

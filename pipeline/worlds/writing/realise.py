@@ -10,7 +10,7 @@ from typing import TypeVar
 from pipeline.worlds.words import pool
 from pipeline.worlds.writing.grammar import TONED, Choice, Grammar, Phrase, Reference, Rules, Toned
 from pipeline.worlds.writing.metre import brief, scans
-from pipeline.worlds.writing.surface import number, third_person, tidy, title
+from pipeline.worlds.writing.surface import many, marked, number, third_person, tidy, title
 from pipeline.worlds.writing.topics import ATTRIBUTES, MASS, VERBS, Topic, unnamed
 
 AGREEMENT = {
@@ -37,7 +37,9 @@ BUILT_IN = frozenset({"topic", "brief", "n", "d", "v", *ATTRIBUTES, *AGREEMENT})
 NAMED = frozenset({*PERSON, "town", "street", "day", "month", "year", "clock"})
 """What keeps its value through a text, and may be numbered to tell several apart."""
 
-ARTICLE = re.compile("^(?:an?|the) ")
+ARTICLE = re.compile("^(\x01?)(?:an?|the) ")
+NOUNS = ("trouble", "sound")
+"""Attributes that may be singular or plural."""
 DEPTH = 40
 STANZA = "stanza"
 """The rule of limericks: what it gives has to scan."""
@@ -111,8 +113,8 @@ class Realiser:
         value = self._value(reference.name, reference.form, depth)
         if reference.bind:
             self._bound[reference.bind] = value
-        if reference.form == "bare":
-            return ARTICLE.sub("", value)
+        if reference.form in ("bare", "many"):
+            return many(value) if reference.form == "many" else ARTICLE.sub(r"\1", value)
         if reference.form == "title":
             return title(value)
         return value.upper() if reference.form == "upper" else value
@@ -152,7 +154,8 @@ class Realiser:
         if isinstance(values, str):
             return values
         deck = "do" if name in VERBS else name  # one deck, so that a text does not come back to one of them soon
-        return str(values[self._decks.deal(deck, range(len(values)))])
+        value = str(values[self._decks.deal(deck, range(len(values)))])
+        return marked(value) if name in NOUNS else value
 
     def _number(self, name: str, form: str) -> str:
         low, high = map(int, form.split("-"))
