@@ -22,6 +22,7 @@ from pipeline.worlds.writing.library import DOUBLED, WORD
 from pipeline.worlds.writing.realise import Realiser
 from pipeline.worlds.writing.sources import common
 from pipeline.worlds.writing.topics import ATTRIBUTES, VERBS, Topic, topics
+from pipeline.worlds.writing.variants import varied
 
 WORLD = "essays@1"
 TOKENS_PER_PARAGRAPH = 40
@@ -157,7 +158,7 @@ def _values() -> Mapping[str, Sequence[list[str]]]:
 @cache
 def reflection() -> Grammar:
     """Return the grammar of essays."""
-    return parse_grammar(pool_text("essays/reflection"), "reflection.txt")
+    return varied(parse_grammar(pool_text("essays/reflection"), "reflection.txt"))
 
 
 @cache
@@ -188,4 +189,6 @@ def _is_fit(value: str) -> bool:
 def source_digest() -> str:
     """Return the digest of all files that essays are written from, and of those whose values they keep out."""
     folders = ("essays", "writing/topics")
-    return pool_digest(*POOLS, "writing/common", *(name for folder in folders for name in pools_in(folder)))
+    return pool_digest(
+        *POOLS, "writing/common", "writing/variants", *(name for folder in folders for name in pools_in(folder))
+    )

@@ -20,7 +20,8 @@ A rule ``dish_fruit`` stands in for ``dish`` where the topic is of the domain ``
 ``said {first}< {moodly}>``, is said only where a tone is asked for, and an alternative with a tone's words outside of
 such brackets is used only there: nothing of a tone is in a text that was asked for none.
 
-The line ``secret: yes`` below the name keeps every value that holds the topic's name out of the texts of a format.
+The line ``secret: yes`` below the name keeps every value that holds the topic's name out of the texts of a format, and
+``style: spoken`` or ``style: verse`` says which variants its phrases may have.
 A rule ``stanza`` gives five lines of a limerick, and what does not scan is written anew.
 """
 
@@ -72,13 +73,14 @@ class Grammar:
     """A parsed file: what texts of the format are called, and the alternatives of each rule.
 
     `plain` are those that need no tone, without what they say in one. A text of a `secret` format must not name its
-    topic.
+    topic. `style` says which variants of its phrases may be said.
     """
 
     name: str
     rules: Rules
     plain: Rules
     secret: bool = False
+    style: str = ""
 
     def references(self) -> Iterator[tuple[str, Reference]]:
         """Yield every reference with the rule that it stands in."""
@@ -134,7 +136,7 @@ def parse_grammar(text: str, where: str) -> Grammar:
     Raises:
         ValueError: naming the file, the line and what is wrong with it.
     """
-    heads, rules, rule = {"name": "", "secret": ""}, dict[str, list[Phrase]](), ""
+    heads, rules, rule = {"name": "", "secret": "", "style": ""}, dict[str, list[Phrase]](), ""
     for number, line in _lines(text):
         try:
             if line.startswith(" "):
@@ -155,7 +157,7 @@ def parse_grammar(text: str, where: str) -> Grammar:
     if empty or not name:
         raise ValueError(f"{where}: no alternatives in {empty}" if empty else f"{where} has no name")
     parsed = {rule: tuple(phrases) for rule, phrases in rules.items()}
-    return Grammar(name, parsed, toneless(parsed), heads["secret"] == "yes")
+    return Grammar(name, parsed, toneless(parsed), heads["secret"] == "yes", heads["style"])
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:

@@ -8,8 +8,9 @@ from functools import cache
 from pipeline.worlds.words import pool_digest, pool_text, pools_in
 from pipeline.worlds.writing.grammar import Grammar, parse_grammar
 from pipeline.worlds.writing.realise import BUILT_IN, NAMED, base_name
+from pipeline.worlds.writing.variants import varied
 
-NAMES = ("last", "writing/people", "writing/streets", "writing/towns")
+NAMES = ("last", "writing/people", "writing/streets", "writing/towns", "writing/pairings", "writing/variants")
 
 
 @cache
@@ -35,17 +36,15 @@ def common() -> Grammar:
 
 
 def _by_name(folder: str) -> Mapping[str, Grammar]:
-    parsed = [parse_grammar(pool_text(name), f"{name}.txt") for name in pools_in(folder)]
-    return {grammar.name: grammar for grammar in parsed}
+    parsed = (parse_grammar(pool_text(name), f"{name}.txt") for name in pools_in(folder))
+    return {grammar.name: varied(grammar) for grammar in parsed}
 
 
 @cache
 def source_digest() -> str:
     """Return the digest of all files that texts are written from."""
     folders = ("writing/formats", "writing/tones", "writing/topics")
-    return pool_digest(
-        *NAMES, "writing/common", "writing/pairings", *(name for folder in folders for name in pools_in(folder))
-    )
+    return pool_digest(*NAMES, "writing/common", *(name for folder in folders for name in pools_in(folder)))
 
 
 def unknown_references(grammar: Grammar) -> Iterator[str]:

@@ -16,7 +16,12 @@ OPEN, SHUT = "\x01", "\x02"
 """Marks around a plural noun phrase that verbs have to agree with."""
 REGULAR = "come stop need rise say tell begin start end fill make settle reach put lie get distract delight decide ask"
 MANY_VERBS = {
-    "is": "are", "was": "were", "has": "have", "does": "do", "goes": "go", "carries": "carry",
+    "is": "are",
+    "was": "were",
+    "has": "have",
+    "does": "do",
+    "goes": "go",
+    "carries": "carry",
     **{f"{verb}s": verb for verb in REGULAR.split()},
 }
 MANY = re.compile(
