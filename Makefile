@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 TOKENIZERS ?=
+SIZE ?=
 WORKERS ?=
 OUT ?=
 RECIPE ?= 128k
@@ -12,8 +13,10 @@ CHANGELOG ?=
 HARNESS ?= lm-eval
 TO ?=
 SELECT ?=
+TASK ?=
 CHROMIUM ?= chromium
 REPORT ?= outputs/report
+GALLERY ?= outputs/gallery.html
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
@@ -22,13 +25,13 @@ BIN := $(VENV)/bin
 ENVS := .venv-harness
 CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
-HOW := $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
 
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report bench test test-slow test-harnesses test-croissant test-browser lint golden schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report gallery bench test test-slow test-harnesses test-croissant test-browser test-task lint golden docs docs-tables docs-gallery schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -53,6 +56,11 @@ $(VENV)/.ready-report: $(VENV)/.ready
 	@$(INSTALL) --editable '.[report]'
 	@touch $@
 
+$(VENV)/.ready-docs: $(VENV)/.ready
+	@echo 'adding what the documentation needs (once)' >&2
+	@$(INSTALL) --editable '.[docs]'
+	@touch $@
+
 $(VENV)/.ready-test: $(VENV)/.ready
 	@echo 'adding what the tests need (once)' >&2
 	@$(INSTALL) --editable '.[test]'
@@ -73,7 +81,7 @@ build-1m: setup  ## lengths up to 1M
 	@$(CARRARA) build 1m $(HOW)
 
 plan: setup  ## what RECIPE=128k would make, and what is there
-	@$(CARRARA) plan $(RECIPE) $(if $(OUT),--out '$(OUT)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
+	@$(CARRARA) plan $(RECIPE) $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
 sample render pack: setup  ## one stage of RECIPE=128k
 	@$(CARRARA) $@ $(RECIPE) $(HOW)
@@ -89,6 +97,9 @@ score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
 
 report: $(VENV)/.ready-report  ## a page of the build in OUT, or of PREDICTIONS=out.jsonl against SPLIT
 	@$(CARRARA) report $(if $(GIVEN),'$(SPLIT)' $(GIVEN),'$(FOLDER)') --out '$(REPORT)'
+
+gallery: setup  ## a page with an example of every task of SPLIT, in GALLERY=outputs/gallery.html
+	@$(CARRARA) gallery '$(SPLIT)' --out '$(GALLERY)'
 
 export: setup  ## SPLIT (a tokenizer's folder, or org/name@tag) in the shape of HARNESS=lm-eval; SELECT="--length 4096"
 	@$(CARRARA) export '$(HARNESS)' '$(SPLIT)' $(if $(TO),--out '$(TO)') $(SELECT)
@@ -109,6 +120,9 @@ test: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## all tests but the slow
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
+test-task: $(VENV)/.ready-test  ## what every task must pass, for TASK=family or family.subtask alone
+	@$(BIN)/python -m pytest tests/test_tasks.py tests/test_golden.py -q --task '$(TASK)'
+
 test-croissant: $(VENV)/.ready-test  ## croissant.json before ML Commons' own reader, which is large
 	@$(INSTALL) --editable '.[croissant]'
 	@$(BIN)/python -m pytest tests/check_croissant.py
@@ -125,8 +139,18 @@ test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: 
 lint: $(VENV)/.ready-test  ## ruff and mypy --strict
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-golden: $(VENV)/.ready-test  ## write the golden files again (raise the task's version first)
-	@$(BIN)/python -m pytest tests/test_golden.py --update-golden
+golden: $(VENV)/.ready-test  ## write the golden files again, of TASK=family.subtask alone (raise its version first)
+	@$(BIN)/python -m pytest tests/test_golden.py -q --update-golden $(if $(TASK),--task '$(TASK)' -k first_rows)
+
+docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
+	@$(BIN)/mkdocs build --quiet && echo outputs/site/index.html
+
+docs-tables: setup  ## write the tables and pictures of the docs again from the code
+	@$(BIN)/python tools/write_tables.py && $(BIN)/python tools/draw_architecture.py && $(BIN)/python tools/draw_flow.py
+
+docs-gallery: setup  ## write the gallery of the docs again, from the smoke recipe
+	@$(CARRARA) build smoke --tokenizer o200k --out outputs/v-gallery --quiet
+	@$(CARRARA) gallery outputs/v-gallery/o200k --out docs/gallery/gallery.html
 
 schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas

@@ -17,17 +17,17 @@ from typing import Any
 
 import click
 
-from pipeline.build import PackJob, cut_row, read_samples
+from pipeline.assemble.jobs import PackJob, cut_row, read_samples
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.cli.base import profile_names
 from pipeline.engine import Inline
-from pipeline.plan import Plan, make_plan
 from pipeline.profiles import Counter, Profile
+from pipeline.prove.row import turns_of
 from pipeline.recipe import TIERS, Recipe, Stratum
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.tables import table
 from pipeline.tasks import TASKS, families
-from pipeline.verify import turns_of
 
 REPEATS = 3
 TIMED = 6
@@ -112,11 +112,11 @@ def measured_steps(plan: Plan, profile: Profile) -> Steps:
     """Time the steps of some rows of a build."""
     shards = [PackJob(plan, shard).data for family in plan.families for shard in plan.shards(family, profile)]
     tokens = sum(row["prompt_tokens"] for shard in shards for row in read_rows(shard, ["prompt_tokens"]))
-    every = max(1, sum(cell.rows for cell in plan.recipe.strata) // TIMED)
+    every = max(1, sum(cell.total for cell in plan.recipe.strata) // TIMED)
     samples = list(islice(read_samples(plan, plan.families[0]), 0, every * TIMED, every))
-    rows = [cut_row(plan, sample, profile.name) for sample in samples]
+    rows = [cut_row(plan, sample, profile) for sample in samples]
     timed = sum(row["prompt_tokens"] for row in rows)
-    cut = sum(best(partial(cut_row, plan, sample, profile.name)) for sample in samples)
+    cut = sum(best(partial(cut_row, plan, sample, profile)) for sample in samples)
     asserted = sum(best(partial(count_sent, profile.counter(), row)) for row in rows)
     encode = sum(best(partial(encoder(profile).count, row["prompt"])) for row in rows)
     return Steps(profile.name, tokens, encode / timed, cut / timed, asserted / timed)

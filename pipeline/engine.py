@@ -94,7 +94,6 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
 
     Raises:
         BuildError: if workers die again and again.
-        Exception: whatever a job raises; jobs not yet started are dropped.
     """
     owed = dict(enumerate(jobs))
     for _ in range(LIVES):

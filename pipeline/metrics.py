@@ -7,11 +7,18 @@ PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON Lines of 
 them (which needs pyarrow). Rows without a prediction score 0, and so do rows with two different ones; both forms of
 a pair must be right. Exit code 2 says that something was missing or wrong; it is named on stderr.
 
-How the answer is taken from a reply, for every scorer:
+How the answer is found in a reply, by every scorer but ``mrcr``:
 
-1. reasoning is dropped: all up to the last ``</think>``; an open ``<think>`` without an end leaves nothing;
-2. a marked final answer wins, the last one: ``Final answer: …``, ``Answer: …``, ``Output: …`` or ``\boxed{…}``;
-3. else the scorer's own rule, stated with it.
+1. What is not the reply is dropped: reasoning up to the last ``</think>`` (all of it where ``<think>`` has no end),
+   tokens that end a turn and what follows them, a further question that a base model has put to itself (`STOPS`), and
+   the markup of Markdown, LaTeX, XML and JSON.
+2. The last marked answer wins (``\boxed{...}``, ``the answer is ...``, ``Answer: ...``, ``Output: ...``), and of what
+   follows the mark its first sentence that says something.
+3. Without a mark the first sentence that says something is the answer if it can be one as it stands: a bare value, or
+   a sentence that gives what is asked. Else the answer is the last sentence that says something.
+
+In either case what else is said must not take the answer back (``or ...``, ``wait, ...``), and no other bare value
+may stand on a line of its own: a reply that lists values scores 0.
 """
 
 from __future__ import annotations
@@ -20,45 +27,31 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
-Scorer = Callable[[Row, str], float]
+Rule = Callable[[Row, str], float]
 
 LONGEST = 200_000
-"""Characters of a reply that are looked at, from its end: what a reply says last is its answer."""
+"""Characters of a reply that are looked at, from its end."""
 
-MARK = re.compile(
-    r"(?:^|[\n*_ ])(?:final answer|answer|output)\s{0,3}[*_]{0,3}\s{0,3}[:=]\s{0,3}[*_]{0,3}", re.IGNORECASE
-)
-BOXED = re.compile(r"\\boxed\{([^{}\n]{0,2000})\}")
-INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
-GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-PRINTED = re.compile(r"\[[^\[\]\n]{0,5000}\]")
-WORD = re.compile(r"[a-z0-9]+(?:[-'][a-z0-9]+)*")
-JOINTS = re.compile(r"[,;/|+&]|\band\b")
-WRAPPING = " \t\r\n`*_\"'"
+LONG_LINE = 2000
+"""Characters of a sentence that can be an answer, or of each part of one: a longer text answers nothing."""
 
-FUNCTION_WORDS = frozenset(
-    re.findall(
-        "[a-z]+",
-        "a an and answer are as at by for from had has have he her his i in is it its known name named of on s she "
-        "the their they this to was were which who with",
-    )
-)
-"""Words that name nothing, so that an answer in a sentence is as good as the bare one."""
+STOPS = ("\nQuestion:", "\nQuestions:", "\nBiographies:", "\n--- Program")
+"""Where a base model that has answered goes on to another question of the kind it was shown."""
 
-DENIALS = frozenset({"or", "not", "never", "isn't", "wasn't", "doesn't", "didn't"})
-SLACK = 3
-"""Further words that an exact answer may bring along."""
+END = re.compile(r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]")
+"""Tokens of chat templates that some engines leave in a reply."""
 
 
-def score(row: Row, prediction: object, scorers: Mapping[str, Scorer] | None = None) -> float:
+def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
     """Return the score of a reply to a row, from 0 to 1; anything that is no text scores 0.
 
     `scorers` are the defaults, or what `scorers_of` returns.
@@ -66,55 +59,783 @@ def score(row: Row, prediction: object, scorers: Mapping[str, Scorer] | None = N
     Raises:
         KeyError: if the row names a scorer that this version does not know.
     """
-    scorer = (SCORERS if scorers is None else scorers)[row["scorer"]]
-    return scorer(row, prediction) if isinstance(prediction, str) else 0.0
+    rule = (SCORERS if scorers is None else scorers)[row["scorer"]]
+    return rule(row, prediction) if isinstance(prediction, str) else 0.0
 
 
-def spoken(prediction: str) -> str:
-    """Return a reply without reasoning and code fences, from its end no longer than LONGEST characters."""
+# What is said
+
+
+def spoken(prediction: str, question: str = "") -> str:
+    """Return a reply without reasoning, ends of turns, code fences and further questions.
+
+    `question` is the row's own, which a reply may repeat before it answers.
+    """
     text = prediction[-LONGEST:]
     head, end, tail = text.rpartition("</think>")
     if end:
         text = tail
     elif "<think>" in head + tail:
         text = text.partition("<think>")[0]
-    lines = [line for line in text.splitlines() if not line.lstrip().startswith("```")]
-    return "\n".join(lines).strip()
+    text = next((part for part in END.split(text) if part.strip()), "").strip()
+    text = text[: min((at for stop in STOPS if (at := _stopped(text, stop, question)) >= 0), default=len(text))]
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))).strip()
 
 
-def marked(text: str) -> str | None:
-    """Return the last marked final answer: the rest of its line, or the next line that is not empty."""
-    boxed = list(BOXED.finditer(text))
-    marks = list(MARK.finditer(text))
-    if boxed and (not marks or boxed[-1].start() > marks[-1].start()):
-        return boxed[-1][1].strip(WRAPPING)
-    if not marks:
+def _stopped(text: str, stop: str, question: str) -> int:
+    """Return where a further question begins, or -1."""
+    at = text.find(stop)
+    own = question and text[at + len(stop) :].lstrip().startswith(question)
+    return text.find(stop, at + len(stop)) if own else at
+
+
+MARKUP = re.compile(r"[*`$]+|(?<!\w)_{1,3}|_{1,3}(?!\w)|\\[\[\]()!,;: ]|(?m:^[ \t]*(?:#{1,6}|>)[ \t]+)|</?\w{1,20}>")
+WORDED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s?\{([^{}\n]{0,2000})\}")
+STRAIGHT = str.maketrans(
+    {
+        "\u2019": "'",
+        "\u2018": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2212": "-",
+        "\u2013": "-",
+        "\u2014": " - ",
+        "\u00a0": " ",
+        "\x01": " ",
+    }
+)
+
+
+def plain(row: Row, prediction: str) -> str:
+    """Return what a reply says as plain text: without markup and accents, quotes straight, dates as numbers."""
+    text = _unwrapped(spoken(prediction, str(row.get("question") or "")))
+    letters = unicodedata.normalize("NFD", text.translate(STRAIGHT))
+    text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
+    return dated(MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n"))))
+
+
+def _unwrapped(text: str) -> str:
+    """Return the answer that an object of JSON holds, or all its values; any other text as it is."""
+    if not text.startswith("{"):
+        return text
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    answers = [held[name] for name in ("final_answer", "answer", "answers") if name in held]
+    found = answers[0] if answers else list(held.values())
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    if isinstance(found, list) and not all(isinstance(each, int) for each in found):
+        return PART.join(map(str, found))
+    return str(found)
+
+
+BOXED = re.compile(r"\\boxed\s?\{((?:[^{}\n]|\{[^{}\n]{0,200}\}){0,2000})\}")
+MARK = re.compile(
+    r"\b(?:final answer|answers?|final output|output|final result)\b(?: to (?:the|your|this) questions?)?\s{0,3}[:=]"
+    r"|\b(?:the|my|final|correct) (?:(?:final|correct|right|best|short) ){0,2}(?:answers?|option|choice|output)"
+    r"(?: to (?:the|your|this) questions?)? (?:is|are|was|(?:would|must|should) be)\b(?! (?:not|never|in)\b)\s{0,3}:?",
+    re.IGNORECASE,
+)
+
+
+def _marked(text: str) -> tuple[str, bool]:
+    """Return what follows the last mark, and True; all of the text, and False, where nothing does."""
+    marks = [found.end() for found in MARK.finditer(text)]
+    boxes = [found.start() for found in BOXED.finditer(text)]
+    if boxes and boxes[-1] > max(marks, default=-1):
+        start = max(text.rfind("\n", 0, boxes[-1]) + 1, *marks, 0)
+        first = next(at for at in boxes if at >= start)
+        return BOXED.sub(r"\1", text[first:]), True
+    behind = text[marks[-1] :] if marks else ""
+    return (behind, True) if re.search(r"\w", behind) else (text, False)
+
+
+BULLET = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.):]|[-+\u2022])[ \t]+")
+SENTENCE_END = re.compile(r"""(?<=[.!?])(?<!\b[A-Z]\.)(?<!\bSt\.)(?<!\bDr\.)["')\]]*\s+(?=[A-Z0-9("'\[])""")
+
+
+MOST = 100
+"""Sentences that are looked at, of those at the beginning and of those at the end: what is between is reasoning."""
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text, none of which goes on in another line; of a long one the end."""
+    lines = (BULLET.sub("", line).strip() for line in text.splitlines())
+    found = [each[-LONG_LINE - 1 :] for line in lines for each in SENTENCE_END.split(line) if each]
+    return found if len(found) <= 2 * MOST else found[:MOST] + found[-MOST:]
+
+
+RETRACTION = re.compile(
+    r"\W*(?:no[,.!]|(?:or|nor|actually|wait|hmm|sorry|correction|alternatively|maybe|perhaps|possibly"
+    r"|scratch that|i mean|on second thoughts?|(?:but )?(?:it|this|that) (?:could|might|may)"
+    r"|but (?:maybe|perhaps|possibly))\b)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that takes back what was said before."""
+FINITE = frozenset(
+    re.findall(
+        "[a-z]+",
+        "i you he she it they we is are was were be been has have had do does did will would can could may might must "
+        "should this that these those there his her their my your our its who which what where when because since as "
+        "if so let not no cannot",
+    )
+)
+"""Words of sentences: without any of them a short text is a bare value."""
+TOKEN = re.compile(r"\x01|[^\W_]+(?:[-'][^\W_]+)*")
+Read = Callable[[str], Hashable]
+
+
+def _settled(
+    text: str, read: Read, leads: Callable[[str], object], *, marked: bool, bare: Callable[[str], bool] | None = None
+) -> Hashable:
+    """Return what a text settles on, or None: see the head of this file.
+
+    Args:
+        text: what follows the mark, or all of the reply.
+        read: what a sentence says, None if that is nothing.
+        leads: whether a sentence that says something can be the answer as it stands, without a mark.
+        marked: whether the first sentence that says something is the answer in any case.
+        bare: whether a sentence is a value and no more.
+    """
+    bare = bare or _bare
+    sentences = _sentences(text)
+    said = [(at, what) for at, what in enumerate(map(read, sentences)) if what is not None]
+    if not said:
         return None
-    lines = [line.strip(WRAPPING) for line in text[marks[-1].end() :].splitlines()]
-    return next((line for line in lines if line), "")
+    at, answer = said[0]
+    if not marked and not leads(sentences[at]):
+        at, answer = said[-1]
+    taken_back = any(map(RETRACTION.match, sentences[at + 1 :]))
+    rival = any(what != answer and bare(sentences[other]) for other, what in said)
+    return None if taken_back or rival else answer
 
 
-def last_line(text: str) -> str:
-    """Return the last line that is not empty."""
-    lines = [line.strip(WRAPPING) for line in text.splitlines()]
-    return next((line for line in reversed(lines) if line), "")
+def _bare(sentence: str) -> bool:
+    """Tell whether a text of a few words could be a value, and is no sentence."""
+    words = TOKEN.findall(sentence.lower())
+    return 0 < len(words) <= 8 and len(sentence) <= 200 and FINITE.isdisjoint(words) and not NEUTRAL.issuperset(words)
 
 
-def latent_list(row: Row, prediction: str) -> float:
+# Values in words
+
+NEUTRAL = frozenset(
+    re.findall(
+        r"\S+",
+        """
+    a about above academic according activity actual actually additionally address adore adores after afternoon
+    afternoons age aged ages all alma also although alumna alumni alumnus am among an and answer answers any
+    anything apart apologies apparently appear appears are as ascending ask asked asking asks associated at attend
+    attended attending award awarded baby background based be bears became been began begin begins being belong
+    belongs below best better between bio biographical biographies biography bios birth birthdate birthday birthdays
+    birthplace born both breath brought but by calculate calculated call called came can carefully category
+    certainly certificate check checked checking child choose chose chosen city class clear clearly clinic comes
+    compare compared comparing complete completed completing compute computed concentrated concluded conclusion
+    confirmed confirms context correct corresponding could count counted course cradle current currently data date
+    day days degree descending describe described describes desk detail details devote devoted devotes did differ
+    difference diploma directly do document documents does done during each earn earned earning earns earth
+    education else employed employment enjoy enjoyed enjoys enthusiast entire entry evenings every everybody
+    evidently exact exactly examinations explanation explicitly fact far favorite favourite feel field fifth filled
+    final finally find finished finishing first flat following follows for form former found fourth free friday
+    friends from full further furthermore gave give given gives glad go goes good graduate graduated graduation
+    great had hails handed happiest happy hard has have having he he's healthy hello help helpful helps hence her
+    here here's higher him his hobbies hobby hold holds home hometown hope hospital hour hours however i i'd i'll
+    i'm i've identified if in indeed indicate indicated indicates information input interest interested interests
+    into introduce is it it's its job joy just know label labels lectures left leisure let let's letters life light
+    like likely likes line lines list listed lists live lived lives living locate located look looking love loved
+    loves made main major majored make makes match matches matching mater may me mention mentioned mentions middle
+    moment monday more moreover morning most mother much must my myself name named namely names native need newborn
+    no nor not note noted notes nothing now nowadays number obtained of off okay old older oldest on one only or
+    order ordered original originally other our out overall own pair papers paragraph parents passage passed passion
+    passionate passport pastime pastimes people per person place please practice practiced practices practised
+    practises precisely prefer preferred prefers present primary probably profile proud provide provided provides
+    pursue pursued pursues pursuit pursuits question questions quote quoted quotes rank ranked ranking read reading
+    reads reason reasoning receive received record records refer reference register registered registers regrettably
+    relax relevant reply reside residence resident residential resides residing respective respectively response
+    result right said sat saturday saw say says seal search searched searching second see sentence sentences settled
+    she she's should show shown shows sign simply so some somebody soon sorry source sources spare speaks specialise
+    specialised specialist specialize specialized specifically specified specify spend spends spent state stated
+    statement states step step-by-step still stood student students studied studies study studying subject such
+    sunday sure surely taken takes tell tells text than thank thanks that that's the their them then there there's
+    therefore these thesis they they're think third this those though through thursday thus time to today told too
+    took town training tuesday turn turns two undergraduate unfortunately university up useful value verbatim want
+    was we wednesday weekday weekends welcomed well went were what when whenever where which while who whom whose
+    will with worded wording words work worked working workplace works world would wrote year years yes yet you
+    you'd younger youngest your
+    """,
+    )
+)
+"""Words that are no value: those of function, of questions, of how biographies put things, of talk about an answer."""
+NAMES = frozenset({"Reading", "State"})
+"""Words that are neutral in small letters, and parts of names with a capital."""
+DENIALS = frozenset({"not", "never", "isn't", "wasn't", "doesn't", "didn't"})
+CHOOSING = frozenset({"or", "nor", "either", "neither"})
+LINKS = frozenset({"of", "in", "at", "for", "with", "on", "from", "to"})
+SLACK = 3
+"""Further words that may stand beside an answer, but not next to it."""
+JOINTS = re.compile(
+    r"[,;:/|+&()<>\n]| - |->|[.!?](?:\s|$)|\b(?:and|but|or|nor|then|plus|while|as well as"
+    r"|(?:more|rather) than|instead of|(?:along|together) with|followed by)\b"
+)
+"""What stands between values of a list; what it sets apart is a piece."""
+EXPLAINED = re.compile(
+    r"[,;(]?\s(?:because|since|given that|according to|based on|per the|which|where|who"
+    r"|as (?:stated|per|mentioned|given|shown|noted|indicated|listed|described))\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+TOLD = "said|told|stated|mentioned|given|specified|provided|described|indicated|revealed|disclosed|known|included|clear"
+TELL = "say|tell|state|mention|give|specify|provide|describe|indicate|reveal|disclose|include|contain|know|answer|find"
+SURE = "determine|infer|deduce|establish|conclude|identify"
+REFUSAL = re.compile(
+    rf"\b(?:not|never|nowhere|(?:is|are|was|were)n't) (?:\w+ ){{0,2}}(?:{TOLD}|listed|found|available|present)\b"
+    rf"|\b(?:not|never|nowhere|cannot|(?:do|does|did|ca|could)n'?t) (?:\w+ ){{0,2}}(?:{TELL}|{SURE})(?:e?s|e?d)?\b"
+    rf"|\b(?:unable|impossible|not possible|no way) to (?:{TELL}|{SURE})\b"
+    r"|\b(?:no|not enough|insufficient|lacks?) (?:\w+ ){0,2}(?:information|mention|details?|indication|answer|record)\b"
+    r"|(?:\bnot|n't) have (?:\w+ ){0,3}(?:information|details?|context)\b"
+    r"|\b(?:leaves?|left) (?:\w+ ){0,3}out\b|\bomit(?:s|ted)?\b|\bis (?:missing|absent|silent|unclear)\b"
+    rf"|\bno (?:\w+ ){{1,3}}(?:is|are|was|were) (?:{TOLD}|listed)\b|\b(?:{TELL}|list)(?:e?s|e?d)? no\b"
+    r"|\bno idea\b|\bnot (?:sure|in the)\b"
+    r"|\b(?:unknown|unspecified|unstated|unanswerable|undetermined|undisclosed)\b",
+    re.IGNORECASE,
+)
+"""Ways to say that the text does not tell, or that one cannot answer."""
+HEDGE = re.compile(
+    r"\b(?:probably|perhaps|maybe|likely|possibly|presumably|guess|assume|might be|may be|could be|seems?)\b(?! not)",
+    re.IGNORECASE,
+)
+
+MONTHS = re.findall("[a-z]+", "january february march april may june july august september october november december")
+_MONTH = r"(?P<m>" + "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS) + r"|sept)\.?"
+_DAY, _YEAR = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?(?: day)?", r"(?P<y>(?:1[6-9]|20)\d\d)"
+DATES = [
+    re.compile(rf"(?<![\w.]){form}(?!\w|[-./]\d)", re.IGNORECASE)
+    for form in (
+        rf"(?:the )?{_DAY}(?: of)?[ -]{{0,2}}{_MONTH},?[ -]{{0,2}}{_YEAR}",
+        rf"{_MONTH}[ -](?:the )?{_DAY},?[ -]{{1,2}}{_YEAR}",
+        rf"{_YEAR}[- ,]{{1,2}}{_MONTH}[- ]{_DAY}",
+        rf"{_YEAR}[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}})",
+        rf"(?P<d>\d{{1,2}})[-/.](?P<m>\d{{1,2}})[-/.]{_YEAR}",
+    )
+]
+"""How dates are written, year, month and day in any order; where both others may be the month, it is no date."""
+
+
+def dated(text: str) -> str:
+    """Return a text with every date as one number of eight digits.
+
+    >>> dated("born on March 20th, 2001, or 20/03/2001, or 03/20/2001, or 03/04/2001")
+    'born on 20010320, or 20010320, or 20010320, or 03/04/2001'
+    """
+    for form in DATES:
+        text = form.sub(_date, text)
+    return text
+
+
+def _date(found: re.Match[str]) -> str:
+    year, month, day = found["y"], found["m"].lower(), int(found["d"])
+    if not month.isdigit():
+        number = next(at for at, name in enumerate(MONTHS, start=1) if name.startswith(month[:3]))
+    elif found.start("y") == found.start():
+        number = int(month)
+    else:
+        number, day = sorted((int(month), day)) if max(int(month), day) > 12 or int(month) == day else (0, 0)
+    return f"{year}{number:02}{day:02}" if 0 < number <= 12 and 0 < day <= 31 else found[0]
+
+
+def _words(*texts: str) -> frozenset[str]:
+    """Return the words of some texts."""
+    return frozenset(word for text in texts for word in TOKEN.findall(text.lower()))
+
+
+def _asked(row: Row) -> frozenset[str]:
+    """Return the words of a row's question, which are no rivals of its answer."""
+    return _words(str(row.get("question") or ""))
+
+
+def _phrase(value: str) -> re.Pattern[str]:
+    """Return a pattern of a value as whole words."""
+    words = r"[^\w\n]+".join(map(re.escape, TOKEN.findall(value)))
+    return re.compile(rf"(?<![\w-])(?<!\w'){words}(?![\w-]|'\w)" if words else r"(?!)", re.IGNORECASE)
+
+
+def _gives(sentence: str, answers: Iterable[str], asked: frozenset[str]) -> bool | None:
+    """Tell whether a sentence gives one of the answers and no other value; None if it gives no value at all."""
+    if len(sentence) > LONG_LINE:
+        return False
+    for answer in sorted(map(dated, answers), key=len, reverse=True):
+        masked, found = _phrase(answer).subn(" \x01 ", sentence)
+        if found:
+            head, _, behind = masked.rpartition("\x01")
+            return _alone(f"{head}\x01{EXPLAINED.sub('', behind)}", answer, asked)
+    strange = any(_strange(word, asked) for word in TOKEN.findall(sentence))
+    return False if strange or REFUSAL.search(sentence) else None
+
+
+def _alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
+    """Tell whether a text names no value beside the masked ones: a name, a date, a piece of strange words.
+
+    Words that are strange, because they are neither neutral nor of the question, may only stand in the piece of a
+    value, not next to it, and no more than three of them.
+    """
+    words = TOKEN.findall(masked.lower().replace("not far", ""))
+    if not (CHOOSING | DENIALS).isdisjoint(words) or REFUSAL.search(masked):
+        return False
+    names, digits = answer != answer.lower(), any(map(str.isdigit, answer))
+    cased = names and masked != masked.lower()
+    for piece in JOINTS.split(masked):
+        tokens = TOKEN.findall(piece)
+        strange = [_strange(token, asked, digits=digits) for token in tokens]
+        if "\x01" not in tokens:
+            if any(strange):
+                return False
+            continue
+        beside = any(
+            odd and (token[0].isupper() if cased else _touches(tokens, at))
+            for at, (token, odd) in enumerate(zip(tokens, strange, strict=True))
+        )
+        rival_number = digits and any(odd and token[0].isdigit() for token, odd in zip(tokens, strange, strict=True))
+        if beside or rival_number or sum(strange) > SLACK:
+            return False
+    return True
+
+
+def _touches(tokens: Sequence[str], at: int) -> bool:
+    """Tell whether a word stands next to a masked value, or a preposition away from it: history of art."""
+    for near in (tokens[:at][::-1], tokens[at + 1 :]):
+        first = near[1:] if near and near[0] in LINKS else near
+        if first and first[0] == "\x01":
+            return True
+    return False
+
+
+def _strange(token: str, asked: frozenset[str], *, digits: bool = True) -> bool:
+    """Tell whether a word could be a value, or part of one."""
+    word = token.lower().removesuffix("'s")
+    if word.isdigit():
+        return digits and len(word) > 3
+    neutral = word in NEUTRAL and token not in NAMES
+    return word != "\x01" and not neutral and word not in asked and word.rstrip("s") not in asked
+
+
+def exact(row: Row, prediction: str) -> float:
+    """Score one value: the sentence that answers must give an accepted answer as whole words, and no other value.
+
+    Another value is a name (or a date, where the answer is one) that the question does not name, or words between
+    commas, ``and`` and the like that neither the question nor ordinary talk has. ``or``, ``not`` and a refusal in that
+    sentence score 0; dates may be written in any way that is clear.
+    """
+    asked, answers = _asked(row), [str(answer) for answer in row["answers"]]
+    text, marked = _marked(plain(row, prediction))
+
+    def leads(sentence: str) -> bool:
+        return bool(_gives(sentence, answers, asked) or _bare(sentence) or REFUSAL.search(sentence))
+
+    def rival(sentence: str) -> bool:
+        own = any(_phrase(dated(answer)).search(sentence) for answer in answers)
+        refused = REFUSAL.search(sentence) and _idle(sentence)
+        return bool(refused) or _bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
+
+    found = _settled(text, lambda each: _gives(each, answers, asked), leads, marked=marked, bare=rival)
+    return float(found is True and (marked or not _ends_otherwise(text, answers, asked)))
+
+
+def _ends_otherwise(text: str, answers: Sequence[str], asked: frozenset[str]) -> bool:
+    """Tell whether a text begins with a sentence and ends with another value, so that it would answer twice."""
+    said = [each for each in _sentences(text) if _gives(each, answers, asked) is not None]
+    other = _gives(said[-1], answers, asked) is False and bool(_alike(said[-1], answers[0], asked))
+    return other and not _bare(said[0])
+
+
+def _alike(sentence: str, answer: str, asked: frozenset[str]) -> list[str]:
+    """Return the strange words of a sentence that could be of a value of the answer's kind: name, date, or neither."""
+    strange = [word for word in TOKEN.findall(sentence) if _strange(word, asked)]
+    dates = dated(answer).isdigit()
+    named = answer != answer.lower()
+    return [word for word in strange if word.isdigit() == dates and (dates or word[0].isupper() == named)]
+
+
+PRESENTING = _words(
+    "it he she is was the answer correct right could may might also be however but i think believe read say would so"
+)
+"""Words that present a value and say nothing more of it."""
+
+
+def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
+    """Tell whether a sentence says a value of the answer's kind in words of the question, or says that it is so."""
+    words = TOKEN.findall(sentence)
+    strange = [word for word in words if _strange(word, asked)]
+    presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
+    return bool(_alike(sentence, answer, asked)) and (presented or _in_words_of(asked, sentence))
+
+
+def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
+    """Tell whether a sentence has a word of the question that says what is asked: born, hobby, graduate."""
+    roots = tuple(word for word in asked if len(word) > 3 and word in NEUTRAL and word not in FINITE)
+    return bool(roots) and any(word.startswith(roots) for word in TOKEN.findall(sentence.lower()))
+
+
+def idk_pair(row: Row, prediction: str) -> float:
+    """Score one form of a pair: the answer where it is stated (as `exact`), a refusal where it is not.
+
+    A refusal is a sentence that says that the text does not tell, or that one cannot answer, without a guess
+    (``probably``) or a value beside it. No reply scores in both forms; a pair is passed by who scores in both.
+    """
+    if not REFUSAL.search(str(row["target"])):
+        return exact(row, prediction)
+    asked = _asked(row)
+    text, marked = _marked(plain(row, prediction))
+
+    def leads(sentence: str) -> bool:
+        return bool(REFUSAL.search(sentence) or _bare(sentence))
+
+    def rival(sentence: str) -> bool:
+        strange = any(_strange(word, asked) for word in TOKEN.findall(sentence))
+        return _bare(sentence) or (strange and _in_words_of(asked, sentence) and not REFUSAL.search(sentence))
+
+    return float(_settled(text, lambda each: _refuses(each, asked), leads, marked=marked, bare=rival) is True)
+
+
+def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
+    """Tell whether a sentence refuses and gives no value; None if it says nothing."""
+    if len(sentence) > LONG_LINE:
+        return False
+    if not REFUSAL.search(sentence):
+        return False if any(_strange(word, asked) for word in TOKEN.findall(sentence)) else None
+    return not HEDGE.search(sentence) and not any(_names_value(piece, asked) for piece in JOINTS.split(sentence))
+
+
+def _names_value(piece: str, asked: frozenset[str]) -> bool:
+    """Tell whether a piece of a refusal names a value: in the piece that refuses a name or number, else any word."""
+    tokens = TOKEN.findall(piece)
+    if not REFUSAL.search(piece):
+        return any(_strange(token, asked) for token in tokens)
+    return any(_strange(token, asked) and not token[0].islower() for token in tokens[1:])
+
+
+# Values of several parts
+
+PART = "; "
+"""What stands between the parts of an answer that has several."""
+
+
+def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield where an answer of several parts may stand, with the lines before and behind it.
+
+    At the beginning, or without a mark at the end: a sentence, a line, as many lines as there are parts, or twice as
+    many, a paragraph; and all of the text. Lines of neutral words alone do not count.
+    """
+    shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not _idle(line)]
+    paragraphs = "\n".join(shown).strip().split("\n\n")
+    lines = [line for line in shown if line]
+    for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[0].splitlines()), len(lines))):
+        yield "\n".join(lines[:size]), [], lines[size:]
+    first = SENTENCE_END.split(lines[0]) if lines else [""]
+    yield first[0], [], [*first[1:], *lines[1:]]
+    if marked:
+        return
+    for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[-1].splitlines()))):
+        yield "\n".join(lines[-size:]), lines[:-size], []
+    last = SENTENCE_END.split(lines[-1]) if lines else [""]
+    yield last[-1], [*lines[:-1], *last[:-1]], []
+
+
+def _idle(line: str) -> bool:
+    """Tell whether a line holds neutral words alone."""
+    return NEUTRAL.issuperset(TOKEN.findall(line.lower()))
+
+
+def _listed(
+    row: Row,
+    prediction: str,
+    parts: int,
+    judge: Callable[[str], bool],
+    lists: Callable[[str], bool],
+    strays: Callable[[str], bool],
+) -> bool:
+    """Tell whether a reply gives an answer of several parts in one place, and no other.
+
+    Other lines may not list values, nor may lines behind the answer have what `strays` finds: values of another one.
+    """
+    text, marked = _marked(plain(row, prediction))
+    for passage, before, behind in _passages(text, parts, marked=marked):
+        if len(passage) <= LONG_LINE + 500 * parts and judge(passage):
+            others = [line for line in (*before, *behind) if not judge(line)]
+            taken_back = any(map(RETRACTION.match, behind))
+            return not (taken_back or any(map(lists, others)) or (not marked and any(map(strays, behind))))
+    return False
+
+
+LISTING = re.compile(r"[,;/&]|\band\b")
+
+
+def _lists_values(line: str, known: frozenset[str]) -> bool:
+    """Tell whether a line, and no sentence, sets values beside each other, or says one that is not known."""
+    words = TOKEN.findall(line.lower())
+    values = [word for word in words if word not in NEUTRAL and not re.fullmatch(r"\d{1,3}", word)]
+    fresh = any(_strange(word, known) for word in words)
+    return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
+
+
+def all_in_order(row: Row, prediction: str) -> float:
+    """Score several values: every part of the answer in order, each in any accepted wording, and no other value.
+
+    Parts are separated by ``; ``; several answers of a row are other wordings of the same parts. They stand in one
+    place of the reply, one after the other, none of them twice, and what stands between them is judged as by `exact`;
+    numbering and ages do not count, and ``than`` compares and lists nothing.
+    """
+    wordings = [str(answer).split(PART) for answer in row["answers"]]
+    parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
+    asked = _asked(row)
+    known = asked | _words(*map(dated, row["answers"]))
+
+    def judge(text: str) -> bool:
+        return _lists_only(text, parts, asked)
+
+    def strays(line: str) -> bool:
+        places = [_first_of(line, [_phrase(dated(form)) for form in forms]) for forms in parts]
+        starts = [place.start() for place in places if place]
+        turned = len(starts) == len(parts) and starts != sorted(starts)
+        return turned or bool(_alike(line, parts[0][0], known))
+
+    return float(_listed(row, prediction, len(parts), judge, lambda line: _lists_values(line, known), strays))
+
+
+def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
+    """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
+    rest, masked = "\n".join(BULLET.sub("", line) for line in text.splitlines()), ""
+    patterns = [[_phrase(dated(form)) for form in forms] for forms in parts]
+    gaps = []
+    for forms in patterns:
+        found = _first_of(rest, forms)
+        if found is None:
+            return False
+        gaps.append(rest[: found.start()])
+        rest = rest[found.end() :]
+    gaps.append(rest)
+    said_again = any(_first_of(gap, forms) for gap in gaps for forms in patterns)
+    masked = " \x01 ".join(gaps)
+    return not said_again and "than" not in TOKEN.findall(masked.lower()) and _alone(masked, dated(parts[0][0]), asked)
+
+
+def _first_of(text: str, forms: Iterable[re.Pattern[str]]) -> re.Match[str] | None:
+    """Return the first place where one of the forms stands; of two that begin there, the longer."""
+    found = [match for form in forms if (match := form.search(text))]
+    return min(found, key=lambda match: (match.start(), -match.end()), default=None)
+
+
+PAIR = " and "
+"""What stands between the two names of a pair."""
+
+
+def pair(row: Row, prediction: str) -> float:
+    """Score two names, in any order, of people whose ages differ as asked.
+
+    Judged as by `all_in_order`; a name may lack its middle name, and no third person may be named. Where any pair that
+    fits is right, the first answer is one, and all answers after the second are people of the text with their ages,
+    ``name, age``: the two named must be among them, and as far apart as those of the first answer.
+    """
+    target = str(row["answers"][0]).split(PAIR)
+    known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
+    asked = _asked(row)
+
+    def judge(text: str) -> bool:
+        named = _named(text, known) if known else target
+        fits = len(named) == 2 and (not known or _apart(named, known) == _apart(target, known))
+        orders = ([_name_forms(name) for name in order] for order in (named, named[::-1]))
+        return fits and any(_lists_only(text, parts, asked) for parts in orders)
+
+    people = asked | _words(*row["answers"])
+
+    def strays(line: str) -> bool:
+        return bool(_alike(line, target[0], people)) or len(_named(line, known)) > 1
+
+    return float(_listed(row, prediction, 2, judge, lambda line: _lists_values(line, people), strays))
+
+
+def _named(final: str, known: Mapping[str, str]) -> list[str]:
+    """Return who of the people known is named."""
+    said = final.lower()
+    return [name for name in known if any(form.lower() in said for form in _name_forms(name))]
+
+
+def _apart(names: list[str], known: Mapping[str, str]) -> int:
+    one, other = (int(known[name]) for name in names)
+    return abs(one - other)
+
+
+def _name_forms(name: str) -> tuple[str, ...]:
+    """Return a name in full, and first and last name alone."""
+    return name, f"{name.split()[0]} {name.split()[-1]}"
+
+
+CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d{5})(?![\w-]|[.,]\d)")
+"""A label: a number in square brackets, its digits maybe in pairs, or one of five digits."""
+
+
+def citation(row: Row, prediction: str) -> float:
+    """Score values with their sources: every value, each with the label of its biography, in order.
+
+    A label is a number in square brackets or one of five digits; a place of the reply must have just as many as the
+    answer has parts. What stands before a label (behind it, if the text starts with one) is the part's value and judged
+    as by `exact`: neither values nor labels can be listed.
+    """
+    answers = [[_sourced(part)[0] for part in str(answer).split(PART)] for answer in row["answers"]]
+    wanted = list(zip(*answers, strict=True))
+    asked = _asked(row)
+
+    def judge(text: str) -> bool:
+        given = _sourced(text)
+        return len(given) == len(wanted) and all(map(cited, given, wanted))
+
+    def cited(given: tuple[str, int], forms: tuple[tuple[str, int], ...]) -> bool:
+        said, number = given
+        return number == forms[0][1] and bool(_gives(said, [value for value, _ in forms], asked))
+
+    def lists(line: str) -> bool:
+        return CITED.search(line) is not None and FINITE.isdisjoint(TOKEN.findall(line.lower()))
+
+    labels = {forms[0][1] for forms in wanted}
+
+    def strays(line: str) -> bool:
+        return any(number not in labels for _, number in _sourced(line))
+
+    return float(_listed(row, prediction, len(wanted), judge, lists, strays))
+
+
+def _sourced(text: str) -> list[tuple[str, int]]:
+    """Return each label of a text with what stands before it, or behind it where the text starts with a label."""
+    labels = list(CITED.finditer(text))
+    if not labels:
+        return []
+    numbers = [int((label[1] or label[2]).replace(".", "")) for label in labels]
+    edges = [0, *(edge for label in labels for edge in label.span()), len(text)]
+    gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    leads = TOKEN.search(gaps[0]) is None
+    said = gaps[1:] if leads else [*gaps[:-2], f"{gaps[-2]} {gaps[-1]}"]
+    return list(zip((one.strip(" \t\n;,.") for one in said), numbers, strict=True))
+
+
+# Numbers, lists and categories
+
+INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
+GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+PRINTED = re.compile(r"(?<!\[)\[\s{0,3}(?:[-+]?\d{1,9}(?:\s{0,3},\s{0,3}[-+]?\d{1,9}){0,2000})?\s{0,3}\](?!\])")
+SUM = re.compile(r"(?<![\w.])-?\d{1,9}(?:\s{0,2}[-+]\s{0,2}\(?-?\d{1,9}\)?){1,200}(?![\d.]*\d)")
+"""Arithmetic, of which only the result is an answer."""
+CALL = re.compile(r"\b[a-z]\w{0,20}(?:\([^()\n]{0,100}\)|\[[^\[\]\n]{0,100}\])")
+"""Python repeated, like ``sum(a[1:3])``."""
+BRACKETS = re.compile(r"\([^()\n]*\)|\[[^\[\]\n]*\]")
+SMALL = re.findall(
+    "[a-z]+",
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen",
+)
+TENS = re.findall("[a-z]+", "twenty thirty forty fifty sixty seventy eighty ninety")
+NUMERAL = re.compile(
+    rf"\b(?:({'|'.join(TENS)})(?:[- ]({'|'.join(SMALL[1:10])}))?|one(?= years?\b|\W*$)|"
+    rf"({'|'.join(name for name in reversed(SMALL) if name != 'one')}))\b",
+    re.IGNORECASE,
+)
+"""A number in words below a hundred; `one` is one only where it counts years or is all there is."""
+BESIDE = re.compile(r"\W*(?:\b(?:or|and|either|maybe|perhaps|possibly|years?|to)\b\W*)*")
+"""What stands between the values of a list, or between alternatives."""
+DENIED_VALUE = re.compile(r"\b(?:not|never|nor|isn't|wasn't)\b(?:\W+\w+){0,2}\W*$", re.IGNORECASE)
+SEVERAL = "several"
+"""What a sentence says that names values to choose from, or denies one."""
+ASKED_NUMBER = re.compile(
+    r"\b(?:differ(?:s|ence)?|apart|(?:older|younger) than|sum|total|min(?:imum)?|max(?:imum)?|smallest|largest|lowest"
+    r"|highest|len|length|elements|items|result|outputs?|prints?|returns?)\b",
+    re.IGNORECASE,
+)
+
+
+def _numeral(found: re.Match[str]) -> str:
+    tens, unit, small = ((each or "").lower() for each in found.groups())
+    if tens:
+        return str(10 * TENS.index(tens) + 20 + (SMALL.index(unit) if unit else 0))
+    return str(SMALL.index(small) if small else 1)
+
+
+def _integer(sentence: str) -> int | str | None:
+    """Return the number that a sentence gives, SEVERAL for alternatives and a denied one, None for none.
+
+    Of several it is the last, without explanations, arithmetic, and what brackets hold beside it.
+    """
+    text = GROUPING.sub("", NUMERAL.sub(_numeral, CALL.sub("", sentence[-LONG_LINE:])))
+    text = text.replace(" minus ", " - ").replace(" plus ", " + ")
+    for form in (EXPLAINED, BRACKETS, SUM):
+        without = form.sub(" ", text)
+        text = without if INTEGER.search(without) else text
+    found = list(INTEGER.finditer(text))
+    if not found or (SUM.search(text) and not SUM.sub("", text).strip(" .=")):
+        return None
+    between = text[found[-2].end() : found[-1].start()] if len(found) > 1 else "-"
+    others = len(found) > 1 and int(found[-2][0]) != int(found[-1][0])
+    listed = others and ((BESIDE.fullmatch(between) and "=" not in between) or re.search(r"\bor\b", between))
+    return SEVERAL if listed or DENIED_VALUE.search(text[: found[-1].start()]) else int(found[-1][0])
+
+
+def _bare_number(sentence: str) -> bool:
+    """Tell whether a sentence is a number, perhaps of years, and no more."""
+    words = set(TOKEN.findall(INTEGER.sub("", NUMERAL.sub(_numeral, BRACKETS.sub("", sentence))).lower()))
+    return words <= {"year", "years", "about", "exactly"} and "=" not in sentence
+
+
+def _number(row: Row, prediction: str) -> int | None:
+    """Return the whole number that a reply settles on."""
+    text, marked = _marked(plain(row, prediction))
+
+    def leads(sentence: str) -> bool:
+        return _bare_number(sentence) or bool(ASKED_NUMBER.search(sentence))
+
+    found = _settled(text, _integer, leads, marked=marked, bare=_bare_number)
+    return found if isinstance(found, int) else None
+
+
+def last_integer(row: Row, prediction: str) -> float:
+    """Score a whole number: the one that the answering sentence gives must be the target.
+
+    Without a mark the first sentence answers if it is the number alone, or says what it is (``the difference is 11``).
+    Of several numbers of the sentence the last one counts, without explanations, arithmetic and brackets; one after
+    ``not``, and alternatives like ``14 or 10``, score 0. Numbers may be grouped by commas or written in words.
+    """
+    return float(_number(row, prediction) == int(row["target"]))
+
+
+def latent_list(row: Row, prediction: str, *, values: bool = False) -> float:
     """Score a view of a latent list (Michelangelo, section 2.1).
 
-    ``print``: the last ``[...]`` of the reply must be the target, character for character. Other views: the last
-    integer of the final answer g against the target t, as ``1 - min(1, |t - g| / (1e-10 + |t|))``.
+    ``print``: the list that the answering sentence gives (the last one, not one of alternatives) must be the target,
+    character for character, or with `values` in its numbers alone. Other views: the number g that the answering
+    sentence gives (as in `last_integer`) against the target t, as ``1 - min(1, |t - g| / (1e-10 + |t|))``.
     """
-    text = spoken(prediction)
-    if row["subtask"] == "print":
-        printed = PRINTED.findall(marked(text) or "") or PRINTED.findall(text)
-        return float(bool(printed) and printed[-1] == row["target"])
-    final = last_line(text) if (found := marked(text)) is None else found
-    numbers = INTEGER.findall(GROUPING.sub("", final.replace("\u2212", "-")))
-    if not numbers:
-        return 0.0
-    return closeness(int(row["target"]), int(numbers[-1]))
+    if row["subtask"] != "print":
+        given = _number(row, prediction)
+        return 0.0 if given is None else closeness(int(row["target"]), given)
+    text, marked = _marked(plain(row, prediction))
+    found = _settled(text, _printed, _bare_list, marked=marked, bare=_bare_list)
+    wanted = str(row["target"])
+    if values and isinstance(found, str):
+        found, wanted = (",".join(INTEGER.findall(each)) for each in (found, wanted))
+    return float(found == wanted)
+
+
+def _printed(sentence: str) -> str | None:
+    """Return the last list of a sentence, SEVERAL if it is one of alternatives, None if there is none."""
+    found = list(PRINTED.finditer(sentence))
+    if len(found) > 1 and found[-2][0] != found[-1][0]:
+        between = sentence[found[-2].end() : found[-1].start()]
+        if BESIDE.fullmatch(between) and not re.search(r"[=>:]", between):
+            return SEVERAL
+    denied = found and DENIED_VALUE.search(sentence[: found[-1].start()])
+    return SEVERAL if denied else found[-1][0] if found else None
+
+
+def _bare_list(sentence: str) -> bool:
+    """Tell whether a sentence is a list and no more."""
+    return not TOKEN.search(PRINTED.sub("", sentence))
 
 
 def closeness(target: int, given: int) -> float:
@@ -122,103 +843,102 @@ def closeness(target: int, given: int) -> float:
     return 1.0 - min(1.0, abs(target - given) / (1e-10 + abs(target)))
 
 
-def exact(row: Row, prediction: str) -> float:
-    """Score one value: an accepted answer, as whole words, and nothing beside it that could be another.
+CATEGORY = re.compile(
+    r"(?P<denied>\b(?:not|never|isn't|nor|or) )?"
+    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=& )|(?<=or ))(?:is )?"
+    r"(?P<number>\d{1,3})\b(?![/.-]\d)"
+)
+BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,3})[).]*")
+"""A category that is all of an answer."""
+SEVERAL_NUMBERS = re.compile(r"\W*(?:either )?\d{1,3}(?:\W+(?:(?:or|and|to) )?\d{1,3}){1,20}\W*")
 
-    Own rule: the last line. Without the accepted answer, the question's words and function words no more than three
-    words may remain, and none of them as a value of its own beside ``and``, ``or`` or a comma: listing scores 0.
+
+def label(row: Row, prediction: str) -> float:
+    """Score one category, like ``Category 7`` or ``7``.
+
+    A number counts behind ``category``, ``class`` or ``label``, or if it is all there is. The sentence that answers
+    must name exactly the target's: two numbers, or one after ``not`` or ``or``, score 0. Without a mark the first
+    sentence answers if it is the category alone, or has a name of the question.
     """
-    text = spoken(prediction)
-    final = last_line(text) if (found := marked(text)) is None else found
-    if len(final) > 2000:
-        return 0.0
-    words = WORD.findall(final.lower())
-    asked = FUNCTION_WORDS.union(WORD.findall(str(row.get("question") or "").lower()))
-    return float(any(_says_only(words, final, answer, asked) for answer in row["answers"]))
+    names = {word for word in TOKEN.findall(str(row.get("question") or "")) if word[0].isupper() and word != "Which"}
+    text, marked = _marked(plain(row, prediction))
+
+    def leads(sentence: str) -> bool:
+        return _bare_category(sentence) or not names.isdisjoint(TOKEN.findall(sentence))
+
+    return float(_settled(text, _category, leads, marked=marked, bare=_bare_category) == int(row["answers"][-1]))
 
 
-def _says_only(words: list[str], final: str, answer: str, asked: frozenset[str]) -> bool:
-    wanted = WORD.findall(answer.lower())
-    at = next((i for i in range(len(words) - len(wanted) + 1) if words[i : i + len(wanted)] == wanted), None)
-    if at is None:
-        return False
-    rest = words[:at] + words[at + len(wanted) :]
-    others = [word for word in rest if word not in asked]
-    return (
-        len(others) <= SLACK
-        and not DENIALS.intersection(rest)
-        and not _names_rival(final.lower(), answer.lower(), asked)
-    )
+def _bare_category(sentence: str) -> bool:
+    return BARE_CATEGORY.fullmatch(sentence.lower().strip(" \"'")) is not None
 
 
-def _names_rival(final: str, answer: str, asked: frozenset[str]) -> bool:
-    """Tell whether a reply sets another bare value beside the answer: ``golf and chess``, ``Oslo, Lima``."""
-    parts = [WORD.findall(part) for part in JOINTS.split(final.replace(answer, " "))]
-    return len(parts) > 1 and any(part and not asked.intersection(part) for part in parts)
+def _category(sentence: str) -> int | str | None:
+    """Return the category that a sentence names, SEVERAL for more than one or a denied one, None for none."""
+    said = NUMERAL.sub(_numeral, sentence[-LONG_LINE:]).lower()
+    short = EXPLAINED.sub("", said)
+    said = short if CATEGORY.search(short) else said
+    alone = BARE_CATEGORY.fullmatch(said.strip(" \"'"))
+    if alone:
+        return int(alone[1])
+    if SEVERAL_NUMBERS.fullmatch(said):
+        return SEVERAL
+    named = list(CATEGORY.finditer(said))
+    numbers = {int(found["number"]) for found in named}
+    if not re.search(r"categor|class|label", said) or not numbers:
+        return None
+    return SEVERAL if len(numbers) > 1 or any(found["denied"] for found in named) else numbers.pop()
 
+
+# Choices
 
 LETTERS = "ABCD"
 LETTER = re.compile(
     r"\(([A-Da-d])\)"
-    r"|^([A-Da-d])(?=[).:;!]|\s*$|\s-)"
-    r"|\b(?i:(?:answer|option|choice|choose|pick|select)(?: is| would be| must be)?:?) (A)(?! (?!because)[a-z]|[\w'])"
-    r"|(?<![\w'-])(A)(?=(?:,| and| or|/| &) ?\(?[BCD]\b)"
-    r"|(?<=[\[<>\"'])(A)(?=[\]<>\"'])"
+    r"|^([A-Da-d])(?=[).:;!,]|\s*$|\s-)"
+    r"|(?<![A-Za-z0-9_'-])(A)(?![\w'-]| (?!(?:is|was|because|as|since|or|and|but|would|seems|for|given|per)\b)[a-z])"
     r"|(?<![A-Za-z0-9_'-])([BCD])(?![\w'-])"
 )
-"""A letter that is meant as one; a bare A only where it cannot be the article."""
-DENIED = re.compile(r"\b(not|never|isn't|nor|or) (?:option |choice )?\(?$", re.IGNORECASE)
-SETTLED = re.compile(r"\b(?:answer|choice|option) (?:is|would be|must be)\b", re.IGNORECASE)
-"""Where a line comes to its answer: letters before it are only talked about."""
-TOLD = "said|told|stated|mentioned|given|specified|provided|described|indicated|revealed|disclosed|known|included|clear"
-TELL = "say|tell|state|mention|give|specify|provide|describe|indicate|reveal|disclose|include|contain|know|answer|find"
-SURE = "determine|infer|deduce|establish|conclude|identify"
-REFUSAL = re.compile(
-    rf"\b(?:not|never|nowhere|(?:is|are|was|were)n't) (?:\w+ ){{0,2}}(?:{TOLD})\b"
-    rf"|\b(?:not|never|nowhere|cannot|(?:do|does|did|ca|could)n'?t) (?:\w+ ){{0,2}}(?:{TELL}|{SURE})(?:e?s|e?d)?\b"
-    rf"|\b(?:unable|impossible|not possible|no way) to (?:{TELL}|{SURE})\b"
-    r"|\b(?:no|not enough|insufficient|lacks?) (?:\w+ ){0,2}(?:information|mention|details?|indication|answer)\b"
-    r"|(?:\bnot|n't) have (?:\w+ ){0,3}(?:information|details?|context)\b"
-    r"|\bno idea\b|\bnot sure\b"
-    r"|\b(?:unknown|unspecified|unstated|unanswerable|undetermined)\b",
-    re.IGNORECASE,
-)
-"""Ways to say that the text does not tell, or that one cannot answer."""
-LINES, LONG_LINE = 40, 2000
-"""How much of a reply is read for a choice: its last lines, and the end of each."""
+"""A letter that is meant as one; an A only where it cannot be the article."""
+DENIED = re.compile(r"\b(not|never|isn't|nor|or|anything but|except) (?:option |choice )?\(?$", re.IGNORECASE)
+DENIED_BEHIND = re.compile(r"\)? (?:is|was)(?:n't| not| never| incorrect| wrong| false)\b", re.IGNORECASE)
 
 
 def choice_or_refusal(row: Row, prediction: str) -> float:
     """Score a choice among (A) to (D), (D) being that the text does not tell (Michelangelo, section 2.3).
 
-    Own rule: the last line that chooses or refuses. Letters go before words. A letter counts in brackets, at the
-    start of the line before ``)``, ``.``, ``:`` or nothing more, after words like ``answer is``, and, but for A, as
-    any capital that stands alone; behind ``the answer is`` only the letters that follow it. One letter is the answer,
-    whatever is said about it, unless another choice's words follow at once. Letters after ``not`` are dropped beside
-    another; several letters, one alone after ``not``, or any after ``or`` score 0. Without a letter the words of one
-    choice are the answer, but not beside ``not`` or ``or``. A refusal in words, like ``the text does not say`` or ``I
-    cannot answer``, is (D), unless another choice is named with it.
+    A sentence chooses by letters, else by the words of choices; a refusal in words (``the text does not say``) chooses
+    (D). The first sentence that chooses answers if it begins with a letter, a choice or a refusal, else the last one.
+    It must choose the target alone: another choice beside it, a guess beside a refusal, ``or``, and a letter or words
+    after ``not`` score 0; letters after ``not`` beside another letter do not count.
     """
-    choices = [_bare(str(choice)) for choice in row["choices"]]
-    text = spoken(prediction).replace("\u2019", "'")
-    found = marked(text)
-    lines = text.splitlines()[-LINES:] if found is None else [found]
-    chosen = (_chosen(re.sub(r"[*_`$\\]+", "", line[-LONG_LINE:]).strip(WRAPPING), choices) for line in reversed(lines))
-    return float(next(filter(None, chosen), set()) == {row["target"]})
+    choices = [_without_article(str(choice)) for choice in row["choices"]]
+    text, marked = _marked(plain(row, prediction))
+
+    def read(sentence: str) -> Hashable:
+        return "".join(sorted(_chosen(sentence[-LONG_LINE:].strip(" \t\"'"), choices))) or None
+
+    def leads(sentence: str) -> bool:
+        start = _without_article(sentence.strip(" \t\"'"))
+        lettered = re.match(r"\(?[A-Da-d](?:\)|[.:;,!]|$)", sentence.strip(" \t\"'"))
+        return bool(lettered or _said(re.match, start, choices) or read(sentence) == LETTERS[-1])
+
+    return float(_settled(text, read, leads, marked=marked, bare=leads) == row["target"])
 
 
-def _chosen(line: str, choices: list[str]) -> set[str]:
-    """Return the letters that a line chooses: one, or more (``?`` among them) if it does not commit, or none."""
-    settled = [found.start() for found in SETTLED.finditer(line) if LETTER.search(line, found.start())]
-    line = line[settled[-1] :] if settled else line
-    letters = list(LETTER.finditer(line))
+def _chosen(sentence: str, choices: list[str]) -> set[str]:
+    """Return the letters that a sentence chooses: one, or more (``?`` among them) if it does not commit, or none."""
+    first = LETTER.search(sentence)
+    if first:
+        sentence = sentence[: first.end()] + EXPLAINED.sub("", sentence[first.end() :])
+    refused = {LETTERS[-1]} if REFUSAL.search(sentence) else set()
+    letters = list(LETTER.finditer(sentence))
     if letters:
-        return _lettered(line, letters, choices)
-    named = _said(re.search, line.lower(), choices)
-    if REFUSAL.search(line):
-        return named | {LETTERS[-1]}
-    denied = not DENIALS.isdisjoint(WORD.findall(line.lower()))
-    return named | {"?"} if named and denied else named
+        return _lettered(sentence, letters, choices) | refused
+    named = _said(re.search, sentence.lower(), choices)
+    words = TOKEN.findall(sentence.lower())
+    denied = not DENIALS.isdisjoint(words) or not CHOOSING.isdisjoint(words)
+    return named | refused | ({"?"} if named and denied else set())
 
 
 def _lettered(line: str, letters: Sequence[re.Match[str]], choices: list[str]) -> set[str]:
@@ -226,13 +946,13 @@ def _lettered(line: str, letters: Sequence[re.Match[str]], choices: list[str]) -
     named: dict[bool, set[str]] = {True: set(), False: set()}
     doubt = False
     for found in letters:
-        denied = DENIED.search(line[: found.start()])
+        denied = DENIED.search(line[: found.start()]) or DENIED_BEHIND.match(line, found.end())
         named[bool(denied)].add(str(found[found.lastindex or 0]).upper())
-        doubt = doubt or bool(denied and denied[1].lower() == "or")
+        doubt = doubt or re.search(r"\bor (?:option |choice )?\(?$", line[: found.start()]) is not None
     if not named[False] or doubt or named[True] & named[False]:
         return {*named[True], *named[False], "?"}
-    last = next(found for found in reversed(letters) if not DENIED.search(line[: found.start()]))
-    return named[False] | _said(re.match, _bare(line[last.end() :].lstrip(" ).:,-")), choices)
+    last = next(found for found in reversed(letters) if str(found[found.lastindex or 0]).upper() in named[False])
+    return named[False] | _said(re.match, _without_article(line[last.end() :].lstrip(" ).:,-")), choices)
 
 
 def _said(find: Callable[[str, str], object], text: str, choices: list[str]) -> set[str]:
@@ -244,9 +964,12 @@ def _said(find: Callable[[str, str], object], text: str, choices: list[str]) -> 
     }
 
 
-def _bare(choice: str) -> str:
+def _without_article(choice: str) -> str:
     """Return a choice in lower case, without its article."""
     return re.sub(r"^(?:an?|the) ", "", choice.lower().replace("\u2019", "'"))
+
+
+# Long texts
 
 
 def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True) -> float:
@@ -272,259 +995,101 @@ def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
     return SequenceMatcher(None, one, other, autojunk=autojunk).ratio()
 
 
-def last_integer(row: Row, prediction: str) -> float:
-    """Score a whole number: the last one of the final answer must be the target.
+NUMBER = "a number is asked, which the rule also finds within another number"
 
-    Own rule: the last line. A number may be grouped by commas; one in words does not count.
+
+class Scorer(NamedTuple):
+    """A scorer, and what exports, cards and reports have to know of it.
+
+    Attributes:
+        rule: the function that scores.
+        shape: what an answer is: ``value``, ``parts``, ``cited``, ``pair``, ``view``, ``letter``, ``number``, ``text``.
+        quirks: other rules of published graders by name, as arguments of `rule`; the first is the default.
+        refuses: whether a refusal is right for rows of complexity 0.
+        paired: whether rows come in pairs, both forms of which must be right.
+        aggregate: the second mean that harnesses show: ``pairs`` (of `paired`), ``balanced`` (over complexities), none.
+        ungraded: why no rule that looks for strings in a reply tells a right one; empty where it can.
+        unnormalised: why such a rule cannot if it drops brackets, signs and commas; empty where it can.
+        pattern: a pattern whose first group is the answer, for harnesses that know patterns alone; empty if none is.
+        stops: whether what follows one of `STOPS` does not count, so that harnesses may stop there.
     """
-    text = spoken(prediction)
-    final = last_line(text) if (found := marked(text)) is None else found
-    numbers = INTEGER.findall(GROUPING.sub("", final[-2000:].replace("\u2212", "-")))
-    return float(bool(numbers) and int(numbers[-1]) == int(row["target"]))
 
+    rule: Rule
+    shape: str
+    quirks: Mapping[str, Mapping[str, bool]] = {}
+    refuses: bool = False
+    paired: bool = False
+    aggregate: str = ""
+    ungraded: str = ""
+    unnormalised: str = ""
+    pattern: str = ""
+    stops: bool = True
 
-PART = "; "
-"""What stands between the parts of an answer that has several."""
-BULLET = re.compile(r"^[ \t]*(?:\(?\d{1,3}[.):]|[-*\u2022])[ \t]+|(?<![\w.])\(?\d{1,2}[.)](?=[ \t]+\D)", re.MULTILINE)
-BREAKS = re.compile(r"[,;:/|+&<>()\n]|->|\b(?:and|then)\b")
-MEASURES = frozenset({"year", "years", "old", "older", "younger", "aged", "age", "ages"})
-
-
-def all_in_order(row: Row, prediction: str) -> float:
-    """Score several values: every part of the answer in order, each worded as `exact` demands, and nothing beside them.
-
-    Parts of an answer are separated by ``; ``; several answers of a row are other wordings of the same parts, and each
-    part may follow any of them. Own rule: all text after the last mark; without a mark the last line, or, where each
-    part has a line of its own, as many last lines as there are parts. The parts are looked for from left to right.
-    Between them numbers, numbering, ages in years, the question's words and function words do not count; no part may
-    be said again, no other value be listed, no ``or`` or ``not`` be said, and no more than three other words stand in
-    one gap: listing everything scores 0, and so does any other order.
-    """
-    wordings = [answer.split(PART) for answer in row["answers"]]
-    parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
-    asked = FUNCTION_WORDS.union(MEASURES, {"answers"}, WORD.findall(str(row.get("question") or "").lower()))
-    return float(any(_lists_only(final, parts, asked) for final in _finals(prediction, len(parts))))
-
-
-def _finals(prediction: str, lines: int) -> list[str]:
-    """Return where an answer of several parts may stand: behind the last mark, else at the end of the reply."""
-    text = spoken(prediction)
-    boxed, marks = list(BOXED.finditer(text)), list(MARK.finditer(text))
-    if boxed and (not marks or boxed[-1].start() > marks[-1].start()):
-        return [boxed[-1][1]]
-    if marks:
-        behind = text[marks[-1].end() :].strip()
-        return [behind.partition("\n\n")[0], behind]
-    filled = [line for line in text.splitlines() if line.strip()]
-    return ["\n".join(filled[-1:]), "\n".join(filled[-lines:])]
-
-
-def _lists_only(final: str, parts: list[tuple[str, ...]], asked: frozenset[str]) -> bool:
-    """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
-    if len(final) > 2000 + 500 * len(parts):
-        return False
-    rest = BULLET.sub("\n", re.sub(r"[*_`\u2019]+", lambda found: "'" if "\u2019" in found[0] else "", final.lower()))
-    gaps = []
-    for forms in parts:
-        found = _first_of(rest, forms)
-        if found is None:
-            return False
-        gaps.append(rest[: found.start()])
-        rest = rest[found.end() :]
-    gaps.append(rest)
-    said_again = any(_first_of(gap, forms) for gap in gaps for forms in parts)
-    last = len(gaps) - 1
-    return not said_again and all(
-        _names_nothing(gap, asked, leads=place == 0, ends=place == last) for place, gap in enumerate(gaps)
-    )
-
-
-def _first_of(text: str, forms: tuple[str, ...]) -> re.Match[str] | None:
-    """Return the first place where one of the forms stands as whole words; of two that begin there, the longer."""
-    found = [
-        match
-        for form in forms
-        if (match := re.search(r"(?<![\w'-])" + r"[^a-z0-9\n]+".join(WORD.findall(form.lower())) + r"(?![\w'-])", text))
-    ]
-    return min(found, key=lambda match: (match.start(), -match.end()), default=None)
-
-
-def _names_nothing(gap: str, asked: frozenset[str], *, leads: bool, ends: bool) -> bool:
-    """Tell whether what stands beside the parts names no value of its own.
-
-    Next to a part, and before a colon that leads in, some words more may stand; between joints they are a value.
-    """
-    listed = gap.rpartition(":")[2] if leads else gap
-    words = [word for word in WORD.findall(gap) if not re.fullmatch(r"\d{1,3}", word)]
-    strange = [word for word in words if word not in asked]
-    pieces = BREAKS.split(listed)
-    beside = pieces[0 if leads else 1 : len(pieces) if ends else -1]
-    values = {word for piece in beside for word in WORD.findall(piece)}.intersection(strange)
-    return len(strange) <= SLACK and not values and not DENIALS.intersection(words)
-
-
-PAIR = " and "
-"""What stands between the two names of a pair."""
-
-
-def pair(row: Row, prediction: str) -> float:
-    """Score two names, in any order, of people whose ages differ as asked.
-
-    Own rule: as `all_in_order` takes it; a name may lack its middle name, and no third person may be named. Where any
-    pair that fits is right, the first answer is one, and all answers after the second are people of the text with
-    their ages, ``name, age``: the two named must be among them, and as far apart as those of the first answer.
-    """
-    target = str(row["answers"][0]).split(PAIR)
-    known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
-    asked = FUNCTION_WORDS.union(MEASURES, {"two", "people"}, WORD.findall(str(row.get("question") or "").lower()))
-    for final in _finals(prediction, 2):
-        named = _named(final, known) if known else target
-        fits = len(named) == 2 and (not known or _apart(named, known) == _apart(target, known))
-        orders = ([_name_forms(name) for name in order] for order in (named, named[::-1]))
-        if fits and any(_lists_only(final, parts, asked) for parts in orders):
-            return 1.0
-    return 0.0
-
-
-def _named(final: str, known: Mapping[str, str]) -> list[str]:
-    """Return who of the people known is named."""
-    said = final.lower()
-    return [name for name in known if any(form.lower() in said for form in _name_forms(name))]
-
-
-def _apart(names: list[str], known: Mapping[str, str]) -> int:
-    one, other = (int(known[name]) for name in names)
-    return abs(one - other)
-
-
-def _name_forms(name: str) -> tuple[str, ...]:
-    """Return a name in full, and first and last name alone."""
-    return name, f"{name.split()[0]} {name.split()[-1]}"
-
-
-CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d{5})(?![\w-]|[.,]\d)")
-"""A label: a number in square brackets, its digits maybe in pairs, or one of five digits."""
-SOURCE_WORDS = frozenset({"label", "labels", "biography", "biographies", "bio", "bios", "source", "sources", "see"})
-
-
-def citation(row: Row, prediction: str) -> float:
-    """Score values with their sources: every value, each with the label of its biography, in order.
-
-    Own rule: the marked or the last line; where that has fewer labels or words than the answer has parts, as many
-    lines from the mark on, or at the end, as there are parts, or twice as many. A label is a number in square brackets
-    or one of five digits; there must be just as many as there are parts. What stands before a label (behind it, if the
-    text starts with one) is the part's value and judged as by `exact`: neither values nor labels can be listed.
-    """
-    answers = [[_sourced(part)[0] for part in answer.split(PART)] for answer in row["answers"]]
-    asked = FUNCTION_WORDS | SOURCE_WORDS | set(WORD.findall(str(row.get("question") or "").lower()))
-    given = _with_sources(prediction, len(answers[0]))
-    if len(given) != len(answers[0]):
-        return 0.0
-    return float(all(map(_part_cited, given, zip(*answers, strict=True), [asked] * len(given))))
-
-
-def _part_cited(given: tuple[str, int], wanted: tuple[tuple[str, int], ...], asked: frozenset[str]) -> bool:
-    """Tell whether a part of a reply has the label, and one wording of the value, that it must have."""
-    said, label = given
-    words = WORD.findall(said.lower())
-    right = any(_says_only(words, said, value, asked) for value, _ in wanted)
-    return right and label == wanted[0][1] and len(said) <= LONG_LINE
-
-
-def _with_sources(prediction: str, parts: int) -> list[tuple[str, int]]:
-    """Return the values and labels of a reply's final answer."""
-    text = spoken(prediction)
-    found, marks = marked(text), list(MARK.finditer(text))
-    first = found is not None and bool(marks)
-    lines = [line for line in text[marks[-1].end() if first else 0 :].splitlines() if line.strip(WRAPPING)]
-    chosen = [found] if found is not None else lines[-1:]
-    given: list[tuple[str, int]] = []
-    for some in (chosen, *((lines[:count] if first else lines[-count:]) for count in (parts, 2 * parts))):
-        given = _sourced("\n".join(some))
-        if len(given) >= parts and all(WORD.search(said.lower()) for said, _ in given):
-            break
-    return given
-
-
-def _sourced(text: str) -> list[tuple[str, int]]:
-    """Return each label of a text with what stands before it, or behind it where the text starts with a label."""
-    labels = list(CITED.finditer(text))
-    if not labels:
-        return []
-    numbers = [int((label[1] or label[2]).replace(".", "")) for label in labels]
-    edges = [0, *(edge for label in labels for edge in label.span()), len(text)]
-    gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
-    leads = WORD.search(gaps[0].lower()) is None
-    said = gaps[1:] if leads else [*gaps[:-2], f"{gaps[-2]} {gaps[-1]}"]
-    return list(zip((one.strip(" \t\n;,.") for one in said), numbers, strict=True))
-
-
-HEDGE = re.compile(
-    r"\b(?:probably|perhaps|maybe|likely|possibly|presumably|guess|assume|might be|may be|could be|seems?)\b(?! not)",
-    re.IGNORECASE,
-)
-
-
-def idk_pair(row: Row, prediction: str) -> float:
-    """Score one form of a pair: the answer where it is stated (as `exact`), a refusal where it is not.
-
-    Own rule: the last line, in both forms. A refusal says that the text does not tell, or that one cannot answer;
-    with a guess beside it, like ``probably``, it is none. No line is an answer and a refusal at once, so that no reply
-    scores in both forms. A pair is passed by who scores in both.
-    """
-    text = spoken(prediction).replace("\u2019", "'")
-    final = last_line(text) if (found := marked(text)) is None else found
-    refused = bool(REFUSAL.search(final[:LONG_LINE]))
-    if REFUSAL.search(str(row["target"])):
-        return float(refused and len(final) <= LONG_LINE and not HEDGE.search(final))
-    return 0.0 if refused else exact(row, prediction)
-
-
-CATEGORY = re.compile(
-    r"(?P<denied>\b(?:not|never|isn't|nor|or) )?"
-    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=or ))(?P<number>\d{1,3})\b"
-)
-BARE_NUMBER = re.compile(r"[#(]?(\d{1,3})[).]?")
-"""A number that is all of an answer."""
-
-
-def label(row: Row, prediction: str) -> float:
-    """Score one category, like ``Category 7`` or ``7``.
-
-    Own rule: the last line. A number counts behind ``category``, ``class`` or ``label``, or if it is all there is.
-    Exactly the target's number must be named: two numbers, or one after ``not`` or ``or``, score 0.
-    """
-    text = spoken(prediction)
-    final = (last_line(text) if (found := marked(text)) is None else found)[-2000:].lower().replace("\u2019", "'")
-    final = re.sub(r"[*_`]+", "", final).strip()
-    alone = BARE_NUMBER.fullmatch(final)
-    named = list(CATEGORY.finditer(final))
-    numbers = {int(alone[1])} if alone else {int(found["number"]) for found in named}
-    denied = any(found["denied"] for found in named)
-    return float(not denied and numbers == {int(row["answers"][-1])})
+    def __call__(self, row: Row, prediction: str) -> float:
+        """Return the score of a reply to a row under the default rule."""
+        return self.rule(row, prediction)
 
 
 SCORERS: dict[str, Scorer] = {
-    "latent_list": latent_list,
-    "exact": exact,
-    "mrcr": mrcr,
-    "choice_or_refusal": choice_or_refusal,
-    "citation": citation,
-    "idk_pair": idk_pair,
-    "all_in_order": all_in_order,
-    "last_integer": last_integer,
-    "pair": pair,
-    "label": label,
+    "mrcr": Scorer(
+        mrcr,
+        "text",
+        quirks={"anywhere": {"anywhere": True}, "starts": {"anywhere": False}, "no-autojunk": {"autojunk": False}},
+        ungraded="the score is the likeness of two texts",
+        stops=False,
+    ),
+    "latent_list": Scorer(
+        latent_list,
+        "view",
+        quirks={"characters": {"values": False}, "values": {"values": True}},
+        unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
+    ),
+    "exact": Scorer(exact, "value"),
+    "choice_or_refusal": Scorer(
+        choice_or_refusal,
+        "letter",
+        refuses=True,
+        aggregate="balanced",
+        ungraded="a letter is asked, which the rule finds in any reply",
+        pattern=r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)""",
+    ),
+    "citation": Scorer(
+        citation,
+        "cited",
+        unnormalised="HELMET asks for several values in words that have no place for how to cite",
+    ),
+    "idk_pair": Scorer(
+        idk_pair,
+        "value",
+        refuses=True,
+        paired=True,
+        aggregate="pairs",
+        ungraded="a row of a pair, of which one is to be refused: refusals have no fixed wording",
+    ),
+    "all_in_order": Scorer(all_in_order, "parts"),
+    "last_integer": Scorer(last_integer, "number", ungraded=NUMBER),
+    "pair": Scorer(pair, "pair"),
+    "label": Scorer(label, "number", ungraded=NUMBER),
 }
+"""Every scorer by the name that rows give it."""
+
+JUDGED = ("scorer", "subtask", "question", "target", "answers", "choices", "random_string_to_prepend")
+"""The columns of a row that scorers look at."""
 
 
-QUIRKS: dict[str, dict[str, dict[str, bool]]] = {
-    "mrcr": {"anywhere": {"anywhere": True}, "starts": {"anywhere": False}, "no-autojunk": {"autojunk": False}}
-}
-"""Other rules of published graders, by scorer; the first is the default."""
+def _unknown(row: Row, prediction: str) -> float:
+    raise KeyError(row["scorer"])
 
 
-def scorers_of(quirks: Iterable[str]) -> dict[str, Scorer]:
+UNKNOWN = Scorer(_unknown, "", ungraded="this version does not know its scorer", stops=False)
+
+
+def facts(scorer: str) -> Scorer:
+    """Return what is known of a scorer; of one that this version does not know, that nothing is."""
+    return SCORERS.get(scorer, UNKNOWN)
+
+
+def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
     """Return the scorers under quirks like ``mrcr=starts``; several of one scorer add up.
 
     Raises:
@@ -533,11 +1098,11 @@ def scorers_of(quirks: Iterable[str]) -> dict[str, Scorer]:
     chosen: dict[str, dict[str, bool]] = {}
     for quirk in quirks:
         name, _, value = quirk.partition("=")
-        if value not in QUIRKS.get(name, {}):
-            known = ", ".join(f"{scorer}={each}" for scorer, values in QUIRKS.items() for each in values)
+        if value not in facts(name).quirks:
+            known = ", ".join(f"{other}={each}" for other, scorer in SCORERS.items() for each in scorer.quirks)
             raise ValueError(f"unknown quirk {quirk!r} (known: {known})")
-        chosen.setdefault(name, {}).update(QUIRKS[name][value])
-    return {name: partial(scorer, **chosen[name]) if name in chosen else scorer for name, scorer in SCORERS.items()}
+        chosen.setdefault(name, {}).update(SCORERS[name].quirks[value])
+    return {name: partial(scorer.rule, **chosen.get(name, {})) for name, scorer in SCORERS.items()}
 
 
 # The command. `carrara score` does more: intervals, depth, other formats.
@@ -614,12 +1179,12 @@ CONFLICT = "\0two answers"
 
 
 def summary(
-    keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Scorer]
+    keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Rule]
 ) -> list[dict[str, str | int | float]]:
     """Return rows, answered rows and mean score, over all and by family, subtask and length."""
     scores = {row_id: score(row, replies.get(row_id), scorers) for row_id, row in keys.items()}
     for row_id, row in keys.items():
-        other = _other_form(row_id) if row["scorer"] == "idk_pair" else row_id
+        other = _other_form(row_id) if facts(row["scorer"]).paired else row_id
         scores[row_id] = min(scores[row_id], scores.get(other, 1.0))
     groups: dict[tuple[str, str, int], list[str]] = {}
     for row_id, row in keys.items():

@@ -6,16 +6,21 @@ import hashlib
 import json
 import re
 import tomllib
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
+from pipeline.typed import Whole, typed
 
 K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
 FRAMES = ("chat", "raw")
+SIZES = ("default", "full")
 Knob = str | int | float | bool
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 """What may become part of a path or an id."""
@@ -25,7 +30,8 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 class Stratum:
     """One cell of a recipe: rows that differ in nothing that a reader of curves would plot.
 
-    `length` is the nominal length in tokens; `rows` how many samples the cell holds.
+    `length` is the nominal length in tokens. The cell has `blocks` of `rows` samples each, `full` of them in the full
+    size; every block is balanced by itself, so that the first ones are the same whatever the number of those behind.
     """
 
     family: str
@@ -36,6 +42,13 @@ class Stratum:
     rows: int
     shots: int | None = None
     knobs: tuple[tuple[str, Knob], ...] = ()
+    blocks: int = 1
+    full: int = 1
+
+    @property
+    def total(self) -> int:
+        """How many samples the cell holds."""
+        return self.rows * self.blocks
 
     def knob(self, name: str, default: Knob) -> Knob:
         """Return a knob's value, or the task's default."""
@@ -61,7 +74,7 @@ class Recipe:
     strata: tuple[Stratum, ...]
     variant: str = ""
     frame: str = "chat"
-    reserve: int | None = None
+    reserve: Annotated[int, Meta(ge=1, description="tokens for the reply in place of each task's own")] | None = None
 
     @property
     def tag(self) -> str:
@@ -82,6 +95,11 @@ class Recipe:
         """The families in recipe order."""
         return tuple(dict.fromkeys(stratum.family for stratum in self.strata))
 
+    def sized(self, size: str) -> Recipe:
+        """Return the recipe in one of SIZES: the rows of the default are the first rows of the full size."""
+        cells = (replace(cell, blocks=cell.full if size == "full" else 1) for cell in self.strata)
+        return replace(self, strata=tuple(cells))
+
     def of_family(self, family: str) -> tuple[Stratum, ...]:
         """Return a family's strata in recipe order."""
         return tuple(stratum for stratum in self.strata if stratum.family == family)
@@ -89,21 +107,25 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class StrataTable:
-    """One ``[[strata]]`` table: the product of its lists, `rows` samples in each cell."""
+    """One ``[[strata]]`` table: the product of its lists, `rows` samples in each block of a cell.
+
+    A cell has one block in the default size and `full` blocks in the full size.
+    """
 
     family: str
-    subtasks: tuple[str, ...]
-    complexity: tuple[int, ...]
-    lengths: tuple[int, ...]
-    rows: int
-    shots: int | None = None
+    subtasks: Annotated[tuple[str, ...], Meta(min_length=1)]
+    complexity: Annotated[tuple[Whole, ...], Meta(min_length=1)]
+    lengths: Annotated[tuple[Annotated[int, Meta(ge=K, le=TIERS["1m"])], ...], Meta(min_length=1)]
+    rows: Annotated[int, Meta(ge=1, description="samples in each block of a stratum")]
+    shots: Whole | None = None
     knobs: dict[str, Knob] = field(default_factory=dict)
+    full: Annotated[int, Meta(ge=1, description="blocks in the full size; the default has one")] = 1
 
     def cells(self, tier: str) -> list[Stratum]:
-        """Return the strata of the table, shortest length first."""
+        """Return the strata of the table in the default size, shortest length first."""
         knobs = tuple(sorted(self.knobs.items()))
         return [
-            Stratum(self.family, subtask, tier, length, complexity, self.rows, self.shots, knobs)
+            Stratum(self.family, subtask, tier, length, complexity, self.rows, self.shots, knobs, full=self.full)
             for length in self.lengths
             for subtask in self.subtasks
             for complexity in self.complexity
@@ -117,7 +139,7 @@ def shipped_recipes() -> tuple[str, ...]:
 
 
 def load_recipe(name_or_path: str) -> Recipe:
-    """Load a shipped recipe by name, or a TOML file by path.
+    """Load a shipped recipe by name, or a TOML file by path, in the default size.
 
     Raises:
         RecipeError: for an unknown name, bad TOML, an unknown key, or a value that no recipe may have.
@@ -153,47 +175,24 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
     Raises:
         RecipeError: naming the key, its value and what would be right.
     """
-    table = dict(table)
-    tables = table.pop("strata", None)
+    label, tables = f"recipe {where!r}", table.get("strata")
     if not isinstance(tables, list) or not tables:
-        raise RecipeError(f"recipe {where!r} has no [[strata]] table: give at least one")
-    _check_keys(Recipe, {*table, "strata"}, f"recipe {where!r}")
-    _check_types(table, {"release": str, "version": str, "seed": int, "tier": str, "variant": str, "frame": str}, where)
+        raise RecipeError(f"{label} has no [[strata]] table: give at least one")
+    recipe = typed(Recipe, {**table, "strata": []}, label, RecipeError)
     for key in ("version", "variant"):
         if not PLAIN.fullmatch(table.get(key, "") or "none"):
-            raise RecipeError(f"recipe {where!r}: {key} = {table[key]!r}: give letters, digits, dots and dashes")
-    if table["tier"] not in TIERS:
-        raise RecipeError(unknown(f"tier in recipe {where!r}:", table["tier"], TIERS))
-    if table.get("frame", "chat") not in FRAMES:
-        raise RecipeError(unknown(f"frame in recipe {where!r}:", table["frame"], FRAMES))
-    if "reserve" in table and not _positive(table["reserve"]):
-        raise RecipeError(f"recipe {where!r}: reserve = {table['reserve']!r}: give a positive number of tokens")
-    cells = [cell for raw in tables for cell in _strata_table(raw, where).cells(table["tier"])]
+            raise RecipeError(f"{label}: {key} = {table[key]!r}: give letters, digits, dots and dashes")
+    if recipe.tier not in TIERS:
+        raise RecipeError(unknown(f"tier in {label}:", recipe.tier, TIERS))
+    if recipe.frame not in FRAMES:
+        raise RecipeError(unknown(f"frame in {label}:", recipe.frame, FRAMES))
+    shapes = [typed(StrataTable, raw, f"[[strata]] of {label}", RecipeError) for raw in tables]
+    cells = tuple(cell for shape in shapes for cell in shape.cells(recipe.tier))
     _check_cells(cells, where)
-    return Recipe(**table, strata=tuple(cells))
+    return replace(recipe, strata=cells)
 
 
-def _strata_table(raw: dict[str, Any], where: str) -> StrataTable:
-    label = f"[[strata]] of recipe {where!r}"
-    if not isinstance(raw, dict):
-        raise RecipeError(f"{label}: {raw!r}: give a table")
-    _check_keys(StrataTable, raw, label)
-    if not isinstance(raw.get("knobs", {}), dict):
-        raise RecipeError(f"{label}: knobs = {raw['knobs']!r}: give a table")
-    if not isinstance(raw["family"], str):
-        raise RecipeError(f"{label}: family = {raw['family']!r}: give a string")
-    for name, kind in (("subtasks", str), ("complexity", int), ("lengths", int)):
-        value = raw[name]
-        if not (isinstance(value, list) and value and all(type(item) is kind for item in value)):
-            raise RecipeError(f"{label}: {name} = {value!r}: give a list of {kind.__name__}")
-    for name in ("rows", "shots"):
-        if name in raw and not (type(raw[name]) is int and raw[name] >= (name == "rows")):
-            raise RecipeError(f"{label}: {name} = {raw[name]!r}: give a whole number")
-    lists = {name: tuple(raw[name]) for name in ("subtasks", "complexity", "lengths")}
-    return StrataTable(**{**raw, **lists})
-
-
-def _check_cells(cells: list[Stratum], where: str) -> None:
+def _check_cells(cells: Iterable[Stratum], where: str) -> None:
     seen = set()
     for cell in cells:
         if not K <= cell.length <= TIERS[cell.tier]:
@@ -203,27 +202,6 @@ def _check_cells(cells: list[Stratum], where: str) -> None:
         if place in seen:
             raise RecipeError(f"recipe {where!r} has the stratum {cell} twice: merge the two tables")
         seen.add(place)
-
-
-def _check_keys(shape: type, given: Any, label: str) -> None:
-    names = {item.name: item for item in fields(shape)}
-    for key in given:
-        if key not in names:
-            raise RecipeError(unknown(f"key in {label}:", key, names))
-    needed = ("release", "version", "seed", "tier") if shape is Recipe else tuple(names)[:5]
-    for key in needed:
-        if key not in given:
-            raise RecipeError(f"{label} lacks {key!r}: it is needed")
-
-
-def _check_types(table: dict[str, Any], kinds: dict[str, type], where: str) -> None:
-    for key, kind in kinds.items():
-        if key in table and type(table[key]) is not kind:
-            raise RecipeError(f"recipe {where!r}: {key} = {table[key]!r}: give a {kind.__name__}")
-
-
-def _positive(value: object) -> bool:
-    return type(value) is int and value > 0
 
 
 def digest(value: object) -> str:

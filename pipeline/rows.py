@@ -84,6 +84,11 @@ def plain_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
+def asked_of(metadata: Mapping[str, Any]) -> str:
+    """Return the kind of thing that a row asks for, by the metadata in which its task says it (`Sample`), or ""."""
+    return str(metadata.get("latent", {}).get("asked", ""))
+
+
 def row_digest(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return a digest of the rows' content, equal under every version of Parquet's writer.
 

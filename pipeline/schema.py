@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import fields
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
-from pipeline.locks import LOCK_FORMAT, Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock
-from pipeline.manifest import DEPTH_BINS, PORTIONS
-from pipeline.profiles.spec import ENGINES, Engine, Pieces, Template, Vocabulary
-from pipeline.recipe import FRAMES, TIERS, K
+from pipeline.frozen.lock import LOCK_FORMAT, Lock
+from pipeline.profiles.loading import ProfileTable
+from pipeline.profiles.spec import ENGINES, Engine, Template, Vocabulary
+from pipeline.recipe import FRAMES, TIERS, Recipe, StrataTable
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
-from pipeline.scoring.results import ANSWERED, MISSING, UNUSABLE, Cell, Classes
-from pipeline.scoring.views import SAID
-from pipeline.tasks import TASKS
+from pipeline.score.results import ANSWERED, MISSING, UNUSABLE, Cell, Classes
+from pipeline.score.views import SAID
+from pipeline.store.manifest import DEPTH_BINS, PORTIONS
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -87,62 +88,57 @@ def _field(field: pa.Field) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]} if field.nullable else schema
 
 
+def _record(shape: type, **known: Schema) -> Schema:
+    """Return the schema of a record from the types of its fields; `known` replaces some of them."""
+    _, parts = msgspec.json.schema_components([shape], ref_template="{name}")
+    made = _inlined(parts[shape.__name__], parts)
+    return {**made, "properties": {**made["properties"], **known}}
+
+
+def _inlined(node: Any, parts: Mapping[str, Any]) -> Any:
+    """Put records where they are referred to, closed; texts for programmers and defaults stay in the code."""
+    if isinstance(node, list):
+        return [_inlined(item, parts) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    if "$ref" in node:
+        return _inlined(parts[node["$ref"]], parts)
+    if "properties" not in node:
+        return {name: _inlined(item, parts) for name, item in node.items() if name != "default"}
+    properties = {name: _inlined(item, parts) for name, item in node["properties"].items()}
+    return {**_closed(node["title"], properties), "required": node["required"]}
+
+
 def _recipe() -> Schema:
-    positive = {"type": "integer", "minimum": 1}
-    strata = _closed(
-        "Strata: the product of the lists",
-        {
-            "family": {"enum": sorted({family for family, _ in TASKS})},
-            "subtasks": _list({"enum": sorted({subtask for _, subtask in TASKS})}, minItems=1),
-            "complexity": _list(WHOLE, minItems=1),
-            "lengths": _list({"type": "integer", "minimum": K, "maximum": TIERS["1m"]}, minItems=1),
-            "rows": {"description": "samples in each stratum", **positive},
-            "shots": WHOLE,
-            "knobs": _map({"type": ["string", "integer", "number", "boolean"]}),
-        },
-        optional=("shots", "knobs"),
-    )
-    return _closed(
-        "A recipe (TOML)",
-        {
-            "release": TEXT,
-            "version": TEXT,
-            "seed": {"type": "integer"},
-            "tier": {"enum": list(TIERS)},
-            "variant": TEXT,
-            "frame": {"enum": list(FRAMES)},
-            "reserve": {"description": "tokens for the reply in place of each task's own", **positive},
-            "strata": _list(strata, minItems=1),
-        },
-        optional=("variant", "frame", "reserve"),
-    )
+    strata = _list({**_record(StrataTable), "title": "Strata: the product of the lists"}, minItems=1)
+    recipe = _record(Recipe, tier={"enum": list(TIERS)}, frame={"enum": list(FRAMES)}, strata=strata)
+    made: Schema = _toml({**recipe, "title": "A recipe (TOML)"})
+    return made
 
 
 def _profile() -> Schema:
-    """Return the schema of a profile's TOML from the dataclasses that read it."""
     words = {"type": ["string", "array"], "items": TEXT}
-    pieces = _open(Pieces, control=_list(TEXT), whole=_list(_list(WHOLE, minItems=2, maxItems=2)))
-    engine = _open(Engine, pattern=words, optional=None, engine={"enum": sorted({*chain(*ENGINES.values()), "none"})})
-    vocabulary = _open(Vocabulary, pieces=pieces, pattern=words, form={"enum": sorted(ENGINES)})
-    template = _open(Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables={})
-    properties = {
-        **dict.fromkeys(("name", "title", "notice"), TEXT),
-        "models": _list(TEXT),
-        "vocabulary": vocabulary,
-        "fast": engine,
-        "second": engine,
-        "template": template,
-        "windows": {"description": "true window by nominal length", **_map({"type": "integer", "minimum": 1})},
-    }
-    return _closed("A profile (TOML)", properties, tuple(set(properties) - {"name", "vocabulary"}))
+    engine = _record(Engine, pattern=words, engine={"enum": sorted({*chain(*ENGINES.values()), "none"})})
+    vocabulary = _record(Vocabulary, pattern=words, form={"enum": sorted(ENGINES)})
+    template = _record(
+        Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables=_map({})
+    )
+    windows = {"description": "true window by nominal length", **_map({"type": "integer", "minimum": 1})}
+    known = {"vocabulary": vocabulary, "fast": engine, "second": engine, "template": template, "windows": windows}
+    made: Schema = _toml({**_record(ProfileTable, **known), "title": "A profile (TOML)"})
+    return made
 
 
-def _open(shape: type, **known: Schema | None) -> Schema:
-    """Return the schema of a dataclass whose fields are all optional in TOML; None leaves a field out."""
-    kinds: dict[str, Schema] = {"str": TEXT, "int": WHOLE, "bool": {"type": "boolean"}}
-    found = {field.name: known.get(field.name, kinds.get(str(field.type), {})) for field in fields(shape)}
-    properties = {name: schema for name, schema in found.items() if schema is not None}
-    return _closed(shape.__name__, properties, tuple(properties))
+def _toml(node: Any) -> Any:
+    """Leave nulls out: TOML has none."""
+    if isinstance(node, list):
+        return [_toml(item) for item in node]
+    if not isinstance(node, Mapping):
+        return node
+    some = [item for item in node.get("anyOf", ()) if item != {"type": "null"}]
+    if len(some) == 1:
+        node = {**{name: item for name, item in node.items() if name != "anyOf"}, **some[0]}
+    return {name: _toml(item) for name, item in node.items()}
 
 
 def _manifest() -> Schema:
@@ -178,43 +174,17 @@ def _manifest() -> Schema:
 
 
 def _lock() -> Schema:
-    """Return the schema of a lock from the dataclasses that it is read into."""
-    shard = _of(ShardLock, row_digest=SHA256, data_sha256=SHA256, keys_sha256=SHA256, key=SHA256)
-    split = _of(SplitLock, strata=_map(SHA256), shards=_map(shard))
-    profile = _of(
-        ProfileLock, digest=SHA256, vocabulary_sha256=SHA256, tiers=_map(split), counter=_list(TEXT), second=_list(TEXT)
-    )
-    tier = _of(
-        TierLock,
-        recipe={"description": "a whole recipe, its strata one by one", "type": "object"},
-        tasks=_map(_of(TaskLock)),
-        pools=_map(_of(PoolLock, key=SHA256)),
-        corpora=_list(SHA256),
-        samples=_map(SHA256),
-    )
-    lock = _of(Lock, libraries=_map(TEXT), tiers=_map(tier), profiles=_map(profile), format={"const": LOCK_FORMAT})
+    lock = _record(Lock, format={"const": LOCK_FORMAT})
     properties = {**lock["properties"], "digest": {"description": "of all the rest", **SHA256}}
     return _closed("The lock of a frozen release", properties)
-
-
-def _of(shape: type, **known: Schema) -> Schema:
-    kinds = {"str": TEXT, "int": WHOLE}
-    return _closed(shape.__name__, {each.name: known.get(each.name) or kinds[str(each.type)] for each in fields(shape)})
 
 
 def _scores() -> Schema:
     """Return the schema of what `carrara score --json` prints, and --out writes with the rows."""
     share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-    maybe = {"anyOf": [share, {"type": "null"}]}
     counts = dict.fromkeys(("rows", "answered", "missing", "unusable", "predictions"), WHOLE)
-    told: dict[str, Schema] = {"place": {"type": "object"}, "baselines": _map(share)}
-    told |= dict.fromkeys(("rows", "units", "answered"), WHOLE) | dict.fromkeys(("mean", "low", "high"), share)
-    cell = _closed("Cell", {field.name: told.get(field.name, maybe) for field in fields(Cell)})
+    cell = _record(Cell)
     either = {"anyOf": [cell, {"type": "null"}]}
-    classes: dict[str, Schema] = {field.name: either for field in fields(Classes)} | {
-        "place": {"type": "object"},
-        "balanced": maybe,
-    }
     row: dict[str, Schema] = {
         "id": TEXT,
         "state": {"enum": [ANSWERED, MISSING, UNUSABLE]},
@@ -233,7 +203,7 @@ def _scores() -> Schema:
             "overall": either,
             "tables": _map(_list(cell)),
             "cumulative": _list(cell),
-            "classes": _list(_closed("Accuracy by class", classes)),
+            "classes": _list(_record(Classes)),
             "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(SAID)}, "said": TEXT})),
             "rows": _list(_closed("A row", row)),
         },

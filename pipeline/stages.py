@@ -4,38 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from pipeline.build import (
-    CountJob,
-    PackJob,
-    RenderJob,
-    SampleJob,
-    count_is_done,
-    pack_is_done,
-    render_is_done,
-    run_count,
-    run_pack,
-    run_render,
-    run_sample,
-    sample_is_done,
-)
-from pipeline.engine import Inline, run
+from pipeline.assemble.fit import check_fit
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
+from pipeline.assemble.plan import Plan, Shard
+from pipeline.engine import run
 from pipeline.errors import CorruptError
-from pipeline.fit import check_fit
-from pipeline.folders import check_release, keep_recipe, recipe_path
-from pipeline.frozen import check_frozen, check_rows
-from pipeline.manifest import Manifest, manifest_path, read_manifest, seal
-from pipeline.plan import Plan, Shard
+from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
 from pipeline.progress import meter
+from pipeline.prove.balance import check_balance
+from pipeline.prove.seal import seal
+from pipeline.prove.shard import ProveJob, read_proof, run_prove
 from pipeline.recipe import digest
-from pipeline.shards import clean_aside
-from pipeline.verify import ProveJob, read_proof, run_prove
-
-TextJob = SampleJob | RenderJob | CountJob
+from pipeline.store.files import clean_aside
+from pipeline.store.manifest import Manifest, manifest_path, read_manifest
+from pipeline.store.recipes import check_release, keep_recipe, recipe_path
 
 
 @dataclass(frozen=True)
@@ -49,17 +36,18 @@ class Stages:
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
-        return self._files("sample", [SampleJob(self.plan, family) for family in self.plan.families])
+        return self._files("sample", [sample_job(self.plan, family) for family in self.plan.families])
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""
-        pools = reversed(self.plan.all_pools())  # of those made to see whether they fit, the last are kept the longest
-        return self._files("render", [RenderJob(self.plan, spec) for spec in pools])
+        return self._files("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
 
     def count(self) -> int:
         """Count the pools that are not counted in each profile; return how many files were written."""
-        places = range(len(self.plan.profiles))
-        return self._files("count", [CountJob(self.plan, spec, at) for at in places for spec in self.plan.all_pools()])
+        plan = self.plan
+        return self._files(
+            "count", [count_job(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
+        )
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
@@ -80,7 +68,6 @@ class Stages:
 
         Raises:
             CorruptError: for the first shard that does not hold; all that do not are moved aside.
-            FrozenError: if the folder is frozen, and this Carrara would make something else.
         """
         check_frozen(self.plan)
         faults = [fault for fault in self._run("verify", run_checked, self._jobs(full=True)) if fault]
@@ -90,28 +77,35 @@ class Stages:
         return [self._sealed(profile, again=True) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
-        """Make what packing needs, and clear away what other recipes left in its folders."""
+        """Make what packing needs, and clear away what other recipes left in its folders.
+
+        Pools are rendered first, by all workers; whether every stratum fits is then seen from them. A recipe that does
+        not fit leaves them behind and nothing else: their keys name their content, so that the mended recipe finds
+        them.
+        """
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         if not owed:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
-        names = {job.pack.shard.profile for job in owed}
-        check_fit(self.plan, [profile for profile in self.plan.profiles if profile.name in names])
-        keep_recipe(self.plan.out, self.plan.recipe)
+        self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
+        check_fit(self.plan, list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self.sample()
-        replace(self, open_executor=Inline).render()  # this process has made the units to see whether they fit
         self.count()
+        keep_recipe(self.plan.out, self.plan.recipe)
         for profile in self.plan.profiles:
             remove_strangers(self.plan, profile)
 
-    def _files(self, label: str, jobs: Iterable[TextJob]) -> int:
+    def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
         check_frozen(self.plan)
-        owed = [job for job in jobs if not text_is_done(job)]
-        if owed:
+        if not all(job.is_done() for job in jobs):
             keep_recipe(self.plan.out, self.plan.recipe)
+        return self._made(label, jobs)
+
+    def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
+        owed = [job for job in jobs if not job.is_done()]
         with meter(label, len(owed), quiet=self.quiet) as shown:
-            for _ in run(run_text, owed, self.open_executor):
+            for _ in run(run_file, owed, self.open_executor):
                 shown.advance(1, 0)
         return len(owed)
 
@@ -119,8 +113,8 @@ class Stages:
         """Run a function on shards and return what it says of each that is wrong."""
         faults = []
         with meter(label, sum(job.pack.shard.tokens for job in jobs), quiet=self.quiet) as shown:
-            for shard, fault in run(partial(_named, fn), jobs, self.open_executor):
-                shown.advance(shard.rows, shard.tokens)
+            for rows, tokens, fault in run(partial(_sized, fn), jobs, self.open_executor):
+                shown.advance(rows, tokens)
                 faults.append(fault)
         return faults
 
@@ -134,13 +128,14 @@ class Stages:
         proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
         if len(proofs) < len(shards):
             return None
-        check_rows(self.plan.out, profile.name, proofs)
+        check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         remove_strangers(self.plan, profile)
         clean_aside(owned(self.plan, profile))
         known = read_manifest(self.plan.out, profile.name)
         tier = known["tiers"].get(self.plan.recipe.tier) if known else None
         if known and tier and not again and _says(tier, digest(self.plan.recipe), proofs):
             return known
+        check_balance(self.plan)
         return seal(self.plan, profile, proofs)
 
 
@@ -158,25 +153,13 @@ def _job(plan: Plan, shard: Shard, *, full: bool = False) -> ProveJob:
     return ProveJob(PackJob(plan, shard), full)
 
 
-def _named(fn: Callable[[ProveJob], str], job: ProveJob) -> tuple[Shard, str]:
-    return job.pack.shard, fn(job)
+def _sized(fn: Callable[[ProveJob], str], job: ProveJob) -> tuple[int, int, str]:
+    return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
-def text_is_done(job: TextJob) -> bool:
-    """Tell whether a small file is the one its plan would write."""
-    if isinstance(job, SampleJob):
-        return sample_is_done(job)
-    return render_is_done(job) if isinstance(job, RenderJob) else count_is_done(job)
-
-
-def run_text(job: TextJob) -> None:
+def run_file(job: FileJob) -> None:
     """Make one small file."""
-    if isinstance(job, SampleJob):
-        run_sample(job)
-    elif isinstance(job, RenderJob):
-        run_render(job)
-    else:
-        run_count(job)
+    job.run()
 
 
 def run_packed(job: ProveJob) -> str:

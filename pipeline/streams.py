@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from math import log
+from math import isqrt, log
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
 Indices = NDArray[np.int64]
+FEW, ROUNDS = 64, 8
+"""Numbers that are shuffled rather than enciphered; rounds of the cipher."""
+WORD = (1 << 64) - 1
 
 
 def stream(*path: str | int) -> Random:
@@ -28,13 +31,9 @@ def stream(*path: str | int) -> Random:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The streams below one path, one for each purpose.
-
-    `corpora` is the folder where the texts of a user lie that a world may be made of; no draw depends on where it is.
-    """
+    """The streams below one path, one for each purpose."""
 
     path: tuple[str | int, ...]
-    corpora: str = ""
 
     def of(self, *purpose: str | int) -> Random:
         """Return the generator for one purpose."""
@@ -42,7 +41,7 @@ class Streams:
 
     def world(self, *path: str | int) -> Streams:
         """Return the streams of something that many rows share, below the same seed."""
-        return Streams((self.path[0], *path), self.corpora)
+        return Streams((self.path[0], *path))
 
 
 def words(rng: Random, count: int) -> NDArray[np.uint32]:
@@ -102,19 +101,79 @@ class Wheel:
         return self._drawn[:count]
 
 
-def spread(rng: Random, rows: int, row: int) -> float:
-    """Return row `row`'s number in [0, 1) of `rows` that are uniform by construction: ``(perm(row) + u) / rows``.
+class Permutation:
+    """A random order of the numbers below `size`, of which any place is told at a constant cost.
 
-    `rng` must be the same for all rows of the stratum. The depths of a stratum are drawn so.
+    Few numbers are shuffled. Many are enciphered by a Feistel network over ``Z_a x Z_b`` that walks on where it leaves
+    the range (Black and Rogaway 2002, Ciphers with arbitrary finite domains, sections 3 and 4): nothing is stored.
+
+    >>> sorted(Permutation(stream("order"), 1000)[place] for place in range(1000)) == list(range(1000))
+    True
     """
-    order = list(range(rows))
-    rng.shuffle(order)
-    jitter = [rng.random() for _ in range(rows)]
-    return (order[row] + jitter[row]) / rows
+
+    def __init__(self, rng: Random, size: int) -> None:
+        self._size = size
+        self._few = list(range(size)) if size <= FEW else []
+        rng.shuffle(self._few)
+        self._width = isqrt(size - 1) + 1 if size > FEW else 1
+        self._height = -(-size // self._width)
+        self._keys = [rng.getrandbits(64) for _ in range(ROUNDS)] if size > FEW else []
+
+    def __getitem__(self, place: int) -> int:
+        """Return the number at a place of the order, both in ``range(size)``.
+
+        Raises:
+            IndexError: for a place out of range.
+        """
+        if not 0 <= place < self._size:
+            raise IndexError(f"place {place} is not one of {self._size}")
+        if self._few:
+            return self._few[place]
+        found = self._enciphered(place)
+        while found >= self._size:
+            found = self._enciphered(found)
+        return found
+
+    def _enciphered(self, number: int) -> int:
+        left, right = divmod(number, self._height)
+        for turn, key in enumerate(self._keys):
+            if turn % 2:
+                right = (right + _mixed(key ^ left)) % self._height
+            else:
+                left = (left + _mixed(key ^ right)) % self._width
+        return left * self._height + right
+
+
+def _mixed(word: int) -> int:
+    """Mix the bits of a 64-bit word (the finaliser of SplitMix64: Steele, Lea and Flood 2014, section 3)."""
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    word = (word ^ word >> 27) * 0x94D049BB133111EB & WORD
+    return word ^ word >> 31
+
+
+def spread(rng: Random, rows: int, row: int) -> float:
+    """Return row `row`'s number in [0, 1), uniform by construction over each `rows` rows: ``(perm(i) + u) / rows``.
+
+    `rng` must be new, and the same for all rows of the stratum. Rows from `rows` on are the next block, which has an
+    order of its own: who calls with the size of a block, whatever the rows of the stratum, gets sizes that nest. The
+    depths of a stratum are drawn so.
+    """
+    seed = rng.getrandbits(64)
+    block, place = divmod(row, rows)
+    within = stream(seed, "within", row).random()
+    return (Permutation(stream(seed, "order", block), rows)[place] + within) / rows
 
 
 def deal(rng: Random, rows: int, row: int, kinds: int) -> int:
-    """Return which of `kinds` row `row` gets when `rows` rows are dealt evenly and in random order."""
-    dealt = [position % kinds for position in range(rows)]
-    rng.shuffle(dealt)
-    return dealt[row]
+    """Return which of `kinds` row `row` gets when `rows` rows are dealt evenly and in random order.
+
+    Kinds are dealt in rounds, each a random order of all of them: fewer rows than kinds get a uniform draw without
+    replacement, more get each kind equally often, but for a random few once more. `rng` must be new, and the same for
+    all rows. Rows from `rows` on are the next block: it is dealt from where the one before it ended, so that the sum of
+    all blocks is even too, and a block after the first is even to two.
+    """
+    seed = rng.getrandbits(64)
+    block, place = divmod(row, rows)
+    dealt = block * rows + Permutation(stream(seed, "rows", block), rows)[place]
+    turn, nth = divmod(dealt, kinds)
+    return Permutation(stream(seed, "kinds", turn), kinds)[nth]

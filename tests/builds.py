@@ -11,15 +11,20 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipeline import build, plan
+from pipeline.assemble import jobs, plan
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
-from pipeline.plan import Plan, make_plan
-from pipeline.recipe import load_recipe
+from pipeline.errors import RecipeError, unknown
+from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
+from pipeline.tasks import TASKS, families
+from pipeline.tasks.base import Task
 
+Place = tuple[str, str]
 SHARD_TOKENS = 8192
 SHARDS = 5
 """How many shards of SHARD_TOKENS the recipe below has."""
@@ -64,10 +69,35 @@ def stages(
     return Stages(planned(recipe, out, profiles), engine, part, quiet=True)
 
 
+def chosen(wanted: str) -> list[Place]:
+    """Return the tasks that an option names, as a family or family.subtask; all of them if it names none.
+
+    Raises:
+        RecipeError: if there is no such task, with the nearest right name.
+    """
+    named = {f"{family}.{subtask}": [(family, subtask)] for family, subtask in TASKS}
+    named |= {family: [place for place in TASKS if place[0] == family] for family in families()}
+    if wanted and wanted not in named:
+        raise RecipeError(unknown("task", wanted, named))
+    return named[wanted] if wanted else list(TASKS)
+
+
+def with_every_task(recipe: Recipe) -> Recipe:
+    """Return a recipe that asks every task: those that it leaves out by the strata of their golden files."""
+    asked = {(cell.family, cell.subtask) for cell in recipe.strata}
+    more = [cell for place, task in TASKS.items() if place not in asked for cell in task.golden()]
+    return replace(recipe, strata=(*recipe.strata, *(replace(cell, tier=recipe.tier) for cell in more)))
+
+
+def altered(kind: type[Task], **given: object) -> Task:
+    """Return a task of a kind of which some attributes are others."""
+    return type("Altered", (kind,), {"__slots__": (), **given})()
+
+
 def forget() -> None:
     """Forget what this process has read of earlier builds, as a new one would."""
-    build.KEPT.clear()
-    build.read_counts.cache_clear()
+    jobs.POOLS.clear()
+    jobs.read_counts.cache_clear()
 
 
 def files(out: Path) -> list[Path]:
@@ -250,7 +280,7 @@ def _slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
 
 if __name__ in ("__main__", "__mp_main__"):
     plan.SHARD_TOKENS = SHARD_TOKENS
-    build.cut_row = _slowed(build.cut_row)
+    jobs.cut_row = _slowed(jobs.cut_row)
 
 if __name__ == "__main__":
     from pipeline.cli import cli

@@ -7,7 +7,7 @@ from pathlib import Path
 import mlcroissant
 import pytest
 
-from pipeline.staging import Staged
+from pipeline.publish.staging import Staged
 from published import rows
 
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from builds import Place, chosen
 from loopback import Hub
 from loopback.client import settled
-from pipeline.splits import Split
-from pipeline.staging import Staged
+from pipeline.errors import RecipeError
+from pipeline.publish.staging import Staged
+from pipeline.store.split import Split
 from published import built, staged
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -18,10 +20,31 @@ LONG = ("test_sweep.py", "test_tasks.py")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files again")
+    parser.addoption("--task", default="", help="the only family, or family.subtask, to look at")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONG)
+    if config.getoption("--task"):
+        items[:] = [item for item in items if not item.get_closest_marker("whole")]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "place" in metafunc.fixturenames:
+        metafunc.parametrize("place", _chosen(metafunc.config), ids=".".join)
+
+
+def _chosen(config: pytest.Config) -> list[Place]:
+    try:
+        return chosen(config.getoption("--task"))
+    except RecipeError as fault:
+        raise pytest.UsageError(str(fault)) from None
+
+
+@pytest.fixture(scope="session")
+def places(request: pytest.FixtureRequest) -> list[Place]:
+    """The tasks that are looked at: all, or those that ``--task`` names."""
+    return _chosen(request.config)
 
 
 @pytest.fixture

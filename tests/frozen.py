@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import builds
 from pipeline.cli import cli
 from pipeline.rows import Row
-from pipeline.shards import file_digest
+from pipeline.store.files import file_digest
 
 TOP = 'release = "tiny"\nversion = "{version}"\nseed = {seed}\ntier = "{tier}"\n'
 STRATA = """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS
-from pipeline.shards import write_rows
+from pipeline.store.parquet import write_rows
 
 TAG = "0a1b2c"
 TIERS = {"32k": 32768, "128k": 131072, "1m": 1048576}

@@ -49,7 +49,9 @@ SHOWN = 35
 def faults(text: str, topic: Topic | None = None) -> Iterator[tuple[str, str]]:
     """Yield each fault of a text, by name, with the words around it."""
     for name, rule in COMPILED.items():
-        yield from ((name, _around(text, found)) for found in rule.finditer(text) if not ALLOWED.match(found[0].strip()))
+        yield from (
+            (name, _around(text, found)) for found in rule.finditer(text) if not ALLOWED.match(found[0].strip())
+        )
     if text.count('"') % 2:
         yield "a quotation mark without its partner", text[:60]
     if text.count("(") > text.count(")") + len(re.findall(r"\([a-z0-9]$", text)) or len(re.findall(r"\(", text)) != len(
@@ -78,10 +80,17 @@ def _about(topic: Topic) -> tuple[tuple[str, re.Pattern[str]], ...]:
         ("there is with a plural", rf"(?i)\bthere (?:is|was) (?:no |some )?(?:{plurals})\b"),
     ]
     if single:
-        rules.append(("a mass noun and its verb", rf"(?i)(?:^|[.!?:;]\"? |[,\"] |\b(?:that|when|where|if) )(?:{single}) (?:are|were|have|do)\b"))
+        rules.append(
+            (
+                "a mass noun and its verb",
+                rf"(?i)(?:^|[.!?:;]\"? |[,\"] |\b(?:that|when|where|if) )(?:{single}) (?:are|were|have|do)\b",
+            )
+        )
     if sounds:
         before = r"\b(?:the|no|real|this|that|old|more|such|soft|loud|any|some|your|his|her|our|their|a|an|\w+'s) "
-        rules.append(("a sound without its article", rf"(?i)(?:^|[^\w ] ?|\b(?!{before[2:]})\w+ )(?:{_either(sounds)})\b"))
+        rules.append(
+            ("a sound without its article", rf"(?i)(?:^|[^\w ] ?|\b(?!{before[2:]})\w+ )(?:{_either(sounds)})\b")
+        )
     return tuple((name, re.compile(rule, re.MULTILINE)) for name, rule in rules)
 
 

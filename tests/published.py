@@ -9,13 +9,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+import builds
 from pipeline import recipe
-from pipeline.card.papers import Notes
+from pipeline.assemble.plan import make_plan
 from pipeline.engine import Inline
-from pipeline.plan import make_plan
-from pipeline.splits import Split, open_split
+from pipeline.publish.card.papers import Notes
+from pipeline.publish.staging import Staged, stage
 from pipeline.stages import Stages
-from pipeline.staging import Staged, stage
+from pipeline.store.split import Split, open_split
 
 REPO = "org/carrara-o200k"
 SEED = 0x9E3779B97F4A7C15F39CC0605CEDC834
@@ -23,13 +24,17 @@ NOTES = Notes("### New\n\n- All of it.", "2026-01-31")
 
 
 def built(folder: Path) -> Split:
-    """Build the smoke recipe with another seed."""
+    """Build the smoke recipe with another seed, and tasks that it does not ask."""
     path = folder / "mine.toml"
     text = recipe.recipe_text("smoke").replace("seed = 20261121", f"seed = {SEED}")
     path.write_text(text, encoding="utf-8")
-    plan = make_plan(recipe.load_recipe(str(path)), ("o200k",), folder / "out")
+    plan = make_plan(builds.with_every_task(recipe.load_recipe(str(path))), ("o200k",), folder / "out")
     Stages(plan, Inline, (1, 1), True).build()
     return open_split(folder / "out")
+
+
+def families_of(split: Split) -> list[str]:
+    return list(dict.fromkeys(cell["family"] for cell in split.strata))
 
 
 def staged(split: Split, folder: Path, keys: str = "inline", **more: Any) -> Staged:

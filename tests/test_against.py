@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ import builds
 from frozen import SHARD, carrara, published, resealed, rewritten, said, went, withheld, written
 from loopback import Hub
 from loopback.client import CLIENTS_OWN
-from pipeline import plan as plans
-from pipeline.hub import release
-from pipeline.shards import read_rows
+from pipeline.assemble import plan as plans
+from pipeline.publish.hub import release
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
 
 
@@ -262,17 +261,17 @@ def test_a_rebuilt_split_gives_the_keys_of_a_copy_without_answers(built: Path, s
 def test_other_libraries_may_write_other_bytes_and_no_other_row(
     built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.shards.GROUP_BYTES", 4096)
+    monkeypatch.setattr("pipeline.store.parquet.GROUP_BYTES", 4096)
     words = ["verify", built, "--against", copy, "--rebuild"]
     assert "rebuilt from the lock it has other bytes, by the same libraries" in carrara(*words).stdout
-    monkeypatch.setattr("pipeline.rebuild.version", lambda name: "99.0")
+    monkeypatch.setattr("pipeline.release.rebuild.version", lambda name: "99.0")
     line = went(carrara(*words))
     assert "to the same rows in other bytes (numpy 99.0 here, " in line
 
 
 def test_what_cannot_be_made_again_says_why(built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = TASKS["bio", "idk"]
-    monkeypatch.setitem(TASKS, ("bio", "idk"), replace(task, version=task.version + 1))
+    monkeypatch.setattr(type(task), "version", task.version + 1)
     line = said(carrara("verify", built, "--against", copy, "--rebuild"))
     assert "tiny 1.0.0 cannot be made again here: task bio.idk changed (version " in line
     assert "install carrara 1.0.0, which froze it" in line

@@ -8,6 +8,7 @@ import pytest
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
+from pipeline.tasks.bio import namesakes
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.bio.text import biography
 from pipeline.worlds.people import ATTRIBUTES, Person, people
@@ -22,22 +23,26 @@ def drawn(index: int, cell: Stratum = CELL) -> tuple[Sample, Streams, Streams]:
     return TASK.sample(cell, index, row, shared), row, shared
 
 
-def published(sample: Sample, row: Streams, shared: Streams, others: Sequence[Person], at: int = 3) -> Published:
+def published(sample: Sample, own: Streams, shared: Streams, others: Sequence[Person], at: int = 3) -> Published:
     """Assemble a row from the layout with the given filler, the asked person after `at` of them."""
-    layout = TASK.layout(sample, row, shared)
-    shown = [item.unit.pieces[0].text for item in layout.placed if item.unit.pieces[0].role == "demo"]
-    body = [*shown, *map(biography, others)]
+    layout = TASK.layout(sample, own, shared)
+    shown = [
+        (piece.role, piece.text) for item in layout.placed for piece in item.unit.pieces if piece.role != "relevant"
+    ]
+    body = [*(text for _, text in shown), *map(biography, others)]
     head, said = layout.head[0].text, sample.relevant[0]
     before = head + "".join(body[:at])
     text = before + said + "".join(body[at:]) + layout.tail[0].text
-    marks = [("demo", text.index(said), len(said)) for said in shown] + [("relevant", len(before), len(said))]
-    needles = tuple(Needle(role, start, start + length, 0.5) for role, start, length in reversed(marks))
+    marks = [(role, text.index(said), len(said)) for role, said in shown] + [("relevant", len(before), len(said))]
+    needles = tuple(
+        Needle(role, start, start + length, 0.5) for role, start, length in sorted(marks, key=lambda mark: mark[1])
+    )
     return Published(sample.stratum, (("user", text),), text, sample.question, needles, sample.key)
 
 
-def filler(sample: Sample, row: Streams, count: int = 30) -> list[Person]:
-    everybody = people(row, "32k")
-    out = {sample.latent["person"], *sample.latent["shown"]}
+def filler(sample: Sample, own: Streams, count: int = 30) -> list[Person]:
+    everybody = people(own, "32k")
+    out = {sample.latent["person"], *sample.latent["shown"], *namesakes.near([sample.latent["person"]])}
     return [one for number, one in enumerate(everybody) if number not in out][:count]
 
 
@@ -64,8 +69,8 @@ def test_planted_faults_are_found() -> None:
     twin = replace(own, middle="Xenia")
     faults = {
         "the same full name": published(sample, row, shared, [*others, others[0]]),
-        "stand twice": published(sample, row, shared, [*others, twin]),
-        "not the paragraph": replace(good, needles=(replace(good.needles[0], char_start=1),)),
+        "3 were promised": published(sample, row, shared, [*others, twin]),
+        "the needles of people asked": replace(good, needles=(replace(good.needles[0], char_start=1),)),
         "the key 'wrong'": replace(good, key=replace(good.key, target="wrong")),
     }
     for said, row_at_fault in faults.items():

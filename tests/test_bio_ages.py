@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
+from pipeline.assemble.cutting import in_order
 from pipeline.metrics import score
-from pipeline.prompts import in_order
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, Published, Sample, Unit
-from pipeline.tasks.bio import scheme
+from pipeline.tasks.bio import age_sets
 from pipeline.tasks.bio.ages import Ages, biography, make_ages
-from pipeline.tasks.bio.ages_reader import read_people
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.rank import Rank
+from pipeline.tasks.bio.reader import read_biographies
 from pipeline.tasks.bio.twodiff import Twodiff
 from pipeline.worlds.ages import OLDEST, SPAN, YOUNGEST, ages, second_ages
 from pipeline.worlds.people import people
@@ -206,7 +206,7 @@ def test_one_pair_fits_however_long_the_text(length: int) -> None:
     cell = replace(CELLS["twodiff2"], length=length, shots=0 if length == 2048 else 2)
     for index in range(60):
         row = made(index, cell, length // 80)
-        known = {entry.name: int(entry.stated["age"]) for entry in read_people(row.text)}
+        known = {entry.name: int(entry.stated["age"]) for entry in read_biographies(row.text)}
         pairs = fitting(known, row_years(row))
         assert pairs == [frozenset(row.key.target.split(" and "))]
 
@@ -246,7 +246,7 @@ def test_naive_solvers_do_not_find_the_pair(length: int) -> None:
     cell = replace(CELLS["twodiff2"], length=length, rows=draws)
     for index in range(draws):
         row = made(index, cell, length // 80)
-        known = [(entry.name, int(entry.stated["age"])) for entry in read_people(row.text)]
+        known = [(entry.name, int(entry.stated["age"])) for entry in read_biographies(row.text)]
         for name, naive in NAIVE.items():
             hits[name] += graded(row, " and ".join(naive(known, rng))) == 1.0
         stated += TWODIFF.baselines(drawn(index, cell), row.key)["two_rare"]
@@ -256,11 +256,11 @@ def test_naive_solvers_do_not_find_the_pair(length: int) -> None:
 
 
 def test_decoys_stand_where_the_filler_has_no_rare_ages() -> None:
-    lengths = {length: scheme.decoys_of(replace(CELLS["twodiff2"], length=length)) for length in (2048, 4096, 32768)}
-    assert lengths == {2048: 2, 4096: 4, 32768: scheme.DECOYS}
-    assert comb(scheme.DECOYS + 2, 2) > 40
-    assert not scheme.decoys_of(CELLS["twodiff2-any"])
-    assert not scheme.decoys_of(CELLS["twodiff2-alone"])
+    lengths = {length: age_sets.decoys_of(replace(CELLS["twodiff2"], length=length)) for length in (2048, 4096, 32768)}
+    assert lengths == {2048: 2, 4096: 4, 32768: age_sets.DECOYS}
+    assert comb(age_sets.DECOYS + 2, 2) > 40
+    assert not age_sets.decoys_of(CELLS["twodiff2-any"])
+    assert not age_sets.decoys_of(CELLS["twodiff2-alone"])
 
 
 def test_the_filler_of_a_whole_window_is_there() -> None:
@@ -281,7 +281,7 @@ def test_any_pair_is_right_where_ages_are_free() -> None:
     cell = CELLS["twodiff2-any"]
     for index in range(20):
         row = made(index, cell)
-        known = {entry.name: int(entry.stated["age"]) for entry in read_people(row.text)}
+        known = {entry.name: int(entry.stated["age"]) for entry in read_biographies(row.text)}
         pairs = fitting(known, row_years(row))
         assert len(pairs) > 1
         assert len(row.key.answers) == 2 + len(known)
@@ -295,7 +295,7 @@ def test_any_pair_is_right_where_ages_are_free() -> None:
 def test_planted_faults_are_found(name: str) -> None:
     cell = CELLS[name]
     task, good = TASKS[cell.subtask], made(3, cell)
-    entries = read_people(good.text)
+    entries = read_biographies(good.text)
     latent, everybody = good.metadata["latent"], people(Streams((SEED,)), "32k")
     own = everybody[latent["people"][0][0]]
     others = [e for e in entries if not any(n.char_start == e.start for n in good.needles)]
@@ -306,12 +306,12 @@ def test_planted_faults_are_found(name: str) -> None:
     unmarked = tuple(needle for needle in good.needles if needle.role == "relevant")
     faults = {
         "the same full name": changed(good, line, line + line),
-        "stand twice": changed(good, line, line + twin),
-        "not the paragraphs": replace(good, needles=tuple(set(good.needles) - set(unmarked[:1]))),
+        "same first and last name": changed(good, line, line + twin),
+        "not their paragraphs": replace(good, needles=tuple(set(good.needles) - set(unmarked[:1]))),
         "demonstration 1 is wrong": changed(good, f"Answer: {shown} is {age}", f"Answer: {shown} is {age + 1}"),
         "other people state": changed(good, line, "The birthplace" + line.partition("The birthplace")[2]),
         "biographies in place of": replace(good, stratum=replace(cell, complexity=3)),
-        "the marks of demonstrations": replace(good, needles=unmarked),
+        "needles of demonstrations": replace(good, needles=unmarked),
     }
     for said, bad in faults.items():
         assert any(said in fault for fault in task.check(bad)), said
@@ -326,7 +326,7 @@ def test_planted_faults_are_found(name: str) -> None:
 
 def test_a_second_pair_and_a_lack_of_rare_ages_are_found() -> None:
     good = made(3, CELLS["twodiff2"])
-    entries, latent = read_people(good.text), good.metadata["latent"]
+    entries, latent = read_biographies(good.text), good.metadata["latent"]
     places = {needle.char_start for needle in good.needles}
     line = next(good.text[entry.start : entry.end] for entry in entries if entry.start not in places)
     older = max(age for _, age in latent["people"])
@@ -335,7 +335,7 @@ def test_a_second_pair_and_a_lack_of_rare_ages_are_found() -> None:
     bare = replace(good, needles=tuple(needle for needle in good.needles if needle.role != "decoy"))
     assert any("decoys were promised" in fault for fault in TWODIFF.check(bare))
     moved = replace(good, needles=tuple(replace(n, role="relevant") if n.role == "decoy" else n for n in good.needles))
-    assert any("not the paragraphs" in fault for fault in TWODIFF.check(moved))
+    assert any("not their paragraphs" in fault for fault in TWODIFF.check(moved))
 
 
 def test_two_asked_people_of_one_age_have_no_order() -> None:

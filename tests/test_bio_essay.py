@@ -12,18 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.build import made_pool
-from pipeline.joining import MARKED
+from pipeline.assemble.cutting import in_order
+from pipeline.assemble.jobs import made_pool
+from pipeline.assemble.joining import MARKED
 from pipeline.profiles import load_profile, shipped_profiles
-from pipeline.prompts import in_order
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio import essay
 from pipeline.tasks.bio.ages import biography as aged
-from pipeline.tasks.bio.essay_reader import TELLS, part
-from pipeline.tasks.bio.prose import prose
 from pipeline.tasks.bio.text import biography
+from pipeline.tasks.haystacks.prose import prose
+from pipeline.tasks.haystacks.prose_reader import TELLS
 from pipeline.worlds import essays
 from pipeline.worlds.people import MONTHS, POOLS, people
 from pipeline.worlds.words import pool
@@ -62,7 +62,7 @@ def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[s
     """Assemble a row from its layout, with so many paragraphs and some more lines at the start."""
     task, sample, (row, shared) = TASKS[cell.subtask], drawn(cell, index), streams(cell, index)
     layout = task.layout(sample, row, shared)
-    told = made_pool(SEED, task.pools(cell)[0], "").texts(layout.filler.order.take(paragraphs))
+    told = made_pool(SEED, task.pools(cell)[0]).texts(layout.filler.order.take(paragraphs))
     parts, needles, start = [layout.head[0].text, *extra], [], 0
     for item in in_order(layout.placed):
         stop = max(start, round(item.depth * paragraphs))
@@ -215,7 +215,7 @@ def test_rows_are_solved_and_checked(subtask: str, complexity: int) -> None:
 def test_nothing_but_the_needed_biographies_stands_in_the_prose(subtask: str, complexity: int) -> None:
     for shots in (0, 2):
         for index in range(6):
-            parted = part(published(cell_of(subtask, complexity, shots=shots), index).text)
+            parted = essay.parted(published(cell_of(subtask, complexity, shots=shots), index).text)
             assert len(parted.places) == complexity * (1 + shots)
             assert len(parted.prose) == 60
 
@@ -286,7 +286,7 @@ def edited(row: Published, text: str) -> Published:
 def test_planted_faults_are_found(subtask: str, complexity: int) -> None:
     cell = cell_of(subtask, complexity)
     good = published(cell, 1)
-    first = next(iter(part(good.text).prose))
+    first = next(iter(essay.parted(good.text).prose))
     stranger = people(Streams((SEED, "any")), "32k")[drawn(cell, 1).latent.get("person", 0) + 1]
     told = aged(stranger, 44) if subtask.startswith(("calc", "rank")) else biography(stranger)
     value = good.key.answers[0].split("; ")[0]

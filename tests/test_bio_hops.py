@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.build import made_pool
+from pipeline.assemble.jobs import made_pool
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample, Task
-from pipeline.tasks.bio import hops_reader, icl_reader
+from pipeline.tasks.bio import icl_reader
+from pipeline.tasks.bio.hops_proof import follow, table_of
 from pipeline.tasks.bio.hops_text import LINKS, linked_biography
 from pipeline.tasks.bio.icl import Icl
 from pipeline.tasks.bio.icl_world import LABELS, SPARES_EACH, WORLDS, grouped, initial, world
 from pipeline.tasks.bio.multihop import Multihop, decoy_chains
+from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies, take_apart
 from pipeline.tasks.bio.text import QUESTIONS
 from pipeline.worlds.people import ATTRIBUTES, people
 
@@ -43,7 +45,7 @@ def published(task: Task, cell: Stratum, index: int, count: int = 20) -> Publish
     sample, row, shared = drawn(task, cell, index)
     layout = task.layout(sample, row, shared)
     spec = next(spec for spec in task.pools(cell) if spec.name == layout.filler.pool)
-    pool = made_pool(SEED, spec, "")
+    pool = made_pool(SEED, spec)
     taken, ranks = layout.filler.order.take(count).tolist(), layout.filler.ranks
     taken = taken if ranks is None else sorted(taken, key=lambda at: int(ranks[at]))
     body = [((place + 0.5) / count, -1, one) for place, one in enumerate(pool.take(np.array(taken)))]
@@ -101,6 +103,10 @@ def needle(row: Published, role: str, number: int = 0) -> tuple[Needle, str]:
 
 def without(row: Published, gone: Needle) -> Published:
     return edited(row, row.text[gone.char_start : gone.char_end], "")
+
+
+def read(line: str) -> Entry:
+    return Entry(0, 0, *take_apart(line))
 
 
 def bare(row: Published, role: str) -> Published:
@@ -207,21 +213,21 @@ def test_links_never_give_somebody_one_place_for_both() -> None:
 
 def test_planted_faults_of_chains_are_found() -> None:
     row = rows("multihop", 5)[0]
-    attribute = hops_reader.read_queries(row.text)[-1].attribute
+    attribute = read_asked(row.text)[-1].about[0][0]
     (first, _), (second, said) = needle(row, "relevant"), needle(row, "relevant", 1)
-    names = [hops_reader.take_apart(needle(row, "relevant", at)[1].rstrip()).name for at in range(5)]
+    names = [read(needle(row, "relevant", at)[1].rstrip()).name for at in range(5)]
     decoy, demo = needle(row, "decoy", 1)[1], needle(row, "demo")[1]
-    decoy_name, demo_name = (hops_reader.take_apart(text.rstrip()).name for text in (decoy, demo))
+    decoy_name, demo_name = (read(text.rstrip()).name for text in (decoy, demo))
     filler = next(line for line in row.text.splitlines(keepends=True) if plain(line) and not marked(row, line))
-    filler_name = hops_reader.take_apart(filler.rstrip()).name
+    filler_name = read(filler.rstrip()).name
     link = LINKS[attribute].format(name=names[0], other=names[1])
     faults = {
         "refers back": swapped(row, first, second),
-        "the needles are not the asked chain": replace(row, needles=moved(row)),
+        "the needles of the asked chain": replace(row, needles=moved(row)),
         "the key 'wrong'": replace(row, key=replace(row.key, target="wrong")),
         "in place of 5": edited(row, link, LINKS[attribute].format(name=names[0], other=names[2])),
-        "decoys are not whole chains": unmarked(row, "decoy"),
-        "not marked at its first person": unmarked(row, "demo"),
+        "needles of decoys": unmarked(row, "decoy"),
+        "needles of demonstrations": unmarked(row, "demo"),
         "has 4 biographies": without(row, needle(row, "decoy")[0]),
         "0 decoy chains in place of 3": bare(row, "decoy"),
         "same full name": edited(row, filler, filler + filler.replace(" was born", " was born", 1)),
@@ -241,7 +247,7 @@ def plain(line: str) -> bool:
 
 def marked(row: Published, line: str) -> bool:
     """Tell whether a paragraph is in a chain: its person is named in another one, or a needle."""
-    name = hops_reader.take_apart(line.rstrip()).name
+    name = read(line.rstrip()).name
     return row.text.count(name) != line.count(name)
 
 
@@ -275,9 +281,9 @@ def relinked(paragraph: str, name: str, other: str, attribute: str) -> str:
 
 def test_a_circle_or_a_missing_person_has_no_answer() -> None:
     row = rows("multihop", 2)[0]
-    attribute = hops_reader.read_queries(row.text)[-1].attribute
+    attribute = read_asked(row.text)[-1].about[0][0]
     (_, first), (_, second) = needle(row, "relevant"), needle(row, "relevant", 1)
-    names = [hops_reader.take_apart(text.rstrip()).name for text in (first, second)]
+    names = [read(text.rstrip()).name for text in (first, second)]
     with pytest.raises(ValueError, match="in a circle"):
         MULTIHOP.solve(edited(row, second, relinked(second, names[1], names[0], attribute)).turns)
     with pytest.raises(ValueError, match="Nobody At All has 0 biographies"):
@@ -286,13 +292,13 @@ def test_a_circle_or_a_missing_person_has_no_answer() -> None:
 
 def test_demonstrations_reason_are_right_and_checked() -> None:
     row = rows("multihop", 5)[1]
-    *shown, asked = hops_reader.read_queries(row.text)
+    *shown, asked = read_asked(row.text)
     assert len(shown) == 2
-    assert {query.attribute for query in shown} == {asked.attribute}
+    assert {query.about[0][0] for query in shown} == {asked.about[0][0]}
     for query in shown:
         steps, _, final = query.reply.partition("\nFinal answer: ")
         assert steps.count(". ") == 4
-        assert score({"scorer": "exact", "question": query.text, "answers": [final]}, query.reply) == 1
+        assert score({"scorer": "exact", "question": query.question, "answers": [final]}, query.reply) == 1
         wrong = edited(row, query.reply, query.reply.replace(f"Final answer: {final}", "Final answer: nothing"))
         assert any("demonstration" in fault for fault in MULTIHOP.check(wrong))
     bare = published(MULTIHOP, replace(FIVE, shots=0), 1)
@@ -314,10 +320,10 @@ def test_chains_never_share_anybody_with_filler() -> None:
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
 def test_every_link_is_read_as_one(attribute: str) -> None:
     one, other = people(Streams((SEED,)), "32k")[:2]
-    told = hops_reader.take_apart(linked_biography(one, attribute, other).rstrip())
+    told = read(linked_biography(one, attribute, other).rstrip())
     assert told.linked == {attribute: other.name}
     assert told.stated == {key: one.value(key) for key in ATTRIBUTES if key != attribute}
-    assert hops_reader.take_apart(linked_biography(one, attribute, None).rstrip()).linked == {}
+    assert read(linked_biography(one, attribute, None).rstrip()).linked == {}
     assert QUESTIONS[attribute].format(name=one.name)
 
 
@@ -334,7 +340,7 @@ def test_every_link_is_read_as_one(attribute: str) -> None:
 )
 def test_what_is_no_biography_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="no biography"):
-        hops_reader.take_apart(line)
+        take_apart(line)
 
 
 def test_questions_alone_tell_nothing_of_chains() -> None:
@@ -353,22 +359,23 @@ def test_questions_alone_tell_nothing_of_chains() -> None:
 
 def chain_solvers(row: Published, rng: Random) -> Iterator[tuple[str, str]]:
     """Yield the answers of naive solvers, by name."""
-    table, asked = hops_reader.read_table(row.text), hops_reader.read_queries(row.text)[-1]
+    table, asked = table_of(read_biographies(row.text)), read_asked(row.text)[-1]
+    ((attribute, name),) = asked.about
     entries = sorted((entry for found in table.values() for entry in found), key=lambda entry: entry.start)
-    stating = [entry for entry in entries if asked.attribute in entry.told.stated]
-    values = [entry.told.stated[asked.attribute] for entry in stating]
+    stating = [entry for entry in entries if attribute in entry.stated]
+    values = [entry.stated[attribute] for entry in stating]
     times = Counter(values)
-    place = next(at for at, entry in enumerate(entries) if entry.told.name == asked.name)
+    place = next(at for at, entry in enumerate(entries) if entry.name == name)
     yield "first match", values[0]
     yield "last match", values[-1]
     yield "rarest", min(values, key=lambda value: (times[value], rng.random()))
     yield "most frequent", max(values, key=lambda value: (times[value], rng.random()))
-    yield "shortest biography", min(stating, key=lambda entry: entry.end - entry.start).told.stated[asked.attribute]
+    yield "shortest biography", min(stating, key=lambda entry: entry.end - entry.start).stated[attribute]
     near = min(stating, key=lambda entry: abs(entries.index(entry) - place))
-    yield "nearest biography", near.told.stated[asked.attribute]
-    words = set(asked.text.split())
+    yield "nearest biography", near.stated[attribute]
+    words = set(asked.question.split())
     alike = max(stating, key=lambda e: (len(words & set(row.text[e.start : e.end].split())), rng.random()))
-    yield "most words of the question", alike.told.stated[asked.attribute]
+    yield "most words of the question", alike.stated[attribute]
 
 
 def test_naive_solvers_do_not_follow_chains() -> None:
@@ -395,15 +402,12 @@ def test_the_end_of_any_chain_is_as_good_as_stated() -> None:
     for complexity, chains in ((2, 4), (5, 3)):
         found = []
         for row in rows("multihop", complexity):
-            table, (*shown, asked) = hops_reader.read_table(row.text), hops_reader.read_queries(row.text)
-            named = {e.told.linked.get(asked.attribute) for found_ in table.values() for e in found_} - {None}
-            known = {
-                entry.told.name
-                for query in shown
-                for entry in hops_reader.follow(table, query.name, query.attribute)[0]
-            }
-            ends = [n for n in sorted(map(str, named)) if asked.attribute in table[n][0].told.stated and n not in known]
-            found.append(table[rng.choice(ends)][0].told.stated[asked.attribute] == row.key.target)
+            table, (*shown, asked) = table_of(read_biographies(row.text)), read_asked(row.text)
+            ((kind, _),) = asked.about
+            named = {e.linked.get(kind) for found_ in table.values() for e in found_} - {None}
+            known = {entry.name for query in shown for entry in follow(table, query.about[0][1], kind)[0]}
+            ends = [n for n in sorted(map(str, named)) if kind in table[n][0].stated and n not in known]
+            found.append(table[rng.choice(ends)][0].stated[kind] == row.key.target)
         sample = drawn(MULTIHOP, TWO if complexity == 2 else FIVE, 0)[0]
         stated = MULTIHOP.baselines(sample, sample.key)["any_chain"]
         assert stated == 1 / chains

@@ -10,20 +10,21 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.build import made_pool
+from pipeline.assemble.cutting import in_order
+from pipeline.assemble.jobs import made_pool
+from pipeline.assemble.joining import MARKED
+from pipeline.assemble.packing import subset_of_sum
+from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
-from pipeline.joining import MARKED
 from pipeline.metrics import score
-from pipeline.packing import subset_of_sum
-from pipeline.plan import make_plan
-from pipeline.prompts import in_order
+from pipeline.prove.chance import makeups
 from pipeline.recipe import Recipe, Stratum
-from pipeline.stats import makeups
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
-from pipeline.tasks.bio import haystack
+from pipeline.tasks.bio import haystack, proof
 from pipeline.tasks.bio.multi import Multi, joined
-from pipeline.tasks.bio.reader import Entry, read_lists, read_questions
+from pipeline.tasks.bio.reader import Entry, read_asked
+from pipeline.tasks.bio.standard import TASKS as RETRIEVALS
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.bio.styles import STYLES
 from pipeline.tasks.bio.styles_reader import POOLS, _stated, take_apart
@@ -34,7 +35,7 @@ from pipeline.worlds.words import pool
 
 SEED = 5
 WORDED = ("paraphrase", "pronoun")
-RETRIEVAL = {name: Standard(name, most_shots=2) for name in ("standard", *WORDED)}
+RETRIEVAL = {task.subtask: task for task in RETRIEVALS}
 Task = Standard | Multi
 
 
@@ -59,7 +60,7 @@ def published(task: Task, cell: Stratum, index: int, others: int = 25) -> Publis
     layout = task.layout(sample, row, shared)
     (spec,) = task.pools(cell)
     assert layout.filler.pool == spec.name
-    filler = made_pool(SEED, spec, "").texts(layout.filler.order.take(others))
+    filler = made_pool(SEED, spec).texts(layout.filler.order.take(others))
     parts, needles, start = [layout.head[0].text], [], 0
     for item in in_order(layout.placed):
         stop = max(start, round(item.depth * others))
@@ -123,7 +124,7 @@ def test_biographies_are_taken_apart_in_full_and_without_any_attribute(style: st
             line = STYLES[style].told(row, "32k", number, without)
             stated = {kind: person.value(kind) for kind in ATTRIBUTES if kind != without}
             assert line.count(person.name) == (len(stated) if style == "paraphrase" else 1)
-            assert take_apart(style, line.removesuffix("\n")) == (person.name, stated)
+            assert take_apart(style, line.removesuffix("\n")) == (person.name, stated, {}, "")
 
 
 @pytest.mark.parametrize("style", WORDED)
@@ -239,26 +240,29 @@ def test_planted_faults_of_one_question_are_found(subtask: str) -> None:
     good = published(task, cell, 0)
     assert task.check(good) == []
     entries = task.style.read(good.text)
-    *shown, (attribute, name, _) = read_questions(good.text)
+    *shown, asked = read_asked(good.text)
+    ((attribute, name),) = asked.about
     own = next(entry for entry in entries if entry.name == name)
-    stranger = next(entry for entry in entries if entry.name not in {name, *(other for _, other, _ in shown)})
+    stranger = next(
+        entry for entry in entries if entry.name not in {name, *(other for each in shown for other in each.names)}
+    )
     twin = f"{name.split()[0]} Xenia {name.split()[2]}"
     line = good.text[stranger.start : stranger.end]
     doubled = insert(good, line.replace(stranger.name, twin))
     again = insert(good, line)
     moved = [replace(needle, char_start=needle.char_start + 1) for needle in good.needles]
     faults = {
-        "stand twice": doubled,
+        "same first and last name": doubled,
         "the same full name": again,
-        "the needle is not": replace(
+        "needles of people asked": replace(
             good, needles=tuple(n if n.role == "demo" else m for n, m in zip(good.needles, moved, strict=True))
         ),
-        "the marks of demonstrations": replace(
+        "needles of demonstrations": replace(
             good, needles=tuple(m if n.role == "demo" else n for n, m in zip(good.needles, moved, strict=True))
         ),
         "the key 'wrong'": replace(good, key=replace(good.key, target="wrong")),
         "does not end in the question": replace(good, question="Who?"),
-        "the demonstration about": tailed(good, f"\nAnswer: {shown[0][2]}\n", "\nAnswer: something else\n"),
+        "the demonstration about": tailed(good, f"\nAnswer: {shown[0].reply}\n", "\nAnswer: something else\n"),
     }
     for said, row in faults.items():
         assert any(said in fault for fault in task.check(row)), said
@@ -289,21 +293,21 @@ def test_planted_faults_of_lists_are_found() -> None:
     task, cell = Multi(), cell_of("multi_standard", 5, shots=2)
     good = published(task, cell, 0)
     assert task.check(good) == []
-    *shown, (asked, _) = read_lists(good.text)
+    *shown, asked = read_asked(good.text)
     needles = [needle for needle in good.needles if needle.role == "relevant"]
     line = good.text[needles[0].char_start : needles[0].char_end]
-    first, middle, last = next(name for _, name in asked if name in line).split()
+    first, middle, last = next(name for name in asked.names if name in line).split()
     faults = {
         "the same full name": insert(good, line),
-        "stand twice": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
-        "the needles are not": replace(good, needles=tuple(n for n in good.needles if n != needles[2])),
+        "same first and last name": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
+        "needles of people asked": replace(good, needles=tuple(n for n in good.needles if n != needles[2])),
         "the key": replace(good, key=replace(good.key, target=good.key.target + " or golf")),
         "do not": replace(good, question=good.question + "?"),
-        "the demonstration about": tailed(good, f"\nAnswers: {shown[1][1]}\n", "\nAnswers: chess\n"),
-        "the marks of demonstrations": replace(good, needles=tuple(n for n in good.needles if n.role != "demo")),
+        "the demonstration about": tailed(good, f"\nAnswers: {shown[1].reply}\n", "\nAnswers: chess\n"),
+        "needles of demonstrations": replace(good, needles=tuple(n for n in good.needles if n.role != "demo")),
         "in place of 10": replace(good, stratum=replace(cell, complexity=10)),
     }
-    faults["does not end in the questions"] = faults.pop("do not")
+    faults["does not end in the question"] = faults.pop("do not")
     for said, row in faults.items():
         assert any(said in fault for fault in task.check(row)), said
     body = good.text[: needles[1].char_start] + good.text[needles[1].char_end :]
@@ -318,8 +322,6 @@ def test_other_ways_to_break_a_prompt_are_told() -> None:
     for text in ("", good.text.replace("\nBiographies:\n", "\n"), good.text.replace("\nQuestion: ", "\n")):
         with pytest.raises(ValueError, match=r"no body|asks nothing"):
             RETRIEVAL["standard"].solve((("user", text),))
-    with pytest.raises(ValueError, match="asks nothing"):
-        Multi().solve((("user", good.text),))
 
 
 # Depth and density
@@ -349,7 +351,7 @@ def test_the_share_of_people_who_state_it_is_dealt(share: float) -> None:
         row, shared = streams(cell, index)
         sample = drawn(task, cell, index)
         source = task.layout(sample, row, shared).filler
-        pool = made_pool(SEED, task.pools(cell)[0], "")
+        pool = made_pool(SEED, task.pools(cell)[0])
         order = [*source.spares.tolist(), *source.order.take(400).tolist()]
         stating = [any(fact.startswith(sample.latent["asked"] + "(") for fact in one.facts) for one in pool.take(order)]
         assert sum(stating) == share * len(order)
@@ -380,12 +382,12 @@ def test_a_wrong_share_is_found() -> None:
     for share in haystack.DENSITY:
         cell = cell_of("standard", density=share)
         told = [place < share * 100 for place in range(100)]
-        assert list(haystack.share_faults(cell, told)) == []
-        assert list(haystack.share_faults(cell, [False] * 100)) if share else True
-        assert list(haystack.share_faults(cell, [True] * 100)) if share < 1 else True
+        assert list(proof.share_faults(cell, told)) == []
+        assert list(proof.share_faults(cell, [False] * 100)) if share else True
+        assert list(proof.share_faults(cell, [True] * 100)) if share < 1 else True
     full, empty = cell_of("standard"), cell_of("standard", density=0.0)
-    assert list(haystack.share_faults(full, [True] * 99 + [False]))
-    assert list(haystack.share_faults(empty, [False] * 99 + [True]))
+    assert list(proof.share_faults(full, [True] * 99 + [False]))
+    assert list(proof.share_faults(empty, [False] * 99 + [True]))
     row = published(RETRIEVAL["pronoun"], cell_of("pronoun", density=0.0), 1, 60)
     assert any("share of 1.0" in fault for fault in RETRIEVAL["pronoun"].check(replace(row, stratum=full)))
 
@@ -393,7 +395,7 @@ def test_a_wrong_share_is_found() -> None:
 def test_short_prompts_keep_their_share() -> None:
     """However few people there are, and whichever spares close the gap, the share holds."""
     task, cell = RETRIEVAL["standard"], cell_of("standard", rows=200, density=0.5)
-    units = list(made_pool(SEED, task.pools(cell)[0], ""))
+    units = list(made_pool(SEED, task.pools(cell)[0]))
     for index in range(cell.rows):
         row, shared = streams(cell, index)
         asked, source = (
@@ -405,7 +407,7 @@ def test_short_prompts_keep_their_share() -> None:
         assert spares is not None
         some = [*source.order.take(8).tolist(), *source.spares[spares].tolist()]
         stating = [any(fact.startswith(asked + "(") for fact in units[one].facts) for one in some]
-        assert list(haystack.share_faults(cell, stating)) == []
+        assert list(proof.share_faults(cell, stating)) == []
 
 
 def test_a_haystack_below_full_density_needs_an_attribute() -> None:
@@ -476,7 +478,7 @@ def test_naive_solvers_find_one_of_the_people_and_no_more(subtask: str, guess: o
     for index in range(cell.rows):
         made = published(task, cell, index, 29)
         entries = task.style.read(made.text)
-        right += guess(entries, read_questions(made.text)[-1][0]) == made.key.target  # type: ignore[operator]
+        right += guess(entries, read_asked(made.text)[-1].about[0][0]) == made.key.target  # type: ignore[operator]
     assert right / cell.rows < 1 / 30 + 0.035
 
 

@@ -13,21 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
 from pipeline.metrics import REFUSAL, score
-from pipeline.plan import Plan, make_plan
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Recipe, Stratum
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, PoolSpec, Published, Sample
 from pipeline.tasks.bio.citation import Citation
-from pipeline.tasks.bio.citation_reader import LABEL, read_asked, read_cited
 from pipeline.tasks.bio.citation_text import LEAST, MOST, running
-from pipeline.tasks.bio.idk import Idk
-from pipeline.tasks.bio.partial import REFUSALS, gaps
-from pipeline.tasks.bio.reader import read_biographies
+from pipeline.tasks.bio.idk import Idk, gaps
+from pipeline.tasks.bio.idk_proof import REFUSALS
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.tasks.bio.text import accepted
 from pipeline.worlds.people import ATTRIBUTES, people
 from pipeline.worlds.words import pool
@@ -156,11 +155,11 @@ def test_planted_faults_of_citation_are_found() -> None:
         "no label of five digits": changed(said[at][1].replace(said[at][1][1:6], "123")),
         "same full name": changed(said[at + 1][1].replace(said[at + 1][1][1:6], "12345")),
         "same first and last name": twin,
-        "needles of asked people": replace(good, needles=tuple(n for n in good.needles if n.role == "demo")),
+        "needles of people asked": replace(good, needles=tuple(n for n in good.needles if n.role == "demo")),
         "needles of demonstrations": replace(good, needles=tuple(n for n in good.needles if n.role != "demo")),
         "the key 'wrong'": replace(good, key=replace(good.key, target="wrong")),
         "the demonstration about": replace(good, turns=(("user", shown),)),
-        "asked are": replace(good, stratum=replace(good.stratum, complexity=1)),
+        "in place of 1": replace(good, stratum=replace(good.stratum, complexity=1)),
         "a share of 0.25": replace(good, stratum=replace(good.stratum, knobs=(("density", 0.25),))),
         "does not end in the question": replace(good, question="Who?"),
     }
@@ -183,7 +182,7 @@ def test_planted_faults_of_idk_are_found() -> None:
         ),
         "lacks more than one sentence": joined(IDK, sample, [*said[:at], ("filler", short), *said[at + 1 :]]),
         "are without a gap": joined(IDK, sample, [*kept, *(item for item in full if item[0] == "filler")]),
-        "needles of asked people": replace(good, needles=good.needles[:1] * 3),
+        "needles of people asked": replace(good, needles=good.needles[:1] * 3),
         "same full name": joined(IDK, sample, [*said, said[at]]),
         "state what is asked": replace(good, stratum=replace(good.stratum, knobs=(("density", 0.25),))),
     }
@@ -264,7 +263,7 @@ def test_naive_readers_do_not_find_the_biography(task: Task, form: int) -> None:
     stratum, met = cell(task, form, rows, 0), Counter[str]()
     for index in range(rows):
         row = made(task, stratum, index)
-        lines = read_biographies(LABEL.sub("", row.text))
+        lines = read_biographies(row.text)
         name = read_asked(row.text)[-1].names[0]
         at = next(place for place, entry in enumerate(lines) if entry.name == name)
         asked = drawn(task, stratum, index).latent["asked"]
@@ -284,14 +283,14 @@ def test_without_its_biography_nothing_is_answered(task: Task, form: int) -> Non
     rows, total = 480, 0.0
     for index in range(rows):
         row = made(task, cell(task, form, rows, 0), index)
-        table = read_cited(row.text) if task is CITE else [("", entry) for entry in read_biographies(row.text)]
+        table = read_biographies(row.text)
         parts = []
         asked = read_asked(row.text)[-1]
-        for attribute, name in zip(asked.attributes, asked.names, strict=True):
-            others = [one for one in table if one[1].name not in asked.names and attribute in one[1].stated]
-            alike = [len(set(entry.name.split()) & set(name.split())) for _, entry in others]
-            label, entry = others[int(np.argmax(alike))]
-            parts.append(entry.stated[attribute] + f" [{label}]" * bool(label))
+        for attribute, name in asked.about:
+            others = [one for one in table if one.name not in asked.names and attribute in one.stated]
+            alike = [len(set(entry.name.split()) & set(name.split())) for entry in others]
+            entry = others[int(np.argmax(alike))]
+            parts.append(entry.stated[attribute] + f" [{entry.label}]" * bool(entry.label))
         told = {"scorer": task.scorer, "question": row.question, "target": row.key.target, "choices": None}
         total += score({**told, "answers": list(row.key.answers)}, "; ".join(parts))
     assert total / rows <= 0.03

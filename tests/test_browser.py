@@ -17,8 +17,8 @@ import pytest
 
 import builds
 from pipeline.report import build_page, html_of, score_page
-from pipeline.scoring.scoring import score_predictions
-from pipeline.splits import open_split
+from pipeline.score.scoring import score_predictions
+from pipeline.store.split import open_split
 
 pytestmark = pytest.mark.browser
 

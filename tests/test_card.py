@@ -12,22 +12,19 @@ import datasets
 import pytest
 import yaml
 
-from pipeline.card import Facts, card_of
-from pipeline.card.evaluation import SCORERS
-from pipeline.card.front import yaml_of
-from pipeline.card.papers import notes_of
-from pipeline.card.tables import kilo, markdown
-from pipeline.card.words import ASKS, asks
 from pipeline.errors import StageError
-from pipeline.metrics import score
+from pipeline.metrics import SCORERS, score
+from pipeline.publish.card import Facts, card_of
+from pipeline.publish.card.front import yaml_of
+from pipeline.publish.card.papers import notes_of
+from pipeline.publish.card.tables import kilo, markdown
+from pipeline.publish.staging import Staged
 from pipeline.rows import COLUMNS, TEXT_COLUMNS
-from pipeline.shards import file_digest
-from pipeline.splits import Split
-from pipeline.staging import Staged
-from pipeline.tasks import TASKS
-from published import NOTES, REPO, rows, staged
-
-FAMILIES = ("latent_list", "mrcr", "idk", "bio")
+from pipeline.store.files import file_digest
+from pipeline.store.split import Split
+from pipeline.tasks import NOTES, TASKS
+from published import NOTES as CHANGES
+from published import REPO, families_of, rows, staged
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +47,7 @@ def load(folder: Path, *config: str, **more: Any) -> Any:
     return datasets.load_dataset(str(folder), *config, split="test", **more)
 
 
-def test_the_front_is_what_the_hub_reads(card: str) -> None:
+def test_the_front_is_what_the_hub_reads(card: str, split: Split) -> None:
     found = front(card)
     assert found["license"] == "apache-2.0"
     assert found["language"] == ["en"]
@@ -59,7 +56,7 @@ def test_the_front_is_what_the_hub_reads(card: str) -> None:
     assert found["pretty_name"] == "Carrara smoke for o200k"
     assert {"long-context", "o200k", "latent-list"} <= set(found["tags"])
     names = [config["config_name"] for config in found["configs"]]
-    assert names == ["32k", "index", *(f"{family}_32k" for family in FAMILIES)]
+    assert names == ["32k", "index", *(f"{family}_32k" for family in families_of(split))]
     assert [config["config_name"] for config in found["configs"] if config.get("default")] == ["32k"]
 
 
@@ -103,7 +100,7 @@ def test_the_folder_loads_as_it_is(inline: Path, split: Split) -> None:
     assert every.to_list() == own
     assert every.column_names == [column.name for column in COLUMNS]
     assert load(inline, "32k").num_rows == len(own)
-    for family in FAMILIES:
+    for family in families_of(split):
         assert load(inline, f"{family}_32k").to_list() == [row for row in own if row["family"] == family]
     assert load(inline, "index").to_list() == rows(split.folder, "keys")
     some = list(load(inline, "32k", streaming=True, columns=["id", "prompt"]))
@@ -175,15 +172,15 @@ def test_a_card_without_answers_says_so(apart: Staged) -> None:
 
 
 def staged_card(apart: Staged, keys: str) -> str:
-    from pipeline.splits import open_split
+    from pipeline.store.split import open_split
 
-    return card_of(Facts(open_split(apart.folder), REPO, keys, notes=NOTES)).split("## Withheld")[1][:900]
+    return card_of(Facts(open_split(apart.folder), REPO, keys, notes=CHANGES)).split("## Withheld")[1][:900]
 
 
-def test_every_task_has_its_line() -> None:
-    assert {(family, subtask.removesuffix("-essay")) for family, subtask in TASKS} == set(ASKS)
-    assert asks("bio", "rank-essay") == "names by age, in a haystack of prose"
-    assert asks("latent_list", "median") == "median"
+def test_every_task_has_its_line_and_every_family_its_notes(card: str, split: Split) -> None:
+    for family, subtask in {(cell["family"], cell["subtask"]) for cell in split.strata}:
+        assert f"| `{family}` | `{subtask}` | {TASKS[family, subtask].title} |" in card
+        assert f"**`{family}`.** {NOTES[family]}\n" in card
 
 
 def test_croissant_describes_every_file_and_column(inline: Path) -> None:
@@ -215,12 +212,12 @@ def test_eval_yaml_holds_what_its_runner_can_grade(inline: Path) -> None:
     (task,) = found["tasks"]
     assert (task["id"], task["config"], task["split"]) == ("idk_32k", "idk_32k", "test")
     assert task["solvers"] == [{"name": "generate", "args": {"max_tokens": 64}}]
-    assert task["scorers"][0]["args"]["pattern"] == SCORERS["choice_or_refusal"]
+    assert task["scorers"][0]["args"]["pattern"] == SCORERS["choice_or_refusal"].pattern
 
 
 def lettered(reply: str) -> str | None:
     """Return what the runner's scorer takes from a reply."""
-    found = re.search(SCORERS["choice_or_refusal"], reply)
+    found = re.search(SCORERS["choice_or_refusal"].pattern, reply)
     return found[1] if found else None
 
 

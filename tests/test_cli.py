@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
 from pipeline.errors import ProfileError
-from pipeline.plan import make_plan
 from pipeline.profiles import Profile
 from pipeline.recipe import load_recipe, shipped_recipes
-from pipeline.shards import read_rows
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import families
 
 
@@ -46,7 +46,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["build", "smoke", "--wrokers", "1"], "No such option '--wrokers'"),
         (["verify", "nowhere"], "no build in 'nowhere'"),
         (["show", "nowhere", "some-id"], "no folder 'nowhere'"),
-        (["biuld", "smoke"], "No such command 'biuld'"),
+        (["biuld", "smoke"], "unknown command 'biuld': did you mean 'build'?"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_one(words: list[str], said: str) -> None:

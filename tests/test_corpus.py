@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pipeline.cli import cli
 from pipeline.errors import BuildError, PoolError
 from pipeline.profiles import shipped_profiles
-from pipeline.shards import read_rows
+from pipeline.store.parquet import read_rows
 from pipeline.streams import stream
 from pipeline.worlds.writing.checks import LONGEST, Writing, name_fault, near_doubles, text_fault
 from pipeline.worlds.writing.corpus import corpus_digest, freeze, read_corpus

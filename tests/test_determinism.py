@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import builds
-from pipeline import plan as plans
-from pipeline.build import cut_row, draw_sample
+from pipeline.assemble import plan as plans
+from pipeline.assemble.jobs import cut_row, draw_sample
 from pipeline.engine import processes
-from pipeline.shards import read_rows
+from pipeline.store.parquet import read_rows
 
 WHERE = {
     "hash seed 0": {"PYTHONHASHSEED": "0"},
@@ -117,7 +117,7 @@ def test_any_row_can_be_made_alone(recipe: Path, whole: Path, tmp_path: Path) ->
     rows = made.plan.rows("bio")
     alone: dict[str, dict[str, Any]] = {}
     for row in [*rows[::-2], *rows[-2::-2]]:
-        alone[row.id] = cut_row(made.plan, draw_sample(made.plan, row), "o200k")
+        alone[row.id] = cut_row(made.plan, draw_sample(made.plan, row), made.plan.profiles[0])
     published = [row for path in sorted(whole.glob("o200k/data/bio/32k/*")) for row in read_rows(path)]
     assert [row["id"] for row in published] == [row.id for row in rows]
     for row in published:

@@ -25,11 +25,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.asking import ATTEMPTS, ask_corpus, replies_path
+from pipeline.ask.corpus import ATTEMPTS, ask_corpus, replies_path
+from pipeline.ask.endpoint import LARGEST, LONGEST_WAIT, Endpoint, content_of, unfinished
+from pipeline.ask.replies import ReplyJournal, Wish, plain
 from pipeline.cli import cli
-from pipeline.endpoint import LARGEST, LONGEST_WAIT, Endpoint, content_of, unfinished
 from pipeline.errors import BuildError, EndpointError
-from pipeline.replies import Kept, Wish, plain
 from pipeline.streams import stream
 from pipeline.worlds.writing.corpus import read_corpus
 
@@ -454,7 +454,7 @@ def wishes(count: int) -> list[Wish]:
 def asked(server: Server, corpus: Path, count: int = 12, **more: Any) -> int:
     """Ask for a corpus without waiting between tries."""
     workers, told = more.pop("workers", 4), more.pop("told", lambda: None)
-    return ask_corpus(client(server, **more)[0], wishes(count), corpus, workers=workers, told=told)
+    return ask_corpus(client(server, **more)[0], wishes(count), corpus, workers=workers, on_done=told)
 
 
 def replies(corpus: Path) -> list[dict[str, Any]]:
@@ -769,7 +769,7 @@ def test_a_reply_is_judged_anew_by_the_rules_of_today(serve: Callable[..., Serve
 
 def test_two_runs_do_not_share_a_file(serve: Callable[..., Server], tmp_path: Path) -> None:
     server, corpus = serve(), tmp_path / "c.jsonl"
-    with Kept(replies_path(corpus), MODEL):
+    with ReplyJournal(replies_path(corpus), MODEL):
         assert "is at work in another run" in failed(carrara(*command(server, corpus)))
     assert server.asked == []
     assert asked(server, corpus) == 12
@@ -789,7 +789,7 @@ def test_a_full_disk_loses_nothing_that_was_written(
 ) -> None:
     server, corpus = serve(), tmp_path / "c.jsonl"
     (tmp_path / "full").symlink_to("/dev/full")
-    with Kept(replies_path(corpus), MODEL) as kept:
+    with ReplyJournal(replies_path(corpus), MODEL) as kept:
         whole = kept._file
         kept._file = (tmp_path / "full").open("ab", buffering=0)
         with pytest.raises(BuildError, match=r"cannot be written: No space left on device; the same command goes on"):

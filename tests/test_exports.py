@@ -16,9 +16,9 @@ import builds
 from pipeline import metrics
 from pipeline.cli import cli
 from pipeline.errors import ExportError, SplitError
-from pipeline.exports import EXPORTS, Export, Written, export, export_of, parts
-from pipeline.exports.parts import CARRIED, write_parts
-from pipeline.splits import Selection, Split, open_split
+from pipeline.export import EXPORTS, Export, Written, export, export_of, parts
+from pipeline.export.parts import CARRIED, write_parts
+from pipeline.store.split import Selection, Split, open_split
 
 RECIPE = """
 release = "Tiny set"

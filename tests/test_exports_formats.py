@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import click
 import pyarrow.parquet as pq
 import pytest
 
@@ -20,14 +21,14 @@ import builds
 from pipeline import metrics
 from pipeline.cli import cli
 from pipeline.errors import ExportError
-from pipeline.exports import EXPORTS, export, openai_batch
-from pipeline.exports.helmet import ROOM
-from pipeline.exports.openai_batch import for_model
-from pipeline.exports.parts import TURNS
-from pipeline.exports.substring import strings
+from pipeline.export import EXPORTS, export, openai_batch
+from pipeline.export.helmet import ROOM
+from pipeline.export.openai_batch import for_model
+from pipeline.export.parts import TURNS
+from pipeline.export.substring import strings
 from pipeline.profiles import load_profile
 from pipeline.rows import Row
-from pipeline.splits import Selection, Split, open_split
+from pipeline.store.split import Selection, Split, open_split
 
 STRUCTURED = ("helmet", "ruler", "openai-mrcr", "mrcr-v2", "longbio", "openai-batch")
 
@@ -375,6 +376,7 @@ def test_bare_strings_are_sent_without_a_template(raw: Split, tmp_path: Path) ->
             "prompt": row["prompt"],
             "max_tokens": row["max_new_tokens"],
             "temperature": 0,
+            **({"stop": list(metrics.STOPS)} if row["scorer"] != "mrcr" else {}),
         }
     assert 'endpoint="/v1/completions"' in (tmp_path / "openai-batch" / "README.md").read_text()
     (config,) = (tmp_path / "helmet" / "configs").glob("*.yaml")
@@ -391,7 +393,7 @@ def test_knobs_stand_in_the_paths_of_longbio_and_free_pairs_are_left_out(raw: Sp
 
 
 def test_only_batches_take_a_model(split: Split, tmp_path: Path) -> None:
-    command = cli.commands["export"]
+    command = cli.get_command(click.Context(cli), "export")
     args = ["ruler", str(split.folder), "--out", str(tmp_path / "out"), "--model", "gpt-4o"]
     with pytest.raises(ExportError, match="--model 'gpt-4o' is for openai-batch"):
         command.main(args, standalone_mode=False)

@@ -5,19 +5,25 @@ Where a scorer differs on purpose, the test says how: rules that look for string
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
+from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
 
-from pipeline.exports.substring import parts, strings
-from pipeline.metrics import all_in_order, exact, last_integer, latent_list, mrcr, pair, score
+from pipeline.export import EXPORTS, export
+from pipeline.export.parts import write_parts
+from pipeline.export.substring import SHAPES, parts, strings
+from pipeline.metrics import SCORERS, STOPS, all_in_order, exact, facts, last_integer, latent_list, mrcr, pair, score
 from pipeline.rows import Row
-from pipeline.splits import Split
+from pipeline.store.split import Selection, Split
 from pipeline.streams import stream
+from test_exports import changed
 
 PREDICTIONS = 1000
 
@@ -242,3 +248,49 @@ def test_longbio_agrees_on_orders_and_lists(rows: list[Row]) -> None:
     row = next(row for row in asked if row["subtask"] == "rank")
     both = "; ".join([*parts(row), *reversed(parts(row))])
     assert (longbio_hit(both, parts(row)), all_in_order(row, both)) == (1, 0.0)
+
+
+# Facts of scorers
+
+
+OWN_RULES = ("longbio", "mrcr-v2", "openai-batch", "openai-mrcr")
+"""Exports whose rows are graded by no scorer of ours, or elsewhere."""
+
+
+def of_another_scorer(table: pa.Table) -> pa.Table:
+    """Return rows of which those of `exact` have a scorer that nobody knows."""
+    at = table.schema.get_field_index("scorer")
+    names = ["rouge" if name == "exact" else name for name in table["scorer"].to_pylist()]
+    return table.set_column(at, "scorer", pa.array(names, table.schema.field(at).type))
+
+
+@pytest.mark.parametrize("name", sorted(EXPORTS))
+def test_a_scorer_that_is_not_known_crashes_no_export(name: str, split: Split, rows: list[Row], tmp_path: Path) -> None:
+    strange = changed(split, tmp_path / "split", of_another_scorer)
+    export(EXPORTS[name], strange, Selection(), tmp_path / "out")
+    left = tmp_path / "out" / "left_out.tsv"
+    named = set(re.findall(r"^(\S+)", left.read_text(encoding="ascii"), re.MULTILINE)) if left.exists() else set()
+    assert name in OWN_RULES or named >= {row["id"] for row in scored_by(rows, exact)}
+
+
+@pytest.mark.parametrize("frame", ["chat", "raw"])
+def test_replies_to_bare_strings_end_where_scorers_end_them(split: Split, tmp_path: Path, frame: str) -> None:
+    framed = Split(split.folder, {**split.manifest, "frame": frame})
+    made = write_parts(framed, Selection(), tmp_path / "parts", turns=False)
+    stops, wanted = made.stops(framed), list(STOPS) if frame == "raw" else []
+    assert {tuple(each) for part, each in stops.items() if part.family != "mrcr"} == {tuple(wanted)}
+    assert {tuple(each) for part, each in stops.items() if part.family == "mrcr"} <= {()}
+    export(EXPORTS["lm-eval"], framed, Selection(), tmp_path / "lm-eval")
+    for part, each in stops.items():
+        task = (tmp_path / "lm-eval" / "tasks" / f"{part.name}.yaml").read_text(encoding="ascii")
+        assert f"until: {json.dumps(each)}" in task
+
+
+def test_every_scorer_says_what_exports_ask() -> None:
+    for name, scorer in SCORERS.items():
+        assert scorer.ungraded or scorer.shape in SHAPES, name
+        assert scorer.paired <= scorer.refuses, name
+        assert scorer.aggregate in ("", "pairs", "balanced")
+        assert scorer.rule.__doc__
+    assert facts("rouge").ungraded
+    assert len(STOPS) <= 4, "an API takes no more"

@@ -13,14 +13,14 @@ import pytest
 
 import builds
 from frozen import CELLS, carrara, said, went, written
-from pipeline import plan as plans
-from pipeline.extend import link_frozen
-from pipeline.locks import LOCK_NAME, read_lock
-from pipeline.plan import Plan
+from pipeline.assemble import plan as plans
+from pipeline.assemble.plan import Plan
+from pipeline.frozen.changes import changes
+from pipeline.frozen.lock import LOCK_NAME, read_lock
 from pipeline.profiles import Profile
-from pipeline.shards import read_rows
+from pipeline.release.extend import link_frozen
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
-from pipeline.versions import changes
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -87,7 +87,7 @@ def test_a_profile_is_added_to_a_lock_alone(home: Path) -> None:
 
 def test_an_interrupted_extension_goes_on(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.extend.freeze", lambda *_, **__: 1 / 0)
+        patch.setattr("pipeline.release.extend.freeze", lambda *_, **__: 1 / 0)
         assert carrara("extend", home / "v1.0.0", "--tokenizer", "llama3.1").exit_code == 1
     assert not (home / "v1.1.0" / LOCK_NAME).exists()
     before = builds.below(builds.stamps(home / "v1.1.0"), "llama3.1")
@@ -140,13 +140,13 @@ def test_a_recipe_that_changes_a_frozen_row_is_refused(home: Path, changed: dict
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["v1.0.0", "--tokenizer", "o200k"], "tiny 1.0.0 has all of it already: give a profile or a recipe"),
+        (["v1.0.0", "--tokenizer", "o200k"], "tiny 1.0.0 has all of it already: give a profile, a recipe or a size"),
         (["v1.0.0"], "tiny 1.0.0 has all of it already"),
         (
             ["v1.0.0", "--tokenizer", "llama3.1", "--out", "{home}/v1.0.0"],
             "is frozen as tiny 1.0.0: extend that folder",
         ),
-        (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "a lock alone takes no new strata"),
+        (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "a lock alone takes no new rows"),
         (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen whole"),
         (["tiny.toml", "--tokenizer", "llama3.1"], "is no lock: give a file that carrara freeze wrote"),
         (["none", "--tokenizer", "llama3.1"], "none' (No such file or directory): make one with carrara freeze"),

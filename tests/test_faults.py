@@ -18,12 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import builds
-from pipeline import plan as plans
-from pipeline import shards
+from pipeline.assemble import plan as plans
+from pipeline.assemble.jobs import PackJob
 from pipeline.engine import processes
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.shards import content_key, read_rows, write_rows
-from pipeline.verify import ProveJob, run_prove
+from pipeline.prove.shard import ProveJob, run_prove
+from pipeline.store import parquet
+from pipeline.store.parquet import content_key, read_rows, write_rows
 
 DATA = "o200k/data/bio/32k/test-00002-of-00005.parquet"
 KEYS = "o200k/keys/bio/32k/test-00002-of-00005.parquet"
@@ -210,7 +211,7 @@ def test_any_flip_in_a_footer_is_no_key_or_another_or_harmless(built: Path) -> N
 def test_any_flip_in_an_unproven_shard_is_a_named_fault_or_harmless(recipe: Path, built: Path) -> None:
     """Without a proof there is no digest to compare: rows are read, and whatever they turn into is judged."""
     planned = builds.planned(recipe, built)
-    pack = builds.build.PackJob(planned, planned.all_shards()[2])
+    pack = PackJob(planned, planned.all_shards()[2])
     job = ProveJob(pack)
     raw, keys = (built / DATA).read_bytes(), (built / KEYS).read_bytes()
     wanted = list(read_rows(built / DATA))
@@ -318,7 +319,7 @@ def test_a_changed_sample_with_the_right_key_is_not_packed(longer: str, recipe: 
     assert wrong != target
     at = table.schema.get_field_index("target")
     changed = table.set_column(at, table.schema.field(at), pa.array([wrong, *others], pa.string()))
-    shards.write_table(path, changed, str(key))
+    parquet.write_table(path, changed, str(key))
     first.unlink()
     said = fault_of(builds.stages(recipe, built).build)
     assert first.name in said
@@ -368,10 +369,10 @@ def test_a_folder_of_another_release_is_left_alone(
     assert builds.contents(built) == whole
 
 
-@pytest.mark.parametrize("place", ["taken", "taken/below/it"])
-def test_a_file_where_the_folder_should_be(place: str, recipe: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["taken", "taken/below/it"])
+def test_a_file_where_the_folder_should_be(folder: str, recipe: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine", encoding="ascii")
-    out = tmp_path / place
+    out = tmp_path / folder
     line = one_line(builds.run("build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", 1, small=False))
     assert str(out) in line
     assert "--out" in line
@@ -417,7 +418,7 @@ def test_a_full_disk_is_named_and_the_next_run_goes_on(
 
 def test_a_disk_that_fills_between_row_groups(tmp_path: Path, pristine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list(read_rows(pristine / DATA))
-    monkeypatch.setattr(shards, "GROUP_BYTES", 1)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 1)
     wrote: list[int] = []
 
     class Filling(pq.ParquetWriter):  # type: ignore[misc]
@@ -429,7 +430,7 @@ def test_a_disk_that_fills_between_row_groups(tmp_path: Path, pristine: Path, mo
 
     monkeypatch.setattr(pq, "ParquetWriter", Filling)
     with pytest.raises(BuildError, match=r"is full"):
-        write_rows(tmp_path / "x.parquet", rows, shards.pq.read_schema(pristine / DATA), "key")
+        write_rows(tmp_path / "x.parquet", rows, parquet.pq.read_schema(pristine / DATA), "key")
     assert wrote
     assert list(tmp_path.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""Golden files: the first row of every task as readable text, and a digest of many more.
+"""Golden files, one for each task: its first rows as readable text, and a digest of many more samples.
 
 They make it impossible to change a row without meaning to: raise the task's version, then `make golden`.
 """
@@ -6,31 +6,29 @@ They make it impossible to change a row without meaning to: raise the task's ver
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipeline.build import draw_sample
+from builds import Place, chosen
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
-from pipeline.ids import RowPlan
-from pipeline.plan import Plan, make_plan
-from pipeline.recipe import Recipe, Stratum, load_recipe
+from pipeline.errors import RecipeError
+from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import plain_json
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
+from pipeline.tasks.base import Task
 
 SEED = 20261121
+DIGEST = "forty samples of every complexity at 32k and at 1m: sha256 "
 
 
-def plan_of(family: str, subtask: str, out: Path) -> Plan:
-    """Plan a row of each complexity, in the shortest stratum of the smoke recipe."""
-    shipped = [cell for cell in load_recipe("smoke").of_family(family) if cell.subtask == subtask]
-    shortest = {cell.complexity: replace(cell, rows=1) for cell in reversed(shipped)}
-    cells = tuple(shortest[complexity] for complexity in TASKS[family, subtask].complexities)
-    return make_plan(Recipe("golden", "1", SEED, "32k", cells), ("o200k",), out)
+def plan_of(task: Task, out: Path) -> Plan:
+    return make_plan(Recipe("golden", "1", SEED, "32k", task.golden()), ("o200k",), out)
 
 
 def text_of(plan: Plan) -> str:
@@ -45,12 +43,13 @@ def text_of(plan: Plan) -> str:
     return "\n".join(parts)
 
 
-def samples_digest(family: str, subtask: str) -> str:
+def samples_digest(task: Task) -> str:
     """Return a digest of forty samples of every complexity at two tiers."""
     total = hashlib.sha256()
-    task = TASKS[family, subtask]
     for tier in ("32k", "1m"):
-        cells = tuple(Stratum(family, subtask, tier, 8192, complexity, 40) for complexity in task.complexities)
+        cells = tuple(
+            Stratum(task.family, task.subtask, tier, 8192, complexity, 40) for complexity in task.complexities
+        )
         plan = make_plan(Recipe("golden", "1", SEED, tier, cells), ("o200k",), Path("unused"))
         for cell in cells:
             for index in range(cell.rows):
@@ -67,16 +66,24 @@ def compare(path: Path, made: str, update: bool) -> None:
     assert same, f"rows changed: raise the task's version, run `make golden`, and look at the change of {path.name}"
 
 
-@pytest.mark.parametrize(("family", "subtask"), TASKS)
-def test_first_rows(family: str, subtask: str, tmp_path: Path, root: Path, update_golden: bool) -> None:
-    plan = plan_of(family, subtask, tmp_path)
+def test_first_rows_and_many_samples(place: Place, tmp_path: Path, root: Path, update_golden: bool) -> None:
+    task = TASKS[place]
+    plan = plan_of(task, tmp_path)
     assert all(Stages(plan, Inline).build())
-    compare(root / "tests" / "golden" / f"{family}-{subtask}.txt", text_of(plan), update_golden)
+    made = f"{text_of(plan)}\n{DIGEST}{samples_digest(task)}\n"
+    compare(root / "tests" / "golden" / f"{'-'.join(place)}.txt", made, update_golden)
 
 
-def test_many_samples(root: Path, update_golden: bool) -> None:
-    digests = {
-        f"{family}.{subtask}@{task.version}": samples_digest(family, subtask)
-        for (family, subtask), task in TASKS.items()
-    }
-    compare(root / "tests" / "golden" / "samples.json", json.dumps(digests, indent=1) + "\n", update_golden)
+@pytest.mark.whole
+def test_a_golden_file_belongs_to_a_task(root: Path) -> None:
+    found = {path.name for path in (root / "tests" / "golden").glob("*.txt")}
+    assert found == {f"{family}-{subtask}.txt" for family, subtask in TASKS}
+
+
+@pytest.mark.whole
+def test_golden_files_are_chosen_by_family_or_task() -> None:
+    assert chosen("") == list(TASKS)
+    assert chosen("mrcr") == [("mrcr", "transcript"), ("mrcr", "chat")]
+    assert chosen("bio.standard") == [("bio", "standard")]
+    with pytest.raises(RecipeError, match=r"unknown task 'bio\.standart': did you mean 'bio\.standard'\?"):
+        chosen("bio.standart")

@@ -4,71 +4,31 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from pipeline.cli import cli
-from pipeline.profiles import shipped_profiles
-from pipeline.recipe import shipped_recipes
+from pipeline.cli.group import COMMANDS
 from pipeline.schema import schemas
-from pipeline.tasks import TASKS
 
 ORDER = (
-    *(
-        "errors",
-        "endpoint",
-        "hub",
-        "streams",
-        "metrics",
-        "recipe",
-        "worlds",
-        "profiles",
-        "tasks",
-        "packing",
-        "rows",
-        "shards",
-    ),
-    *(
-        "appended",
-        "replies",
-        "asking",
-        "pools",
-        "joining",
-        "prompts",
-        "ids",
-        "plan",
-        "build",
-        "fit",
-        "marks",
-        "verify",
-        "stats",
-        "manifest",
-        "splits",
-        "excerpts",
-        "figures",
-        "card",
-        "staging",
-        "predictions",
-        "running",
-        "exports",
-        "folders",
-        "locks",
-        "versions",
-        "frozen",
-        "progress",
-    ),
-    *("engine", "stages", "freeze", "against", "rebuild", "extend", "recut"),
-    *("tables", "scoring", "show", "report", "schema", "cli", "bench", "__main__"),
+    *("errors", "typed", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
+    *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "stages", "release"),
+    *("ask", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )
+"""The modules and folders below `pipeline`, from the ground up: each imports only what stands before it."""
+
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},
-    "tasks": {"profiles", "packing", "shards", "rows"},
-    "packing": {"profiles", "recipe"},
-    "engine": {"plan", "build", "tasks", "profiles"},
+    "tasks": {"profiles", "store", "rows"},
+    "store": {"tasks", "profiles", "worlds"},
+    "engine": {"tasks", "profiles", "recipe"},
+    "score": {"assemble", "prove", "tasks", "profiles"},
+    "export": {"assemble", "prove", "profiles"},
 }
 
 
@@ -123,27 +83,24 @@ def test_schemas_are_those_of_the_code(root: Path) -> None:
     assert written == schemas(), "run `make schemas`"
 
 
-def test_every_command_has_help_and_stands_in_the_readme(root: Path) -> None:
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    for name, command in cli.commands.items():
-        assert command.help, name
-        assert f"carrara {name}" in readme, name
+def test_the_list_of_commands_is_short_and_whole() -> None:
+    seen = CliRunner().invoke(cli, ["--help"], terminal_width=80).output.splitlines()
+    listed = seen[seen.index("Commands:") + 1 :]
+    assert [line.split()[0] for line in listed] == sorted(COMMANDS)
+    assert all(line.endswith(".") and not line.endswith("..") for line in listed)
 
 
-def test_the_readme_names_every_task_profile_and_recipe(root: Path) -> None:
-    readme = (root / "README.md").read_text(encoding="utf-8")
-    for family, subtask in TASKS:
-        assert f"`{family}`" in readme
-        assert f"`{subtask}`" in readme
-    for name in (*shipped_profiles(), *shipped_recipes()):
-        assert f"`{name}`" in readme, name
-
-
-def test_make_targets_in_the_readme_exist(root: Path) -> None:
-    targets = set(re.findall(r"^([a-z0-9-]+)(?: [a-z0-9 -]+)?:", (root / "Makefile").read_text(encoding="utf-8"), re.M))
-    targets |= {"render", "pack"}
-    for name in re.findall(r"`make ([a-z0-9-]+)", (root / "README.md").read_text(encoding="utf-8")):
-        assert name in targets, name
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_starts_light(option: str) -> None:
+    heavy = ("numpy", "pyarrow", "jinja2", "tiktoken", "splintr", "huggingface_hub", "matplotlib", "pipeline.tasks")
+    run = (
+        "import sys\nfrom pipeline.cli import cli\n"
+        f"try:\n    cli([{option!r}])\nfinally:\n"
+        f"    print(*(name for name in {heavy} if name in sys.modules), file=sys.stderr)"
+    )
+    seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert seen.stdout
+    assert seen.stderr.split() == []
 
 
 def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:

@@ -21,8 +21,8 @@ from loopback.folders import SHARDS, digests, noise, staged
 from loopback.publish import commands
 from loopback.server import READER, STRANGER, WRITER
 from pipeline.errors import HubError
-from pipeline.hub import client, connection, download, release, releasing
-from pipeline.hub.faults import Speaker
+from pipeline.publish.hub import client, connection, download, release, releasing
+from pipeline.publish.hub.faults import Speaker
 
 pytestmark = CLIENTS_OWN
 REPO = "org/small"
@@ -324,7 +324,7 @@ def process(hub: Hub, home: Path, *args: object, token: str = WRITER, waits: boo
 
 
 def command(args: Sequence[object], *, waits: bool = True) -> list[str]:
-    head = "from loopback.publish import commands; from pipeline.hub import client"
+    head = "from loopback.publish import commands; from pipeline.publish.hub import client"
     hurry = "" if waits else "; client.WAITS = ()"
     return [sys.executable, "-c", f"{head}{hurry}; commands()", *map(str, args)]
 

@@ -11,9 +11,9 @@ from loopback import Hub
 from loopback.client import CLIENTS_OWN, hurried
 from loopback.folders import SHARDS, digests, noise, staged
 from pipeline.errors import HubError
-from pipeline.hub import Preview, download, preview, release
-from pipeline.hub.files import read_file
-from pipeline.hub.releasing import BATCH, batches
+from pipeline.publish.hub import Preview, download, preview, release
+from pipeline.publish.hub.files import read_file
+from pipeline.publish.hub.releasing import BATCH, batches
 
 pytestmark = CLIENTS_OWN
 REPO = "org/small"
@@ -251,7 +251,7 @@ LOST = ("repos/create", "branch/release", "commit/release", "commit/main", "/tag
 
 @pytest.mark.parametrize("match", LOST)
 def test_a_lost_reply_is_no_failure(hub: Hub, folder: Path, match: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.hub.client.WAITS", (0.0,))
+    monkeypatch.setattr("pipeline.publish.hub.client.WAITS", (0.0,))
     hub.fail(match, done=True)
     assert release(folder, REPO, "1.0.0").fresh
     assert is_out(hub, folder)
@@ -262,7 +262,7 @@ def test_a_lost_reply_is_no_failure(hub: Hub, folder: Path, match: str, monkeypa
 def test_a_server_that_is_busy_for_once_is_no_failure(
     hub: Hub, folder: Path, match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.hub.client.WAITS", (0.0, 0.0))
+    monkeypatch.setattr("pipeline.publish.hub.client.WAITS", (0.0, 0.0))
     hurried(monkeypatch)
     hub.fail(match, 503)
     hub.fail(match, cut=0)

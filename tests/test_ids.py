@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.assemble.plan import make_plan
 from pipeline.errors import RecipeError
-from pipeline.plan import make_plan
 from pipeline.recipe import Recipe, Stratum, load_recipe
 
 

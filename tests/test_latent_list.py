@@ -19,7 +19,6 @@ from pipeline.tasks.latent_list import TASKS, pool
 from pipeline.tasks.latent_list.chance import _widths, named
 from pipeline.tasks.latent_list.sampler import lengths
 from pipeline.tasks.latent_list.solver import demonstrations, read
-from pipeline.tasks.latent_list.task import LatentList
 from pipeline.worlds.programs import INSERT_AT, POP_AT, VIEWS
 
 TASK = {task.subtask: task for task in TASKS}
@@ -337,7 +336,7 @@ def test_the_chance_of_widths_is_a_distribution() -> None:
 def test_samples_are_plain_and_the_same_again() -> None:
     for view in VIEWS:
         sample = samples(view, 20, 400)[3]
-        again = LatentList(view).sample(sample.stratum, 3, *streams(sample.stratum, 3))
+        again = TASK[view].sample(sample.stratum, 3, *streams(sample.stratum, 3))
         assert again == sample
         assert json.loads(json.dumps(sample.latent)) == sample.latent
         assert 0 <= sample.latent["proven_by_failure"] < 1

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from pipeline.metrics import SCORERS, score
+from pipeline.metrics import SCORERS, score, scorers_of
 
 HOBBY = {
     "scorer": "exact",
-    "question": "What is the favorite hobby of Ann Bee Cee?",
+    "question": "What is the favourite hobby of Ann Bee Cee?",
     "target": "model railway building",
     "answers": ["model railway building"],
 }
@@ -27,7 +27,7 @@ PRINT = {"scorer": "latent_list", "subtask": "print", "target": "[1, -2]", "answ
     [
         "model railway building",
         "Model railway building.",
-        "The favorite hobby of Ann Bee Cee is model railway building.",
+        "The favourite hobby of Ann Bee Cee is model railway building.",
         "Answer: **Model railway building**",
         "**Answer:** model railway building\n\nHope that helps!",
         "Let me look.\nShe likes chess? No.\nFinal answer: model railway building",
@@ -109,6 +109,12 @@ def test_numeric_views_are_scored_as_the_paper_has_it(reply: str, wanted: float)
 )
 def test_printed_lists_are_exact(reply: str, wanted: float) -> None:
     assert score(PRINT, reply) == wanted
+
+
+@pytest.mark.parametrize(("reply", "wanted"), [("[1,-2]", 1.0), ("[ 1, -2 ]", 1.0), ("[1, 2]", 0.0), ("[-2, 1]", 0.0)])
+def test_printed_lists_may_be_taken_by_their_numbers(reply: str, wanted: float) -> None:
+    assert score(PRINT, reply, scorers_of(["latent_list=values"])) == wanted
+    assert score(PRINT, reply) == score(PRINT, reply, scorers_of(["latent_list=characters"])) == 0.0
 
 
 def test_a_target_of_zero_needs_zero() -> None:

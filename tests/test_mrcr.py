@@ -12,22 +12,23 @@ from typing import Any
 
 import pytest
 
-from pipeline.build import draw_sample
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
 from pipeline.errors import PoolError
-from pipeline.ids import RowPlan
-from pipeline.marks import mark_faults
 from pipeline.metrics import mrcr, score, similarity
-from pipeline.plan import Plan, make_plan, row_streams
+from pipeline.prove.needles import mark_faults
+from pipeline.prove.row import answer_faults, turns_of
 from pipeline.recipe import Recipe, Stratum
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
-from pipeline.verify import answer_faults, turns_of
+from pipeline.worlds.writing.catalogue import grammar_library
 from pipeline.worlds.writing.checks import Writing
 from pipeline.worlds.writing.corpus import freeze
-from pipeline.worlds.writing.library import Label, grammar_library, written
+from pipeline.worlds.writing.library import Label, written
 from pipeline.worlds.writing.sources import formats
 from pipeline.worlds.writing.topics import topics
 
@@ -66,16 +67,16 @@ def stratum_of(row: Row) -> Stratum:
     )
 
 
-def test_ordinals_are_balanced_and_matches_spread(rows: list[Row]) -> None:
+def test_ordinals_are_balanced_and_matches_in_order(rows: list[Row]) -> None:
     for each in CELLS:
         own = [row for row in rows if stratum_of(row) == each]
         places = Counter(json.loads(row["metadata"])["latent"]["place"] for row in own)
         assert set(places.values()) == {8 // each.complexity}
         for row in own:
             matching = [needle for needle in row["needles"] if needle["role"] in ("relevant", "match")]
-            sections = [needle["depth"] * each.complexity for needle in matching]
-            # A match keeps to its n-th of the body, but for the exchange that it has to stand beside.
-            assert all(place - 0.4 <= depth <= place + 1.4 for place, depth in enumerate(sections))
+            assert [needle["depth"] for needle in matching] == sorted(needle["depth"] for needle in matching)
+            asked = next(place for place, needle in enumerate(matching, 1) if needle["role"] == "relevant")
+            assert asked == json.loads(row["metadata"])["latent"]["place"]
 
 
 def test_the_code_is_twelve_characters_and_stands_once(rows: list[Row]) -> None:
@@ -245,6 +246,13 @@ def test_a_near_duplicate_reply_is_found(transcript: Row) -> None:
     assert "matching replies 1 and 2 are nearly the same" in "; ".join(faulty(transcript, prompt=planted))
 
 
+def test_words_that_two_matching_replies_share_are_found(transcript: Row) -> None:
+    first, *_, last = read_conversation(turns_of(transcript)).matching()
+    words = " ".join(first.text.replace("\n", " ").split(" ")[:9])
+    planted = transcript["prompt"].replace(f"Model: {last.text}\n", f"Model: {last.text} {words}\n")
+    assert "matching replies 1 and 8 share the words" in "; ".join(faulty(transcript, prompt=planted))
+
+
 def test_a_repeated_filler_reply_is_found(transcript: Row) -> None:
     conversation = read_conversation(turns_of(transcript))
     one, other, *_ = [reply for reply in conversation.replies if reply.key != conversation.asked.key]
@@ -273,8 +281,7 @@ def test_needles_of_real_turns_count_what_is_sent(tmp_path: Path) -> None:
     plan = make_plan(Recipe("mrcr", "0", 3, "32k", (cell("chat", 4, 4096, rows=2),)), profiles, tmp_path)
     assert all(Stages(plan, Inline, quiet=True).build())
     for shard in plan.all_shards():
-        profile = next(each for each in plan.profiles if each.name == shard.profile)
-        counter = profile.counter()
+        profile, counter = shard.profile, shard.profile.counter()
         for row in read_rows(shard.path(plan.out, "data")):
             roles = tuple(turn["role"] for turn in row["messages"])
             gaps = profile.gaps(roles, "chat")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.assemble.packing import Packing, Shelf, Slot, pack, subset_of_sum
 from pipeline.errors import FitError, PoolError
-from pipeline.packing import Packing, Shelf, Slot, pack, subset_of_sum
 from pipeline.streams import Shuffled, stream
 from pipeline.tasks.base import Filler
 

@@ -8,18 +8,68 @@ import pytest
 from pipeline.profiles import load_profile
 from pipeline.recipe import TIERS
 from pipeline.streams import Streams
-from pipeline.tasks.bio.reader import read_biographies, read_questions
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION, accepted, biography, question
-from pipeline.worlds.people import ATTRIBUTES, choices_of, people, written_date
+from pipeline.worlds.ages import ages
+from pipeline.worlds.people import (
+    ATTRIBUTES,
+    CLAN,
+    ROUNDS,
+    apart,
+    choices_of,
+    namesakes,
+    people,
+    written_date,
+)
 
 STREAMS = Streams((7, "any", "row"))
 
 
 @pytest.mark.parametrize("tier", TIERS)
-def test_first_and_last_name_stand_together_once(tier: str) -> None:
+def test_everybody_has_three_namesakes_of_each_kind_and_no_more(tier: str) -> None:
     everybody = people(STREAMS, tier)
-    assert len({(one.first, one.last) for one in everybody}) == len(everybody)
+    assert len({one.name for one in everybody}) == len(everybody) >= 1024
+    pairs = Counter(
+        pair
+        for one in everybody
+        for pair in ((one.first, one.last, 0), (one.first, one.middle, 1), (one.middle, one.last, 2))
+    )
+    assert set(pairs.values()) == {4}
     assert all(one.birthplace != one.city for one in everybody)
+    for number in range(0, len(everybody), 97):
+        mine = everybody[number]
+        for kind, found in enumerate(namesakes(number)):
+            for other in map(everybody.__getitem__, found):
+                same = [mine.first == other.first, mine.middle == other.middle, mine.last == other.last]
+                assert same == [place != kind for place in range(3)]
+                assert not any(mine.value(attribute) == other.value(attribute) for attribute in ATTRIBUTES)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_parts_of_names_recur(tier: str) -> None:
+    everybody = people(STREAMS, tier)
+    for part in ("first", "middle", "last"):
+        times = Counter(getattr(one, part) for one in everybody)
+        assert min(times.values()) >= 64
+        assert max(times.values()) <= 1.6 * min(times.values())
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_rounds_hold_everybody_once_and_nobody_twice_akin(tier: str) -> None:
+    everybody = people(STREAMS, tier)
+    rounds = [apart(turn, len(everybody) // CLAN).tolist() for turn in range(ROUNDS)]
+    assert sorted(one for each in rounds for one in each) == list(range(len(everybody)))
+    for each in rounds:
+        akin = [other for one in each for kind in namesakes(one) for other in kind]
+        assert len(set(akin)) == len(akin)
+        assert not set(akin) & set(each)
+
+
+def test_namesakes_have_other_ages() -> None:
+    for tier in TIERS:
+        known = ages(STREAMS, tier)
+        for number in range(0, len(known), 31):
+            assert all(known[number] != known[other] for kind in namesakes(number) for other in kind)
 
 
 def test_a_million_tokens_never_run_out_of_people() -> None:
@@ -66,7 +116,8 @@ def test_the_reader_finds_what_was_written() -> None:
         assert text[entry.start : entry.end] == biography(one)
     for attribute in ATTRIBUTES:
         asked = f"{INSTRUCTION}\nQuestion: {question(some[0], attribute)}\nAnswer:"
-        assert read_questions(asked) == [(attribute, some[0].name, "")]
+        (found,) = read_asked(asked)
+        assert (found.about, found.reply) == (((attribute, some[0].name),), "")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +138,6 @@ def test_the_reader_needs_a_body_and_a_question() -> None:
     with pytest.raises(ValueError, match="no body"):
         read_biographies("nothing")
     with pytest.raises(ValueError, match="asks nothing"):
-        read_questions("nothing")
+        read_asked("nothing")
     with pytest.raises(ValueError, match="no question"):
-        read_questions(f"{INSTRUCTION}\nQuestion: Who are you?\nAnswer:")
+        _ = read_asked(f"{INSTRUCTION}\nQuestion: Who are you?\nAnswer:")[0].about

@@ -138,5 +138,53 @@ def test_sources_name_every_pool_with_its_count() -> None:
     """SOURCES.md has one table row for every pool, with the right count."""
     text = (POOLS / "SOURCES.md").read_text(encoding="ascii")
     rows = dict(re.findall(r"^\| `(\w+)\.txt` \| (\d+) \|", text, flags=re.MULTILINE))
-    assert rows == {name: str(len(values(name))) for name in LEAST}
-    assert {path.stem for path in POOLS.glob("*.txt")} == set(LEAST)
+    assert rows == {name: str(len(values(name))) for name in (*LEAST, "countries")}
+    assert {path.stem for path in POOLS.glob("*.txt")} == {*LEAST, "countries"}
+
+
+def sound(value: str) -> str:
+    """Return a value as it sounds, roughly: twins of spelling sound the same."""
+    value = re.sub(r"[^a-z ]", "", value.lower().removeprefix("the "))
+    for written, said in (("ph", "f"), ("ck", "k"), ("th", "t"), ("y", "i"), ("c", "k"), ("z", "s"), ("ie", "i")):
+        value = value.replace(written, said)
+    value = re.sub(r"h(?=[^aeiou]|$)", "", re.sub(r"(.)\1+", r"\1", value))
+    return re.sub(r"e\b", "", value)
+
+
+def masked(value: str) -> set[str]:
+    """Return a value with one letter masked, or with one more masked letter: near values have one in common."""
+    value = value.lower()
+    return {f"{value[:at]}?{value[at + skip :]}" for skip in (0, 1) for at in range(len(value) + 1 - skip)}
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_every_value_has_one_spelling(name: str) -> None:
+    """No two values sound the same or differ in one letter: Daryl and Darryl are never rivals."""
+    sounds = Counter(map(sound, values(name)))
+    assert [each for each, count in sounds.items() if count > 1] == []
+    near = Counter(form for value in values(name) for form in masked(value))
+    assert [form for form, count in near.items() if count > 1] == []
+
+
+def test_spelling_twins_would_be_found() -> None:
+    """The two rules find what they are for."""
+    for one, other in (("Daryl", "Darryl"), ("Catherine", "Katherin"), ("Cathy", "Kathie"), ("Stephen", "Steffen")):
+        assert sound(one) == sound(other) or masked(one) & masked(other), (one, other)
+    assert not masked("Oslo") & masked("Lima")
+
+
+def test_every_city_has_a_country() -> None:
+    """The pool of countries names each city once, in the order of the cities."""
+    assert [line.split(", ")[0] for line in values("countries")] == values("cities")
+    assert all(re.fullmatch(r"[A-Z][A-Za-z -]+, [A-Z][A-Za-z -]+", line) for line in values("countries"))
+
+
+AMERICAN = re.compile(
+    r"(?:favor|color|jewelr|behavior|labor|center|theater|eling|aling|seling|enamel(?:ing|ed))\b|aluminum"
+)
+
+
+@pytest.mark.parametrize("name", ["hobbies", "majors", "bio/paraphrase", "bio/pronoun"])
+def test_english_is_british(name: str) -> None:
+    """One English in all texts."""
+    assert [value for value in values(name) if re.search(AMERICAN, value) and "ell" not in value] == []

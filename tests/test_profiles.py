@@ -224,7 +224,7 @@ def test_profiles_are_plain_data(name: str) -> None:
     assert hash(profile) == hash(load_profile(name))
     assert profile.counter() is load_profile(name).counter()
     assert profile.notice
-    assert profile.second_cost
+    assert profile.check.cost
     assert len({load_profile(other).digest for other in SHIPPED}) == len(SHIPPED)
 
 
@@ -319,6 +319,25 @@ def test_a_tokenizer_json(write: Write, tmp_path: Path, trained: Path) -> None:
     assert profile.overhead(["user"], "raw") == 0
     with pytest.raises(ProfileError, match="no chat template: use frame raw"):
         profile.overhead(["user"], "chat")
+
+
+def test_transformers_is_an_engine_for_a_folder(write: Write, tmp_path: Path, trained: Path) -> None:
+    """The whole tokenizer class reads the folder; its counts are those of the plain engine, special words are text."""
+    shutil.copytree(trained, tmp_path / "model")
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>"}
+    (tmp_path / "model" / "tokenizer_config.json").write_text(json.dumps(config))
+    head = f'[vocabulary]\nfile = "model"\nsha256 = "{digest(trained / "tokenizer.json")}"\n'
+    profile = write(head + '[fast]\nengine = "transformers"\n[second]\nengine = "tokenizers"\n')
+    counter, second = profile.counter(), profile.second()
+    assert second is not None
+    assert (counter.name.split()[0], second.name.split()[0]) == ("transformers", "tokenizers")
+    text = "".join(CORPUS) + "<|turn|> is no turn here"
+    assert counter.encode(text) == second.encode(text)
+    assert_additive(profile)
+    (tmp_path / "model" / "tokenizer.json").write_text("{}")
+    broken = f'[vocabulary]\nfile = "model"\nsha256 = "{digest(tmp_path / "model" / "tokenizer.json")}"\n'
+    with pytest.raises(ProfileError, match="transformers cannot read its folder"):
+        write(broken + '[fast]\nengine = "transformers"\n').counter()
 
 
 FOLDER_TEMPLATE = (
@@ -447,9 +466,9 @@ def test_a_digest_that_is_missing_is_printed(write: Write, tmp_path: Path, train
     ("toml", "message"),
     [
         ("name = ", "not a readable TOML"),
-        ("", r"\[vocabulary\] is missing"),
+        ("", "lacks 'vocabulary'"),
         ("windws = 1", "unknown key 'windws': did you mean 'windows'"),
-        ("name = 3", "name = 3 is no str"),
+        ("name = 3\n[vocabulary]", "name = 3: give a string"),
         ("[vocabulary]\nfile = 'x.json'\nsha265 = ''", "unknown key 'sha265': did you mean 'sha256'"),
         ("[vocabulary]\nfile = 'x.json'\nentry = 'llama3'", "give one of entry, file or hub"),
         ("[vocabulary]\nfile = 'x.json'", "no such vocabulary file: .*x.json"),

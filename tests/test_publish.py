@@ -19,13 +19,13 @@ from huggingface_hub import HfApi
 from loopback import Hub
 from loopback.client import CLIENTS_OWN, whole_environment
 from loopback.folders import noise
-from pipeline import shards
 from pipeline.cli import cli
-from pipeline.hub import release
+from pipeline.publish.hub import release
+from pipeline.publish.staging import KEYS_SUFFIX, Staged
 from pipeline.rows import DATA_SCHEMA
-from pipeline.shards import write_rows
-from pipeline.splits import Split
-from pipeline.staging import KEYS_SUFFIX, Staged
+from pipeline.store import parquet
+from pipeline.store.parquet import write_rows
+from pipeline.store.split import Split
 from published import REPO, files, rows
 
 pytestmark = CLIENTS_OWN
@@ -170,7 +170,7 @@ def test_one_row_of_a_stream_takes_two_row_groups_at_the_most(
     hub: Hub, inline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers fetch ahead, row groups and all; a shard of 8M tokens has two of them, and the next one is left alone."""
-    monkeypatch.setattr(shards, "GROUP_BYTES", 12_000_000)
+    monkeypatch.setattr(parquet, "GROUP_BYTES", 12_000_000)
     long = [{**row, "prompt": noise(at, 3_000_000).hex()} for at, row in enumerate(rows(inline, "data")[:8])]
     folder = tmp_path / "long" / "data" / "x" / "1m"
     for at in (0, 1):

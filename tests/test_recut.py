@@ -11,10 +11,10 @@ from hypothesis import strategies as some
 
 import builds
 from frozen import CELLS, carrara, said, went, written
+from pipeline.frozen.changes import LEVELS, parse_version, raised
 from pipeline.recipe import load_recipe, parse_recipe, recipe_text, shipped_recipes
-from pipeline.recut import new_seed, recut
-from pipeline.shards import read_rows
-from pipeline.versions import LEVELS, parse_version, raised
+from pipeline.release.recut import new_seed, recut
+from pipeline.store.parquet import read_rows
 
 
 def test_no_row_of_the_version_before_comes_again(tmp_path: Path) -> None:

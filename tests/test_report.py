@@ -23,9 +23,9 @@ from pipeline.report import build_page, html_of, score_page, write_page
 from pipeline.report.blocks import Failures, Page
 from pipeline.report.failures import LONGEST, MOST, folded, worst
 from pipeline.report.page import fit
-from pipeline.scoring.results import Record
-from pipeline.scoring.scoring import score_predictions
-from pipeline.splits import Split, open_split
+from pipeline.score.results import Record
+from pipeline.score.scoring import score_predictions
+from pipeline.store.split import Split, open_split
 
 X = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}svg"

@@ -16,10 +16,10 @@ import pytest
 
 import builds
 from pipeline import metrics, tasks
-from pipeline import plan as plans
 from pipeline import stages as stage_module
+from pipeline.assemble import plan as plans
 from pipeline.engine import Inline
-from pipeline.shards import read_rows
+from pipeline.store.parquet import read_rows
 from pipeline.tasks.bio.standard import Standard
 
 STANDARD = ("bio", "standard")
@@ -156,7 +156,7 @@ def test_a_raised_task_version_makes_its_rows_again(
     recipe: Path, built: Path, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = builds.stamps(built)
-    monkeypatch.setitem(tasks.TASKS, STANDARD, replace(Standard(), version=2))
+    monkeypatch.setitem(tasks.TASKS, STANDARD, builds.altered(Standard, version=2))
     builds.stages(recipe, tmp_path / "fresh").build()
     builds.stages(recipe, built).build()
     assert builds.contents(built) == builds.contents(tmp_path / "fresh")
@@ -174,7 +174,7 @@ def test_a_changed_rule_of_a_task_packs_again(
 ) -> None:
     before = builds.stamps(built)
     monkeypatch.setitem(metrics.SCORERS, "stricter", metrics.SCORERS["exact"])
-    monkeypatch.setitem(tasks.TASKS, STANDARD, replace(Standard(), **changed))
+    monkeypatch.setitem(tasks.TASKS, STANDARD, builds.altered(Standard, **changed))
     builds.stages(recipe, tmp_path / "fresh").build()
     builds.stages(recipe, built).build()
     assert builds.contents(built) == builds.contents(tmp_path / "fresh")
@@ -203,7 +203,7 @@ def test_a_family_that_leaves_the_recipe_leaves_the_folder(
     recipe: Path, tmp_path: Path, whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers find shards by pattern, so what the manifest does not list must not lie beside what it does."""
-    monkeypatch.setitem(tasks.TASKS, ("tales", "standard"), replace(Standard(), family="tales"))
+    monkeypatch.setitem(tasks.TASKS, ("tales", "standard"), builds.altered(Standard, family="tales"))
     both = builds.recipe_file(tmp_path / "both.toml", families=("bio", "tales"))
     builds.stages(both, tmp_path / "out").build()
     assert builds.below(builds.contents(tmp_path / "out"), "o200k/data/tales")
@@ -213,7 +213,7 @@ def test_a_family_that_leaves_the_recipe_leaves_the_folder(
 
 
 def test_one_family_alone_leaves_the_others(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(tasks.TASKS, ("tales", "standard"), replace(Standard(), family="tales"))
+    monkeypatch.setitem(tasks.TASKS, ("tales", "standard"), builds.altered(Standard, family="tales"))
     both = builds.recipe_file(tmp_path / "both.toml", families=("bio", "tales"))
     builds.stages(both, tmp_path / "out").build()
     before = builds.stamps(tmp_path / "out")

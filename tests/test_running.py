@@ -18,11 +18,11 @@ from click.testing import CliRunner, Result
 
 import builds
 import made
+from pipeline.ask.endpoint import Endpoint
+from pipeline.ask.predictions import Predictions
+from pipeline.ask.run import run_rows
 from pipeline.cli import cli
-from pipeline.endpoint import Endpoint
 from pipeline.errors import BuildError
-from pipeline.predictions import Predictions
-from pipeline.running import run_rows
 
 KEY = "sk-test-0123456789abcdef"
 Reply = tuple[int, dict[str, Any]]
@@ -306,7 +306,7 @@ def test_memory_holds_the_rows_under_way(serve: Callable[[Script], Server], tmp_
     server = serve(counted)
     with Predictions(tmp_path / "m.jsonl", "m", frozenset({made.TAG})) as kept:
         endpoint = Endpoint(server.url, "m")
-        found = run_rows(endpoint, rows(), kept, workers=3, told=lambda row: replied.append(row["id"]))
+        found = run_rows(endpoint, rows(), kept, workers=3, on_done=lambda row: replied.append(row["id"]))
     assert found.replies == 12
     assert max(ahead) <= 4
 

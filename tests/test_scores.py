@@ -11,11 +11,11 @@ import pytest
 
 import made
 from pipeline.errors import PredictionsError
-from pipeline.scoring.cells import Tables
-from pipeline.scoring.intervals import Resampler, Units
-from pipeline.scoring.results import Cell, Record, Scored
-from pipeline.scoring.scoring import score_predictions
-from pipeline.splits import Split, open_split
+from pipeline.score.cells import Tables
+from pipeline.score.intervals import Resampler, Units
+from pipeline.score.results import Cell, Record, Scored
+from pipeline.score.scoring import score_predictions
+from pipeline.store.split import Split, open_split
 from pipeline.streams import stream
 
 
@@ -82,7 +82,6 @@ def test_rows_without_an_answer_count_as_nothing_and_the_answered_stand_beside()
     cell = tables([record(0, 1.0), record(1, 0.5), record(2, 0.0, state="missing")]).by("family")[0]
     assert (cell.rows, cell.answered, cell.mean, cell.answered_mean) == (3, 2, 0.5, 0.75)
     assert cell.chance == 0.25
-    assert cell.above_chance == pytest.approx(1 / 3)
 
 
 def test_depth_is_cut_into_parts_and_rows_without_one_are_left_out() -> None:

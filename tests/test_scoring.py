@@ -22,9 +22,9 @@ from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
 from pipeline.metrics import main as metrics_main
-from pipeline.scoring.results import ANSWERED, HEAD, MISSING, UNUSABLE, Scored
-from pipeline.scoring.scoring import score_predictions
-from pipeline.splits import Selection, open_split
+from pipeline.score.results import ANSWERED, HEAD, MISSING, UNUSABLE, Scored
+from pipeline.score.scoring import score_predictions
+from pipeline.store.split import Selection, open_split
 
 ROWS = [made.row(number, length=length) for length in (2048, 4096) for number in range(3)]
 
@@ -246,6 +246,17 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     assert not found.complete
 
 
+def test_two_different_answers_stay_none_when_the_first_comes_again(
+    scored: Callable[..., Scored], tmp_path: Path
+) -> None:
+    right = made.answers(ROWS)
+    other = {"id": ROWS[0]["id"], "prediction": "Nowhere"}
+    found = scored(made.lines(tmp_path / "a.jsonl", [*right, other, right[0]]))
+    assert kinds(found) == {"conflict": 1, "repeated": 1}
+    assert states(found)[0] == UNUSABLE
+    assert found.records[0].score == 0.0
+
+
 def test_an_error_is_no_prediction_and_a_later_reply_counts(scored: Callable[..., Scored], tmp_path: Path) -> None:
     failed = {"id": ROWS[0]["id"], "prediction": None, "model": "m", "error": "HTTP 400: too long"}
     found = scored(made.lines(tmp_path / "a.jsonl", [failed, *made.answers(ROWS[1:])]))
@@ -337,8 +348,8 @@ def test_what_cannot_be_meant_is_refused(folder: Path, tmp_path: Path, arguments
 
 
 def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.scoring.scoring.WORTH_A_POOL", 1)
-    monkeypatch.setattr("pipeline.scoring.scoring.BATCH", 7)
+    monkeypatch.setattr("pipeline.score.scoring.WORTH_A_POOL", 1)
+    monkeypatch.setattr("pipeline.score.scoring.BATCH", 7)
     rows = [made.row(number) for number in range(40)]
     split = open_split(made.split(tmp_path / "o200k", rows))
     replies = [{"id": row["id"], "prediction": row["target"] if at % 3 else "x"} for at, row in enumerate(rows)]

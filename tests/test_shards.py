@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import BuildError, unknown
-from pipeline.shards import written_aside
+from pipeline.store.files import written_aside
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:

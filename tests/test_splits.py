@@ -13,7 +13,7 @@ import pytest
 import builds
 from pipeline.errors import CorruptError, SplitError
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA
-from pipeline.splits import Selection, Split, no_build, open_split
+from pipeline.store.split import Selection, Split, no_build, open_split
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.pools import BATCH, UNIT_SCHEMA, Kept, Pool
+from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.tasks.base import Piece, Unit, unit
-from pipeline.tasks.bio.memory import Memory
+from pipeline.tasks.line_cache import LineCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [
@@ -67,21 +67,20 @@ def test_the_pools_kept_fit_the_budget_and_the_last_used_stay() -> None:
     pools = {name: Pool.of(PLAIN[start : start + 500]) for name, start in (("a", 0), ("b", 1000), ("c", 2000))}
     made: list[str] = []
 
-    def ask(kept: Kept, name: str) -> Pool:
+    def ask(kept: PoolCache, name: str) -> Pool:
         return kept.get(name, lambda: made.append(name) or pools[name])  # type: ignore[func-returns-value]
 
-    kept = Kept(int(2.5 * max(pool.size for pool in pools.values())))
+    kept = PoolCache(int(2.5 * max(pool.size for pool in pools.values())))
     for name in ("a", "b", "a", "c", "a", "b"):
         assert ask(kept, name) is pools[name]
         assert kept.size <= 2.5 * max(pool.size for pool in pools.values())
     assert made == ["a", "b", "c", "b"], "b, not used for the longest time, went for c"
-    kept.drop("b")
-    kept.drop("b")
-    assert kept.size == pools["a"].size
+    kept.clear()
+    assert kept.size == 0
 
 
 def test_a_pool_beyond_the_budget_is_kept_alone() -> None:
-    kept = Kept(1)
+    kept = PoolCache(1)
     for start in (0, 500):
         pool = Pool.of(PLAIN[start : start + 500])
         assert kept.get(start, lambda pool=pool: pool) is kept.get(start, list)  # type: ignore[misc, arg-type]
@@ -89,7 +88,7 @@ def test_a_pool_beyond_the_budget_is_kept_alone() -> None:
 
 
 def test_readers_share_one_budget_of_characters() -> None:
-    memory, read = Memory(100), []
+    memory, read = LineCache(100), []
 
     def noted(kind: str, text: str) -> tuple[str, str]:
         read.append((kind, text))
@@ -100,15 +99,15 @@ def test_readers_share_one_budget_of_characters() -> None:
         assert first("a" * 40) == ("first", "a" * 40)
         assert second("a" * 40) == ("second", "a" * 40)
     assert len(read) == 2
-    assert memory.held == 80
+    assert memory.size == 80
     second("b" * 40)
-    assert memory.held == 40, "it was full, and forgot both readers' paragraphs"
+    assert memory.size == 40, "it was full, and forgot both readers' paragraphs"
     first("a" * 40)
     assert len(read) == 4
 
 
 def test_what_a_reader_refuses_is_not_remembered() -> None:
-    memory = Memory(100)
+    memory = LineCache(100)
 
     @memory.of
     def refusing(text: str) -> str:
@@ -117,4 +116,4 @@ def test_what_a_reader_refuses_is_not_remembered() -> None:
     for _ in range(2):
         with pytest.raises(ValueError, match="no biography"):
             refusing("no biography")
-    assert memory.held == 0
+    assert memory.size == 0

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.assemble.plan import make_plan
 from pipeline.engine import processes
-from pipeline.plan import make_plan
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.stages import Stages

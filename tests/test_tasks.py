@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from dataclasses import replace
 from pathlib import Path
@@ -11,28 +12,32 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pipeline.build import draw_sample
+import builds
+from pipeline.assemble.cutting import in_order
+from pipeline.assemble.fit import check_fit
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample, render_job
+from pipeline.assemble.joining import MARKED
+from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
-from pipeline.fit import check_fit
-from pipeline.ids import RowPlan
-from pipeline.joining import MARKED
-from pipeline.metrics import score
-from pipeline.plan import Plan, make_plan, row_streams
+from pipeline.metrics import SCORERS, score
 from pipeline.profiles import shipped_profiles
-from pipeline.prompts import in_order
-from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.prove.row import answer_faults, cell_place, turns_of
+from pipeline.prove.witness import Witness
+from pipeline.recipe import TIERS, load_recipe, shipped_recipes
 from pipeline.schema import schemas
-from pipeline.shards import read_rows
 from pipeline.stages import Stages
-from pipeline.tasks import TASKS, task_of
-from pipeline.verify import Witness, answer_faults, cell_place, turns_of
+from pipeline.store.parquet import read_rows
+from pipeline.tasks import NOTES, TASKS, check_stratum, families, task_of
 
 Row = dict[str, Any]
 
 
 @pytest.fixture(scope="session")
-def smoke(tmp_path_factory: pytest.TempPathFactory) -> Plan:
-    plan = make_plan(load_recipe("smoke"), shipped_profiles(), tmp_path_factory.mktemp("smoke"))
+def smoke(tmp_path_factory: pytest.TempPathFactory, places: list[builds.Place]) -> Plan:
+    recipe = builds.with_every_task(load_recipe("smoke"))
+    recipe = replace(recipe, strata=tuple(cell for cell in recipe.strata if (cell.family, cell.subtask) in places))
+    plan = make_plan(recipe, shipped_profiles(), tmp_path_factory.mktemp("smoke"))
     assert all(Stages(plan, Inline).build())
     return plan
 
@@ -42,7 +47,7 @@ def rows(smoke: Plan) -> dict[str, list[Row]]:
     """All rows of the smoke build by profile."""
     found: dict[str, list[Row]] = defaultdict(list)
     for shard in smoke.all_shards():
-        found[shard.profile] += read_rows(shard.path(smoke.out, "data"))
+        found[shard.profile.name] += read_rows(shard.path(smoke.out, "data"))
     return found
 
 
@@ -52,9 +57,26 @@ def cell_of(plan: Plan, row: Row) -> Any:
     ]
 
 
-def test_the_smoke_recipe_holds_every_task_and_complexity(rows: dict[str, list[Row]]) -> None:
+def test_the_build_holds_every_task_and_complexity(rows: dict[str, list[Row]], places: list[builds.Place]) -> None:
     seen = {(row["family"], row["subtask"], row["complexity"]) for row in rows["o200k"]}
-    assert seen == {(*place, complexity) for place, task in TASKS.items() for complexity in task.complexities}
+    assert seen == {(*place, complexity) for place in places for complexity in TASKS[place].complexities}
+
+
+def test_a_task_says_what_it_is(places: list[builds.Place]) -> None:
+    for task in map(TASKS.__getitem__, places):
+        for name in (task.family, task.subtask):
+            assert re.fullmatch(r"[a-z][a-z0-9_-]*", name)
+        assert task.scorer in SCORERS, f"{task.scorer!r} is no scorer of pipeline.metrics"
+        assert task.version > 0
+        assert 0 <= task.shots <= task.most_shots
+        assert task.complexities
+        for said in (task.title, NOTES[task.family]):
+            assert said.isascii()
+            assert said.strip() == said != ""
+        assert not task.title.endswith(".")
+        for cell in task.golden():
+            check_stratum(cell)
+        assert {cell.complexity for cell in task.golden()} == set(task.complexities)
 
 
 def test_rows_are_exact_by_the_second_encoder(smoke: Plan, rows: dict[str, list[Row]]) -> None:
@@ -144,7 +166,7 @@ def test_the_right_answer_scores_one_and_others_do_not(rows: dict[str, list[Row]
 
 
 def test_a_planted_fault_is_found_in_every_task(smoke: Plan, rows: dict[str, list[Row]]) -> None:
-    witness = Witness(smoke, "o200k", full=True)
+    witness = Witness(smoke, next(each for each in smoke.profiles if each.name == "o200k"), full=True)
     firsts = {(row["family"], row["subtask"], row["complexity"]): row for row in rows["o200k"]}
     for row in firsts.values():
         assert witness.faults(row) == []
@@ -212,6 +234,7 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
                 assert abs(needle["depth"] - item.depth) * filler <= slack
 
 
+@pytest.mark.whole
 def test_what_is_asked_is_balanced(rows: dict[str, list[Row]]) -> None:
     asked = Counter(
         json.loads(row["metadata"])["latent"].get("asked") for row in rows["o200k"] if row["subtask"] == "standard"
@@ -239,10 +262,16 @@ def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
             assert prompt[row["question_start"] - 1] == "\n"
 
 
-@pytest.mark.parametrize("name", shipped_recipes())
-def test_every_stratum_fits_every_profile(name: str, tmp_path: Path) -> None:
-    plan = make_plan(load_recipe(name), shipped_profiles(), tmp_path)
-    check_fit(plan, plan.profiles)
+@pytest.mark.whole
+@pytest.mark.parametrize(("tier", "family"), [(tier, family) for tier in TIERS for family in families()])
+def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path) -> None:
+    recipes = [recipe for recipe in map(load_recipe, shipped_recipes()) if recipe.tier == tier]
+    plans = [make_plan(recipe, shipped_profiles(), tmp_path, (family,)) for recipe in recipes]
+    assert len(plans) > 1
+    for plan in plans:
+        for spec in plan.all_pools():
+            render_job(plan, spec).run()  # once for all recipes of the tier
+        check_fit(plan, plan.profiles)
 
 
 def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) -> None:
@@ -260,6 +289,7 @@ def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) 
                     assert sum(n["role"] == "demo" for n in row["needles"]) == shots
 
 
+@pytest.mark.whole
 def test_the_row_in_the_readme_is_a_real_one(root: Path, rows: dict[str, list[Row]]) -> None:
     text = (root / "README.md").read_text(encoding="utf-8")
     shown = json.loads(text.split("```json\n")[1].split("```")[0])

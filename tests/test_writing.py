@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.streams import Streams
+from pipeline.worlds.writing.catalogue import CELLS, GrammarLibrary, grammar_library
 from pipeline.worlds.writing.grammar import Choice, Reference, parse_grammar, parse_phrase
-from pipeline.worlds.writing.library import SIZES, GrammarLibrary, Label, grammar_library, runs, written
+from pipeline.worlds.writing.library import SIZES, Label, runs, written
+from pipeline.worlds.writing.pairings import fits, topics_for
 from pipeline.worlds.writing.realise import Realiser
+from pipeline.worlds.writing.shares import place_of, sample, shares
 from pipeline.worlds.writing.sources import common, formats, tones, unknown_references
 from pipeline.worlds.writing.surface import third_person, tidy, title
 from pipeline.worlds.writing.topics import parse_topics, topics
@@ -105,11 +108,10 @@ def test_every_text_is_another_and_most_runs_of_words_too(texts: list[str]) -> N
 def test_texts_of_a_cell_are_unlike_each_other(library: GrammarLibrary, texts: list[str]) -> None:
     cells: dict[Label, list[str]] = {}
     for entry, text in zip(library.entries, texts, strict=True):
-        if entry.use == "ask":
-            cells.setdefault(entry.label, []).append(text)
+        cells.setdefault(entry.label, []).append(text)
     assert all(runs(one).isdisjoint(runs(other)) for cell in cells.values() for one, other in combinations(cell, 2))
     rng = Random(1)
-    pairs = [pair for cell in cells.values() for pair in rng.sample(list(combinations(cell, 2)), 3)]
+    pairs = [pair for cell in cells.values() if len(cell) == 8 for pair in rng.sample(list(combinations(cell, 2)), 3)]
     ratios = sorted(SequenceMatcher(None, one, other, autojunk=False).ratio() for one, other in pairs)
     assert sum(ratios) / len(ratios) <= 0.35
     assert ratios[-1] <= 0.55
@@ -124,37 +126,82 @@ def test_texts_have_60_to_512_tokens_in_every_profile(texts: list[str]) -> None:
         assert max(counts) <= 512
 
 
-def test_a_catalogue_is_dense_where_it_is_asked(library: GrammarLibrary) -> None:
-    uses = Counter(entry.use for entry in library.entries)
-    labels = Counter(entry.label for entry in library.entries if entry.use == "ask")
-    assert set(labels.values()) == {12}
-    assert uses["fill"] > 2000
-    shown = {entry.label.topic for entry in library.entries if entry.use == "show"}
+@pytest.mark.parametrize("tier", ["32k", "128k", "1m"])
+def test_a_catalogue_gives_each_topic_and_format_as_many_texts(tier: str) -> None:
+    entries = grammar_library(SEED, tier, toned=False).entries
+    told = [entry.label for entry in entries if not entry.shown]
+    assert len(set(Counter(label.topic for label in told).values())) == 1
+    by_format = Counter(label.format for label in told)
+    assert set(by_format) == set(formats())
+    assert min(by_format.values()) >= 0.8 * len(told) / len(formats())
+    assert max(by_format.values()) <= 1.2 * len(told) / len(formats())
+    assert all(fits(entry.label.format, entry.label.topic) for entry in entries)
+    shown = {entry.label.topic for entry in entries if entry.shown}
     assert len(shown) == 8
-    assert shown.isdisjoint(entry.label.topic for entry in library.entries if entry.use != "show")
+    assert shown.isdisjoint(label.topic for label in told)
 
 
-def test_the_largest_library_holds_20_000_texts() -> None:
-    entries = grammar_library(SEED, "1m", toned=False).entries
-    assert sum(entry.use != "show" for entry in entries) >= 20_000
+def test_requests_of_a_catalogue_recur_as_the_asked_one_does(library: GrammarLibrary) -> None:
+    times = Counter(Counter(entry.label for entry in library.entries if not entry.shown).values())
+    assert times == {size: CELLS.count(size) * len(library.topics) for size in CELLS}
+
+
+def test_a_tier_holds_twice_what_its_longest_prompt_does() -> None:
+    for tier, tokens in (("32k", 2**15), ("128k", 2**17), ("1m", 2**20)):
+        library = grammar_library(SEED, tier, toned=False)
+        told = [index for index, entry in enumerate(library.entries) if not entry.shown]
+        assert sum(map(library.size, told)) / 4.2 >= 2 * tokens
+
+
+@pytest.mark.parametrize("form", formats())
+def test_every_pair_has_as_many_texts_as_a_row_can_ask_for(form: str) -> None:
+    """Eight replies match at the most, and a format that suits few topics is asked about each of them often."""
+    about = topics_for(form)
+    for topic in about if len(about) < 100 else Random(form).sample(about, 8):
+        assert len(list(written(SEED, Label(form, topic), ["long", "short"] * 4))) == max(CELLS)
+
+
+def test_shares_give_each_format_and_each_topic_the_same() -> None:
+    rng = Random(5)
+    forms, about = [f"f{n}" for n in range(9)], [f"t{n}" for n in range(40)]
+    suits = {(form, topic) for form in forms for topic in about if rng.random() < (0.2 if form == "f0" else 0.8)}
+    table = shares(forms, about, lambda form, topic: (form, topic) in suits)
+    for form, line in zip(forms, table, strict=True):
+        assert sum(line) == pytest.approx(10**9, rel=1e-6)
+        assert all((share > 0) == ((form, topic) in suits) for topic, share in zip(about, line, strict=True))
+    for column in zip(*table, strict=True):
+        assert sum(column) == pytest.approx(10**9 * 9 / 40, rel=0.01)
+    assert shares(forms, about, lambda *_: True) == [[25_000_000] * 40] * 9
+
+
+def test_what_suits_nothing_is_named() -> None:
+    with pytest.raises(ValueError, match="no pair has 'b'"):
+        shares(["a", "b"], ["x"], lambda form, _: form == "a")
+    with pytest.raises(ValueError, match="no pair has 'y'"):
+        shares(["a"], ["x", "y"], lambda _, topic: topic == "x")
+
+
+def test_places_are_drawn_in_proportion_to_their_shares() -> None:
+    line = [0, 3, 0, 1]
+    assert [place_of(level / 8, line) for level in range(8)] == [1] * 6 + [3] * 2
+    rng = Random(4)
+    firsts = Counter(sample(rng, line, 1)[0] for _ in range(4000))
+    assert set(firsts) == {1, 3}
+    assert 0.72 <= firsts[1] / 4000 <= 0.78
+    assert sorted(sample(rng, line, 9)) == [1, 3]
 
 
 def test_texts_depend_on_seed_and_label_alone(library: GrammarLibrary) -> None:
-    again = GrammarLibrary(SEED.world("writing@1", "128k", "plain"), "128k", toned=False)
+    again = GrammarLibrary(SEED.world("writing@2", "128k", "plain"), "128k", toned=False)
     places = (len(again.entries) - 1, 1000, 0)
     assert [again.text(place) for place in places] == [library.text(place) for place in places]
     other = grammar_library(Streams((7, "any")), "128k", toned=False)
     assert other.text(0) != library.text(0)
 
 
-def test_a_toned_library_has_cells_that_differ_in_tone_alone() -> None:
+def test_a_toned_library_names_a_tone_in_every_request() -> None:
     entries = grammar_library(SEED, "32k", toned=True).entries
-    cells: dict[tuple[str, str], set[str]] = {}
-    for entry in entries:
-        if entry.use == "ask":
-            cells.setdefault((entry.label.format, entry.label.topic), set()).add(entry.label.tone)
-    assert cells
-    assert all(len(found) == 2 and found <= set(tones()) for found in cells.values())
+    assert {entry.label.tone for entry in entries} == set(tones())
 
 
 def test_a_tone_is_heard(library: GrammarLibrary) -> None:

@@ -1,9 +1,8 @@
-"""What all commands share: the group, the common options, and how they become a plan and its stages."""
+"""What the commands of a build share: the common options, and how they become a plan and its stages."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import wraps
@@ -12,45 +11,18 @@ from typing import Any
 
 import click
 
-from pipeline import __version__
+from pipeline.assemble.plan import Plan, make_plan, with_corpus
 from pipeline.engine import dask, processes
-from pipeline.errors import CarraraError, RecipeError
-from pipeline.plan import Plan, make_plan, with_corpus
+from pipeline.errors import RecipeError
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
-from pipeline.recipe import load_recipe
+from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.writing.corpus import freeze, read_corpus
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
-
-
-class OneLine(click.Group):
-    """A group whose errors are one line on stderr and exit code 1; Ctrl-C is 130."""
-
-    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
-        """Run the command line."""
-        debug = "--debug" in (sys.argv[1:] if args is None else args)
-        try:
-            return super().main(args, **{**extra, "standalone_mode": False})
-        except (CarraraError, click.ClickException) as fault:
-            if debug:
-                raise
-            message = fault.format_message() if isinstance(fault, click.ClickException) else str(fault)
-            click.echo(f"carrara: {' '.join(message.split())}", err=True)
-            sys.exit(1)
-        except (KeyboardInterrupt, click.Abort):
-            click.echo("carrara: interrupted: run the same command again, it goes on where it stopped", err=True)
-            sys.exit(130)
-
-
-@click.group(cls=OneLine, context_settings=CONTEXT, invoke_without_command=True)
-@click.version_option(__version__, prog_name="carrara")
-@click.option("--debug", is_flag=True, help="Show the whole traceback of an error.")
-@click.pass_context
-def cli(context: click.Context, *, debug: bool) -> None:
-    """Cut long-context evaluation sets to exact size, and prove them."""
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+SIZE = click.option(
+    "--size", type=click.Choice(SIZES), default="default", show_default=True,
+    help="Rows of a stratum; those of the default are the first of the full size.",
+)  # fmt: skip
 
 
 def planned(command: Callable[..., None]) -> Callable[..., None]:
@@ -62,10 +34,11 @@ def planned(command: Callable[..., None]) -> Callable[..., None]:
         out: Path | None,
         tokenizers: Sequence[str],
         families: Sequence[str],
+        size: str,
         corpus: Path | None,
         **rest: Any,
     ) -> None:
-        command(open_plan(recipe, out, tokenizers, families, corpus), **rest)
+        command(open_plan(recipe, out, tokenizers, families, size, corpus), **rest)
 
     return recipe_options(with_plan)
 
@@ -83,6 +56,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
                 help=f"Profile name or TOML file, or 'all'; may be repeated.  [default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option("--family", "families", multiple=True, help="Only this family; may be repeated."),
+            SIZE,
             click.option(
                 "--corpus", type=click.Path(path_type=Path),
                 help="Texts for mrcr in place of the grammars': .parquet or .jsonl with format, topic, text[, tone].",
@@ -110,10 +84,10 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def open_plan(
-    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], corpus: Path | None
+    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], size: str, corpus: Path | None
 ) -> Plan:
     """Return the plan that the common options ask for; a corpus is checked and kept in the folder first."""
-    loaded = load_recipe(recipe)
+    loaded = load_recipe(recipe).sized(size)
     folder = out or Path("outputs") / loaded.folder
     if corpus:
         loaded = with_corpus(loaded, freeze(read_corpus(corpus), folder / "corpora"))

@@ -7,11 +7,12 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli
-from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
+from pipeline.cli.group import cli
+from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ExportError
-from pipeline.exports import EXPORTS, Export, export, export_of
-from pipeline.splits import Selection
+from pipeline.export import EXPORTS, Export, export, export_of
+from pipeline.publish.opening import split_from
+from pipeline.store.split import Selection
 from pipeline.tables import row_count, table
 
 

@@ -8,15 +8,16 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli, open_stages, profile_names, run_options
+from pipeline.cli.base import open_stages, profile_names, run_options
+from pipeline.cli.group import cli
 from pipeline.errors import RecipeError
-from pipeline.extend import extend as extended
-from pipeline.extend import open_extension
-from pipeline.freeze import freeze as frozen
-from pipeline.locks import LOCK_NAME
-from pipeline.recipe import load_recipe
-from pipeline.recut import SEED_BITS, file_name, new_seed, next_major, recipes_in, write_recipes
-from pipeline.recut import recut as again
+from pipeline.frozen.lock import LOCK_NAME
+from pipeline.recipe import SIZES, load_recipe
+from pipeline.release.extend import extend as extended
+from pipeline.release.extend import open_extension
+from pipeline.release.freeze import freeze as frozen
+from pipeline.release.recut import SEED_BITS, file_name, new_seed, next_major, recipes_in, write_recipes
+from pipeline.release.recut import recut as again
 
 
 @cli.command()
@@ -42,12 +43,21 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.argument("source", type=click.Path(path_type=Path), metavar="FOLDER|LOCK")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Profile to add; may be repeated.")
 @click.option("--recipe", "recipes", multiple=True, help="Recipe of a new tier, or of a frozen one with new strata.")
+@click.option("--size", type=click.Choice(SIZES), help="Full: all rows of the full size.  [default: as frozen]")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder of the new version.  [default: beside the frozen one]"
 )
 @run_options
-def extend(*, source: Path, tokenizers: Sequence[str], recipes: Sequence[str], out: Path | None, **how: Any) -> None:
-    """Add profiles, tiers or strata to what is frozen, as its next minor version, and freeze that.
+def extend(
+    *,
+    source: Path,
+    tokenizers: Sequence[str],
+    recipes: Sequence[str],
+    size: str | None,
+    out: Path | None,
+    **how: Any,
+) -> None:
+    """Add profiles, tiers, strata or rows to what is frozen, as its next minor version, and freeze that.
 
     Ids, questions, relevant texts and keys stay those that are frozen. The frozen folder stays as it is: its files
     enter the new one as links. To a lock alone profiles can be added.
@@ -55,7 +65,7 @@ def extend(*, source: Path, tokenizers: Sequence[str], recipes: Sequence[str], o
     if how["part"] != "1/1":
         raise RecipeError(f"--part {how['part']} does not go with extend: a version is frozen whole")
     names = profile_names(tokenizers) if tokenizers else ()
-    extension = open_extension(source, out, names, [load_recipe(name) for name in recipes])
+    extension = open_extension(source, out, names, [load_recipe(name) for name in recipes], size)
     lock = extended(extension, lambda plan: open_stages(plan, **how))
     click.echo(
         f"{lock.title} is frozen in {extension.out}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}"

@@ -8,17 +8,18 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.base import cli
-from pipeline.cli.selecting import WHERE, fetched
+from pipeline.cli.group import cli
+from pipeline.cli.records import chance_parts
+from pipeline.cli.selecting import WHERE
+from pipeline.cli.show import find_row, shown
 from pipeline.errors import CarraraError, unknown
-from pipeline.manifest import CHANCE_COLUMNS
+from pipeline.prove.chance import CHANCE_COLUMNS, chances
+from pipeline.publish.opening import fetched
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.rows import Row
-from pipeline.shards import read_rows
-from pipeline.show import find_row, shown
-from pipeline.splits import Selection, Split, no_build, open_split
-from pipeline.stats import chances
-from pipeline.tables import chance_parts, table
+from pipeline.store.parquet import read_rows
+from pipeline.store.split import Selection, Split, no_build, open_split
+from pipeline.tables import table
 
 
 @cli.command()
@@ -88,6 +89,6 @@ def recipes() -> None:
     """List the recipes that come with Carrara."""
     for name in shipped_recipes():
         loaded = load_recipe(name)
-        rows = sum(cell.rows for cell in loaded.strata)
-        tokens = sum(cell.rows * cell.length for cell in loaded.strata)
+        rows = sum(cell.total for cell in loaded.strata)
+        tokens = sum(cell.total * cell.length for cell in loaded.strata)
         click.echo(f"{name:<14} tier {loaded.tier:<5} {rows:>6,} rows  {tokens / 1e6:>7,.1f}M tokens a profile")

@@ -7,20 +7,20 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli, open_stages, planned, run_options
-from pipeline.fit import check_fit
-from pipeline.plan import Plan
-from pipeline.stages import proof_state
-from pipeline.stats import chances, drawn_keys, makeups
-from pipeline.tables import (
+from pipeline.assemble.fit import check_fit
+from pipeline.assemble.plan import Plan
+from pipeline.cli.base import open_stages, planned, run_options
+from pipeline.cli.group import cli
+from pipeline.cli.records import (
     built_lines,
     chance_parts,
-    interval_records,
     makeup_records,
     plan_records,
     state_records,
-    table,
 )
+from pipeline.prove.chance import chances, drawn_keys, makeups
+from pipeline.stages import proof_state
+from pipeline.tables import table
 
 
 @cli.command("plan")
@@ -36,7 +36,6 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
     check_fit(plan, plan.profiles)
     parts = {
         "strata (for each profile)": plan_records(plan),
-        "precision": interval_records(plan),
         f"in {plan.out}": state_records(proof_state(plan)),
     }
     if stats:

@@ -12,19 +12,20 @@ from typing import Any
 
 import click
 
-from pipeline.against import Copy, Seen, check
-from pipeline.cli.base import cli, open_engine, open_stages, profile_names, run_options
-from pipeline.cli.selecting import fetched
+from pipeline.assemble.plan import make_plan
+from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
+from pipeline.cli.group import cli
+from pipeline.cli.records import built_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
-from pipeline.folders import kept_recipes
-from pipeline.freeze import lock_of
-from pipeline.locks import Lock, lock_in, read_lock
-from pipeline.manifest import read_manifest
-from pipeline.plan import make_plan
+from pipeline.frozen.lock import Lock, lock_in, read_lock
 from pipeline.profiles import load_profile, shipped_profiles
-from pipeline.rebuild import rebuild
-from pipeline.splits import Split, no_build, open_split
-from pipeline.tables import built_lines
+from pipeline.prove.copy import Copy, Seen, check
+from pipeline.publish.opening import fetched
+from pipeline.release.freeze import lock_of
+from pipeline.release.rebuild import rebuild
+from pipeline.store.manifest import read_manifest
+from pipeline.store.recipes import kept_recipes
+from pipeline.store.split import Split, no_build, open_split
 
 
 @cli.command()

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.card.papers import notes_of
-from pipeline.cli.base import cli
+from pipeline.cli.group import cli
 from pipeline.errors import StageError
-from pipeline.splits import Split, open_split
-from pipeline.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.publish.card.papers import notes_of
+from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.store.split import Split, open_split
 from pipeline.tables import table
 
 if TYPE_CHECKING:
-    from pipeline.hub import Line
+    from pipeline.publish.hub import Line
 
 PLACEHOLDER = "{tokenizer}"
 
@@ -60,7 +60,14 @@ def publish(
         target = (out or _published(folder, split)) / split.tokenizer
         notes = notes_of(str(split.manifest["version"]), changelog)
         made = stage(
-            split, target, keys=keys, repo=names[split.tokenizer], siblings=others, notes=notes, draw=_drawing()
+            split,
+            target,
+            keys=keys,
+            repo=names[split.tokenizer],
+            siblings=others,
+            notes=notes,
+            draw=_drawing(),
+            exhibit=_exhibit(),
         )
         staged.append((names[split.tokenizer], made))
     for name, made in staged:
@@ -72,7 +79,6 @@ def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
 
     Raises:
         StageError: if a tokenizer has none.
-        SplitError: if the folder holds none.
     """
     inside = sorted(path.parent.name for path in folder.glob("*/manifest.json"))
     if not inside or (folder / "manifest.json").is_file():
@@ -99,12 +105,15 @@ def _published(folder: Path, split: Split) -> Path:
     return (folder.parent if split.folder == folder else folder) / "published"
 
 
-def _drawing() -> Draw:
-    """Return what draws the figures.
+def _exhibit() -> Callable[[Split], str]:
+    """Return what writes the gallery."""
+    from pipeline.report import gallery_page, html_of
 
-    Raises:
-        ReportError: if matplotlib is not installed.
-    """
+    return lambda split: html_of(gallery_page(split))
+
+
+def _drawing() -> Draw:
+    """Return what draws the figures."""
     from pipeline.figures import figures_of
 
     return figures_of
@@ -112,7 +121,7 @@ def _drawing() -> Draw:
 
 def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_run: bool) -> None:
     """Release a staged folder, or show what that would do; and its keys, where they go to a repo of their own."""
-    from pipeline.hub import preview, release
+    from pipeline.publish.hub import preview, release
 
     parts = [(made.folder, repo, private)]
     parts += [(made.keys, repo + KEYS_SUFFIX, True)] if made.keys and upload_keys else []

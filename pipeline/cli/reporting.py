@@ -10,19 +10,17 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli
-from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
+from pipeline.cli.group import cli
+from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError, ReportError
 from pipeline.metrics import scorers_of
-from pipeline.report import build_page, score_page, write_page
-from pipeline.scoring.reading import files_of
-from pipeline.scoring.results import Scored
-from pipeline.scoring.scoring import score_predictions
-from pipeline.scoring.views import SAID
-from pipeline.splits import Selection, Split, open_split
-
-KEYS = ("keys/*", "manifest.json")
-"""What is fetched of a published split: prompts are not."""
+from pipeline.publish.opening import KEYS, split_from
+from pipeline.report import build_page, gallery_page, score_page, write_page
+from pipeline.score.reading import files_of
+from pipeline.score.results import Scored
+from pipeline.score.scoring import score_predictions
+from pipeline.score.views import SAID
+from pipeline.store.split import Selection, Split, open_split
 
 
 @cli.command()
@@ -63,6 +61,18 @@ def report(
     click.echo(write_page(score_page(splits, scored), out))
     for line in _said(scored):
         click.echo(line, err=True)
+
+
+@cli.command()
+@click.argument("where", metavar=WHERE)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="A folder, or a file that ends in .html.")
+def gallery(*, where: str, out: Path) -> None:
+    """Write a page with a short prompt of every task of a split.
+
+    Needles, decoys and demonstrations are marked, with their depth; below each prompt stand the question, the accepted
+    answers, chance, the rule of its scorer, and two replies with what they score and why.
+    """
+    click.echo(write_page(gallery_page(split_from(where)), out))
 
 
 def _builds(where: str) -> list[Split]:

@@ -10,15 +10,16 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli
+from pipeline.ask.endpoint import Endpoint
+from pipeline.ask.predictions import Predictions
+from pipeline.ask.run import COLUMNS, Outcome, run_rows
+from pipeline.cli.group import cli
 from pipeline.cli.scoring import REPORTED
-from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
-from pipeline.endpoint import Endpoint
+from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import RecipeError
-from pipeline.predictions import Predictions
 from pipeline.progress import meter
-from pipeline.running import COLUMNS, Outcome, run_rows
-from pipeline.splits import Selection, Split
+from pipeline.publish.opening import split_from
+from pipeline.store.split import Selection, Split
 
 NAMED = 10
 """Rows without a reply that are named at the end."""
@@ -75,7 +76,7 @@ def run(
                 kept,
                 workers=workers,
                 limit_name=name,
-                told=lambda row: shown.advance(1, row["prompt_tokens"]),
+                on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
             )
     _tell(out, rows, found)
 

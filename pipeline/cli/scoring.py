@@ -11,15 +11,16 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import cli
-from pipeline.cli.selecting import WHERE, selecting, selection_of, split_from
+from pipeline.cli.group import cli
+from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
-from pipeline.scoring.cells import GROUPS, Tables
-from pipeline.scoring.reading import files_of
-from pipeline.scoring.scoring import score_predictions
-from pipeline.scoring.views import fault_lines, page, result_of
-from pipeline.shards import written_aside
+from pipeline.publish.opening import KEYS, split_from
+from pipeline.score.cells import GROUPS, Tables
+from pipeline.score.reading import files_of
+from pipeline.score.scoring import score_predictions
+from pipeline.score.views import fault_lines, page, result_of
+from pipeline.store.files import written_aside
 
 REPORTED = 2
 """The exit code that says that rows lack an answer, or that something was wrong with predictions."""
@@ -59,7 +60,7 @@ def score(
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
-    splits = [split_from(one, ("keys/*", "manifest.json")) for one in (where, *stack)]
+    splits = [split_from(one, KEYS) for one in (where, *stack)]
     scored = score_predictions(
         splits, files_of(predictions), model=model, selection=selection_of(**chosen), quirks=quirks, workers=workers
     )

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from pipeline.asking import ask_corpus, replies_path
-from pipeline.cli.base import cli
-from pipeline.endpoint import Endpoint
+from pipeline.ask.corpus import ask_corpus, replies_path
+from pipeline.ask.endpoint import Endpoint
+from pipeline.ask.replies import Wish
+from pipeline.cli.group import cli
 from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.progress import meter
-from pipeline.replies import Wish
-from pipeline.shards import written_aside
+from pipeline.store.files import written_aside
 from pipeline.streams import Streams
 from pipeline.tasks.mrcr.text import request
 from pipeline.worlds.writing.checks import Writing, name_fault
@@ -92,7 +92,7 @@ def _by_model(corpus: Path, labels: Sequence[Label], texts: int, endpoint: Endpo
             raise RecipeError(f"no corpus could hold this text: {fault}")
     wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
     with meter("ask", len(wishes)) as shown:
-        new = ask_corpus(endpoint, wishes, corpus, workers=workers, told=lambda: shown.advance(1, 0))
+        new = ask_corpus(endpoint, wishes, corpus, workers=workers, on_done=lambda: shown.advance(1, 0))
     click.echo(f"{corpus}: {len(wishes)} texts, {new} of them new; every reply is in {replies_path(corpus)}")
 
 

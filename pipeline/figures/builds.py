@@ -40,9 +40,6 @@ def figures_of(manifest: Mapping[str, Any]) -> dict[str, Picture]:
     A tier of the manifest has `strata`. It may have `depths`, by family how many needles lie in each tenth of the
     filler, without which there is no figure of depths, and `budgets`, by length the tokens of prompt, template and
     reply of all its rows, without which prompt and template are one part.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
     """
     tiers = manifest["tiers"]
     depths = added(made.get("depths", {}) for made in tiers.values())

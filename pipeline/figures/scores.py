@@ -61,9 +61,6 @@ def curve_picture(
     """Draw scores over length with bands of confidence, one line for each model, and what guessers score.
 
     `across` is what the axis of lengths is called.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
     """
     guesses = [guess for guess in guesses if guess.means]
     lengths = {point.length for line in lines for point in line.points}
@@ -179,11 +176,7 @@ class Heat:
 
 
 def heat_picture(name: str, title: str, caption: str, cells: Sequence[Heat], bins: Sequence[str]) -> Picture:
-    """Draw mean scores by depth of the needle (down) and length (across), in percent; a dash where no row is.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
-    """
+    """Draw mean scores by depth of the needle (down) and length (across), in percent; a dash where no row is."""
     lengths = sorted({each.length for each in cells})
     means = {(each.length, each.depth): each for each in cells}
     with styled():

@@ -1,10 +1,11 @@
-"""The engines: tiktoken, splintr, Hugging Face tokenizers, SentencePiece.
+"""The engines: tiktoken, splintr, Hugging Face tokenizers and transformers, SentencePiece.
 
 Their packages are imported when a counter is opened, so that planning a build needs none of them.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,7 +16,14 @@ from pipeline.errors import ProfileError
 from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext
 from pipeline.profiles.pieces import bpe_of_pieces, whole_tags
 from pipeline.profiles.spec import Engine, Vocabulary
-from pipeline.profiles.vocabulary import builtin, optional_module, ranks_of, source_of, vocabulary_bytes
+from pipeline.profiles.vocabulary import (
+    builtin,
+    optional_module,
+    ranks_of,
+    source_of,
+    vocabulary_bytes,
+    vocabulary_file,
+)
 
 
 class TiktokenCounter(BaseCounter):
@@ -174,12 +182,26 @@ class SentencePieceCounter(InContext):
         return list(self._processor.encode(text))
 
 
-def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
-    """Return the counter of an engine for a vocabulary; None for the engine "none".
+class TransformersCounter(InContext):
+    """Transformers on the folder of the vocabulary, with all that its tokenizer class does to a text. Slow."""
 
-    Raises:
-        ProfileError: if the vocabulary is missing or another one, or if the engine is not installed or cannot use it.
-    """
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("transformers")
+        os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # that there is no PyTorch is no fault here
+        module = optional_module("transformers", "transformers")
+        vocabulary_bytes(vocabulary)  # its digest is checked, though the package reads the file itself
+        folder = vocabulary_file(vocabulary, "tokenizer_config.json").parent
+        try:
+            self._tokenizer: Any = module.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        except Exception as error:  # it has many reasons, and we only report them
+            raise _unusable(vocabulary, "transformers cannot read its folder", error) from None
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
+
+
+def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
+    """Return the counter of an engine for a vocabulary; None for the engine "none"."""
     pattern = engine.pattern or vocabulary.pattern
     if engine.engine == "none":
         return None
@@ -187,6 +209,8 @@ def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
         return TiktokenCounter(vocabulary, pattern)
     if engine.engine == "tokenizers":
         return TokenizersCounter(vocabulary)
+    if engine.engine == "transformers":
+        return TransformersCounter(vocabulary)
     if engine.engine == "sentencepiece":
         return SentencePieceCounter(vocabulary)
     if engine.entry:

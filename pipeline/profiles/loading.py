@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,29 +19,33 @@ from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import (
     ENGINES,
     Engine,
+    OptionalEngine,
     Template,
     Vocabulary,
-    check,
     engine_of,
-    keys_of,
     read_toml,
     vocabulary_of,
     windows_of,
 )
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
+from pipeline.typed import typed
 
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
-_TOP = {
-    "name": "str",
-    "title": "str",
-    "models": "list",
-    "notice": "str",
-    "vocabulary": "dict",
-    "fast": "dict",
-    "second": "dict",
-    "template": "dict",
-    "windows": "dict",
-}
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileTable:
+    """The TOML of a profile, its tables as they stand."""
+
+    vocabulary: dict[str, Any]
+    name: str = ""
+    title: str = ""
+    models: tuple[str, ...] = ()
+    notice: str = ""
+    fast: dict[str, Any] | None = None
+    second: dict[str, Any] | None = None
+    template: dict[str, Any] = field(default_factory=dict)
+    windows: dict[str, Any] = field(default_factory=dict)
 
 
 def shipped_profiles() -> tuple[str, ...]:
@@ -72,23 +77,20 @@ def _shipped_folder() -> Path:
 
 def _load(path: Path) -> Profile:
     where = path.name
-    raw = read_toml(path)
-    check(raw, _TOP, where)
-    if "vocabulary" not in raw:
-        raise ProfileError(f"{where}: the table [vocabulary] is missing")
-    vocabulary = vocabulary_of(raw["vocabulary"], f"{where} [vocabulary]", path.parent)
+    table = typed(ProfileTable, read_toml(path), where, ProfileError)
+    vocabulary = vocabulary_of(table.vocabulary, f"{where} [vocabulary]", path.parent)
     _check_digest(vocabulary, where)
-    fast, second = _engines(raw, where, vocabulary.form)
+    fast, second = _engines(table, where, vocabulary.form)
     return Profile(
-        name=raw.get("name", path.stem),
-        title=raw.get("title", path.stem),
-        models=tuple(raw.get("models", ())),
-        notice=raw.get("notice", ""),
+        name=table.name or path.stem,
+        title=table.title or path.stem,
+        models=table.models,
+        notice=table.notice,
         vocabulary=vocabulary,
         fast=fast,
         check=second,
-        template=_template(raw.get("template"), f"{where} [template]", vocabulary),
-        windows=windows_of(raw.get("windows", {}), f"{where} [windows]"),
+        template=_template(table.template, f"{where} [template]", vocabulary),
+        windows=windows_of(table.windows, f"{where} [windows]"),
     )
 
 
@@ -98,28 +100,29 @@ def _check_digest(vocabulary: Vocabulary, where: str) -> None:
         raise ProfileError(f'{where}: the vocabulary is not pinned: put sha256 = "{found}" into [vocabulary]')
 
 
-def _engines(raw: Mapping[str, Any], where: str, form: str) -> tuple[Engine, Engine]:
-    first, second = ENGINES[form]
-    fast = engine_of(raw.get("fast", {"engine": first}), f"{where} [fast]", form)
-    if "second" in raw:
-        return fast, engine_of(raw["second"], f"{where} [second]", form)
+def _engines(table: ProfileTable, where: str, form: str) -> tuple[Engine, Engine]:
+    first, second, *_ = ENGINES[form]
+    fast = engine_of({"engine": first} if table.fast is None else table.fast, f"{where} [fast]", form)
+    if table.second is not None:
+        return fast, engine_of(table.second, f"{where} [second]", form)
     # The other of the two, if it can read this vocabulary at all.
-    return fast, Engine(engine=first if fast.engine == second else second, optional=True)
+    return fast, OptionalEngine(engine=first if fast.engine == second else second)
 
 
-def _template(table: Mapping[str, Any] | None, where: str, vocabulary: Vocabulary) -> Template:
+def _template(table: Mapping[str, Any], where: str, vocabulary: Vocabulary) -> Template:
     """Return the TOML's own template, completed from a tokenizer.json, else the one that lies beside that file."""
-    given = dict(table or {})
-    allowed = keys_of(Template, special="dict", variables="dict")
-    check(given, allowed, where)
-    variables = json.dumps(given.pop("variables", {}), sort_keys=True)
-    special = given.pop("special", {})
+    given = dict(table)
+    special = typed(dict[str, int], given.pop("special", {}), f"{where} special", ProfileError)
+    variables = json.dumps(
+        typed(dict[str, Any], given.pop("variables", {}), f"{where} variables", ProfileError), sort_keys=True
+    )
     if vocabulary.form == "json":
         given = _neighbour_template(vocabulary) | given if "text" not in given else given
         special = special or _added_tokens(vocabulary)
     given.setdefault("kind", "exact" if given.get("text") else "none")
+    template = typed(Template, given, where, ProfileError)
     _check_kind(given, where)
-    return Template(**given, special=tuple(sorted(special.items())), variables=variables)
+    return replace(template, special=tuple(sorted(special.items())), variables=variables)
 
 
 def _check_kind(given: Mapping[str, Any], where: str) -> None:

@@ -81,11 +81,6 @@ class Profile:
         """Whether counting a whole build with `second` costs more than building it."""
         return self.check.slow
 
-    @property
-    def second_cost(self) -> str:
-        """The measured speed of `second`, for people."""
-        return self.check.cost
-
     def window(self, length: int) -> int:
         """Return the true window, in tokens, for a nominal length."""
         return dict(self.windows).get(length, length)

@@ -1,38 +1,27 @@
-"""What a profile's TOML may say, and the checks that it says it right.
-
-The dataclasses are the list of allowed keys: a key is known if, and only if, a field here has its name.
-"""
+"""What a profile's TOML may say, and the checks that it says it right: its keys are the fields of these records."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
+from pipeline.typed import Whole, typed
 
-Pairs = tuple[tuple[int, int], ...]
+Pairs = tuple[tuple[Whole, Whole], ...]
 
 # Which engines can read which form of vocabulary; the first is the default for counting, the second for verifying.
 ENGINES: Mapping[str, tuple[str, ...]] = {
     "ranks": ("tiktoken", "splintr"),
-    "json": ("tokenizers", "splintr"),
+    "json": ("tokenizers", "splintr", "transformers"),
     "pieces": ("splintr", "tokenizers"),
-    "model": ("sentencepiece", "none"),
+    "model": ("sentencepiece", "transformers", "none"),
 }
 FORM_OF_SUFFIX: Mapping[str, str] = {".json": "json", ".tiktoken": "ranks", ".model": "model"}
-# A pattern may be a list of alternatives, so that each can stand on its own line.
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "str": (str,),
-    "int": (int,),
-    "bool": (bool,),
-    "list": (list,),
-    "dict": (dict,),
-    "pattern": (str, list),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +35,7 @@ class Pieces:
     """
 
     control: tuple[str, ...]
-    bytes_from: int
+    bytes_from: Whole
     whole: Pairs
 
 
@@ -73,8 +62,8 @@ class Vocabulary:
     file: str = ""
     hub: str = ""
     revision: str = ""
-    first_id: int = 0
-    size: int = 0
+    first_id: Whole = 0
+    size: Whole = 0
     sha256: str = ""
     pattern: str = ""
     pieces: Pieces | None = None
@@ -90,7 +79,7 @@ class Engine:
         pattern: the same splits in this engine's own dialect, where it does not take the vocabulary's pattern.
         slow: whether counting a whole build with it costs more than building it.
         cost: the measured speed, for people.
-        optional: set by default engines only: no error if this vocabulary is beyond the engine.
+        optional: no error if this vocabulary is beyond the engine; no TOML says so.
     """
 
     engine: str = ""
@@ -98,7 +87,14 @@ class Engine:
     pattern: str = ""
     slow: bool = False
     cost: str = ""
-    optional: bool = False
+    optional: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalEngine(Engine):
+    """The engine that verifies where a TOML names none."""
+
+    optional: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +116,8 @@ class Template:
     bos: str = ""
     special: tuple[tuple[str, int], ...] = ()
     variables: str = "{}"
-    per_message: int = 0
-    per_reply: int = 0
+    per_message: Whole = 0
+    per_reply: Whole = 0
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -134,25 +130,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ProfileError(f"{path}: not a readable TOML file: {error}") from None
 
 
-def check(table: Mapping[str, Any], allowed: Mapping[str, str], where: str) -> None:
-    """Raise a `ProfileError` for a key that is not allowed, or whose value has another type."""
-    for key, value in table.items():
-        if key not in allowed:
-            raise ProfileError(f"{where}: {unknown('key', key, allowed)}")
-        wanted = _TYPES[allowed[key]]
-        if type(value) not in wanted:
-            raise ProfileError(f"{where}: {key} = {value!r} is no {wanted[0].__name__}")
-
-
-def keys_of(cls: type, **other: str) -> dict[str, str]:
-    """Return the TOML keys of a dataclass and the names of their types; `other` replaces or, if empty, removes."""
-    found = {field.name: str(field.type) for field in fields(cls)} | other
-    return {name: kind for name, kind in found.items() if kind}
-
-
 def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabulary:
     """Return the checked `[vocabulary]` table of the TOML in `folder`."""
-    check(table, keys_of(Vocabulary, pieces="dict", pattern="pattern"), where)
+    typed(Vocabulary, {**table, "pattern": _joined(table)}, where, ProfileError)
     if len(table.keys() & {"entry", "hub"}) + ("file" in table and "hub" not in table) != 1:
         raise ProfileError(f"{where}: give one of entry, file or hub")
     values = {**table, "pattern": _joined(table)}
@@ -162,19 +142,17 @@ def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabul
     elif "file" in table:
         values["file"] = str((folder / table["file"]).resolve())
     values["form"] = _form(values, where)
-    if "pieces" in table:
-        values["pieces"] = _pieces(table["pieces"], f"{where}.pieces")
     if values["form"] == "pieces" and "pieces" not in table:
         raise ProfileError(f"{where}: the table [vocabulary.pieces] is missing")
     if values["form"] == "ranks" and not values["pattern"]:
         raise ProfileError(f"{where}: pattern is missing: ranks need the regular expression that splits text")
-    return Vocabulary(**values)
+    return typed(Vocabulary, values, where, ProfileError)
 
 
-def _joined(table: Mapping[str, Any]) -> str:
-    """Return a pattern, or its list of alternatives, as one regular expression."""
+def _joined(table: Mapping[str, Any]) -> Any:
+    """Return a pattern, or its list of alternatives, each on a line of its own, as one regular expression."""
     pattern = table.get("pattern", "")
-    return pattern if isinstance(pattern, str) else "|".join(pattern)
+    return "|".join(map(str, pattern)) if isinstance(pattern, list) else pattern
 
 
 def _check_revision(table: Mapping[str, Any], where: str) -> None:
@@ -194,19 +172,9 @@ def _form(values: Mapping[str, Any], where: str) -> str:
     return form
 
 
-def _pieces(table: Mapping[str, Any], where: str) -> Pieces:
-    check(table, keys_of(Pieces, control="list", whole="list"), where)
-    try:
-        whole = tuple((int(low), int(high)) for low, high in table["whole"])
-        return Pieces(tuple(table["control"]), table["bytes_from"], whole)
-    except (KeyError, TypeError, ValueError):
-        raise ProfileError(f"{where}: control, bytes_from and whole = [[first, last], ...] are needed") from None
-
-
 def engine_of(table: Mapping[str, Any], where: str, form: str) -> Engine:
     """Return the checked `[fast]` or `[second]` table for a vocabulary of this form."""
-    check(table, keys_of(Engine, optional="", pattern="pattern"), where)
-    engine = Engine(**{**table, "pattern": _joined(table)})
+    engine = typed(Engine, {**table, "pattern": _joined(table)}, where, ProfileError)
     known = {*ENGINES[form], "none"}
     if engine.engine not in known:
         raise ProfileError(f"{where}: {unknown('engine', engine.engine, known)}")

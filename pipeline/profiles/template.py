@@ -1,19 +1,23 @@
 """Chat templates: what is sent around the contents of messages, and how many tokens of it.
 
-A template is Jinja, run in a sandbox as transformers runs it. Two things are pinned: the generation prompt is always
-asked for, and there is no clock (a template that insists on today's date is an error, not a row that changes daily).
+A template is Jinja, run in a sandbox as transformers runs it; a test compares the two. Two things are pinned: the
+generation prompt is always asked for, and there is no clock (a template that insists on today's date is an error, not a
+row that changes daily).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NoReturn
 
 import jinja2
+import jinja2.ext
+import jinja2.nodes
+import jinja2.parser
 import jinja2.sandbox
 
 from pipeline.errors import ProfileError
@@ -63,10 +67,28 @@ def _no_text(template: Template) -> str:
     return "this profile has no chat template: use frame raw, or add [template] to it"
 
 
+class Generation(jinja2.ext.Extension):
+    """``{% generation %} ... {% endgeneration %}`` marks what training learns; what is sent is what stands inside.
+
+    transformers marks replies so since 4.42 (`return_assistant_tokens_mask`), and TRL writes templates that do.
+    """
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: jinja2.parser.Parser) -> jinja2.nodes.Node:
+        """Return the inside as a block of its own scope, as transformers does."""
+        line = next(parser.stream).lineno
+        inside = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("_inside"), [], [], inside).set_lineno(line)
+
+    def _inside(self, caller: Callable[[], str]) -> str:
+        return caller()
+
+
 @lru_cache(maxsize=16)
 def _compiled(text: str) -> jinja2.Template:
     environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"], autoescape=False
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", Generation], autoescape=False
     )
     environment.filters["tojson"] = _tojson
     environment.globals["raise_exception"] = _refuse

@@ -1,7 +1,8 @@
-"""Pages for a browser: of a build, and of predictions held against it."""
+"""Pages for a browser: of a build, of an example of each task, and of predictions held against a split."""
 
 from pipeline.report.builds import build_page
+from pipeline.report.gallery import gallery_page
 from pipeline.report.page import html_of, write_page
 from pipeline.report.scores import score_page
 
-__all__ = ["build_page", "html_of", "score_page", "write_page"]
+__all__ = ["build_page", "gallery_page", "html_of", "score_page", "write_page"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipeline.excerpts import Part
 from pipeline.figures.style import Picture
+from pipeline.report.excerpts import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,52 @@ class Failures:
     kind: str = "failures"
 
 
-Block = Table | Gallery | Note | Heading | Listing | Failures
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A marked piece of a window: its role, where it starts and how much it takes, in parts of the window."""
+
+    role: str
+    start: float
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply to an example, what it scores, and why."""
+
+    text: str
+    score: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row to learn a task from: what is asked, where the answer stands, and how replies are scored.
+
+    `accepted` are answers that are shown, of which there are `more`; `rule` is that of the scorer.
+    """
+
+    name: str
+    facts: str
+    question: str
+    accepted: Sequence[str]
+    more: int
+    chance: str
+    rule: str
+    answers: Sequence[Answer]
+    needles: Sequence[Needle]
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Examples below each other."""
+
+    rows: Sequence[Example]
+    kind: str = "examples"
+
+
+Block = Table | Gallery | Note | Heading | Listing | Failures | Examples
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from pipeline.figures.builds import PARTS, budget_picture, budgets_of, figures_o
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row
-from pipeline.splits import Split
+from pipeline.store.chance import Chance, Pooled, chances_in, pooled
+from pipeline.store.split import Split
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
 DIGITS = 12
@@ -20,12 +21,7 @@ DIGITS = 12
 
 
 def build_page(splits: Sequence[Split]) -> Page:
-    """Return the page of a release: one split for each tokenizer, all of the same rows.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
-        CorruptError: if a shard cannot be read.
-    """
+    """Return the page of a release: one split for each tokenizer, all of the same rows."""
     first = splits[0].manifest
     release = " ".join(filter(None, (first["release"], first["version"], first["variant"])))
     counts = "one tokenizer" if len(splits) == 1 else f"each of {len(splits)} tokenizers"
@@ -38,7 +34,7 @@ def build_page(splits: Sequence[Split]) -> Page:
             Section("strata", "Strata", _strata(splits[0])),
             Section("depth", "Depth", _depths(splits[0])),
             Section("budgets", "Token budgets", _budgets(splits)),
-            *([Section("chance", "What guessers score", _chance(splits[0]))] if _judged(splits[0]) else []),
+            *([Section("chance", "What guessers score", _chance(splits[0]))] if chances_in(first) else []),
         ],
     )
 
@@ -165,10 +161,6 @@ def _counted(split: Split) -> Iterable[Row]:
     return ()
 
 
-def _judged(split: Split) -> bool:
-    return any(made.get("chance") for made in split.manifest["tiers"].values())
-
-
 def _chance(split: Split) -> list[Block]:
     text = (
         "The best constant reply is that of a guesser who knows what kind of answer is asked for, and the answers of "
@@ -178,21 +170,23 @@ def _chance(split: Split) -> list[Block]:
 
 
 def _chance_table(split: Split) -> tuple[list[Column], list[list[str]]]:
-    groups: dict[tuple[str, str, int], list[Mapping[str, Any]]] = defaultdict(list)
-    for made in split.manifest["tiers"].values():
-        for each in made.get("chance", ()):
-            groups[each["family"], each["subtask"], each["complexity"]].append(each)
+    groups: dict[tuple[str, str, int], list[Chance]] = defaultdict(list)
+    for each in chances_in(split.manifest):
+        groups[each.family, each.subtask, each.complexity].append(each)
     titles = ("rows", "best constant", "uniform")
     columns = [Column("family and subtask"), Column("complexity", numeric=True)]
     columns += [*(Column(title, numeric=True) for title in titles), Column("other baselines")]
-    return columns, [_chance_row(*place, each) for place, each in groups.items()]
+    return columns, [_chance_row(*place, pooled(each)) for place, each in groups.items()]
 
 
-def _chance_row(family: str, subtask: str, complexity: int, each: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = sum(one["rows"] for one in each)
-    names = sorted({name for one in each for name in one["baselines"]})
-    means = {name: 100 * sum(one["rows"] * one["baselines"].get(name, 0.0) for one in each) / rows for name in names}
-    best = 100 * sum(one["rows"] * one["best_constant"] for one in each) / rows
-    uniform = f"{means.pop('uniform'):.1f}" if "uniform" in means else "-"
-    others = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())
-    return [f"{family}.{subtask}", str(complexity), f"{rows:,}", f"{best:.1f}", uniform, others or "-"]
+def _chance_row(family: str, subtask: str, complexity: int, own: Pooled) -> list[str]:
+    uniform = f"{100 * own.baselines['uniform']:.1f}" if "uniform" in own.baselines else "-"
+    others = ", ".join(f"{name} {100 * mean:.1f}" for name, mean in own.baselines.items() if name != "uniform")
+    return [
+        f"{family}.{subtask}",
+        str(complexity),
+        f"{own.rows:,}",
+        f"{100 * own.best_constant:.1f}",
+        uniform,
+        others or "-",
+    ]

@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import CorruptError
-from pipeline.excerpts import Part, parts_of
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Failure, Mark, Reply
+from pipeline.report.excerpts import Part, parts_of
 from pipeline.rows import Row
-from pipeline.scoring.results import ANSWERED, MISSING, Record, Scored
-from pipeline.splits import Split
+from pipeline.score.results import ANSWERED, MISSING, Record, Scored
+from pipeline.store.split import Split
 
 WORST, TOGETHER = 3, 6
 """Most failures of each family that are shown for one model, and for all models."""
@@ -45,7 +45,7 @@ def failures(splits: Sequence[Split], scored: Sequence[Scored], marks: Sequence[
         replies = [_reply(mark, by_id[record.id]) for mark, by_id in zip(marks, found, strict=True)]
         parts = list(folded(prompts[record.id])) if record.id in prompts else []
         facts = _facts(record)
-        question, target = _cut(record.question), _cut(record.target)
+        question, target = cut(record.question), cut(record.target)
         shown[record.family].append(Failure(record.id, facts, question, target, replies, parts))
     return dict(shown)
 
@@ -81,10 +81,10 @@ def _reply(mark: Mark, record: Record) -> Reply:
     note = "" if record.state == ANSWERED else f"{record.state}: no reply counts"
     if record.state == ANSWERED and not record.prediction.strip():
         note = "an empty reply"
-    return Reply(mark, f"{record.alone:.2f}", _cut(record.prediction), note)
+    return Reply(mark, f"{record.alone:.2f}", cut(record.prediction), note)
 
 
-def _cut(text: str, most: int = SHOWN) -> str:
+def cut(text: str, most: int = SHOWN) -> str:
     """Return a text whose middle is cut out if it is long."""
     if len(text) <= most + 60:
         return text
@@ -99,10 +99,10 @@ def folded(row: Row) -> Iterator[Part]:
     for part in parts[:-1]:
         segments += part.kind not in ("filler", "folded")
         if segments <= MOST:
-            yield replace(part, text=_cut(part.text, LONGEST))
+            yield replace(part, text=cut(part.text, LONGEST))
     if segments > MOST:
         yield Part("folded", "", f"{segments - MOST:,} more segments and what lies between them")
-    yield replace(parts[-1], text=_cut(parts[-1].text))
+    yield replace(parts[-1], text=cut(parts[-1].text))
 
 
 def _prompts(split: Split, chosen: Mapping[str, Record]) -> Iterator[Row]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.report.blocks import Column, Mark
-from pipeline.scoring.cells import Tables
-from pipeline.scoring.results import Cell, Scored
+from pipeline.score.cells import Tables
+from pipeline.score.results import Cell, Scored
 
 NOTHING = "-"
 """What stands in a table where there is no number."""

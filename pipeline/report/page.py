@@ -17,7 +17,7 @@ from pipeline import __version__
 from pipeline.errors import ReportError
 from pipeline.figures.scores import MARKS
 from pipeline.report.blocks import Page
-from pipeline.shards import written_aside
+from pipeline.store.files import written_aside
 
 GENERATOR = "carrara report"
 """What the page says of itself, by which a later run knows a folder of its own."""
@@ -39,11 +39,7 @@ def fit(text: str) -> str:
 
 
 def html_of(page: Page) -> str:
-    """Return a page as HTML that is well-formed XML too; every text of the page is escaped.
-
-    Raises:
-        ReportError: if matplotlib is not installed.
-    """
+    """Return a page as HTML that is well-formed XML too; every text of the page is escaped."""
     script = _text("page.js")
     seal = base64.b64encode(hashlib.sha256(script.encode("ascii")).digest()).decode("ascii")
     return _environment().get_template("page.html.j2").render(
@@ -83,7 +79,6 @@ def write_page(page: Page, out: Path) -> Path:
 
     Raises:
         ReportError: if `out` is a folder with other things in it, or matplotlib is not installed.
-        BuildError: if it cannot be written.
     """
     if out.suffix.lower() in (".html", ".htm"):
         return _written(out, html_of(page).encode("utf-8"))

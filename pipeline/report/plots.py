@@ -9,8 +9,8 @@ from pipeline.figures.scores import Guess, Heat, Line, Point, curve_picture, hea
 from pipeline.figures.style import Picture, kilo
 from pipeline.report.blocks import Block, Gallery, Heading, Note, Table
 from pipeline.report.models import Cells, Model, columns_of, grouped, row_of
-from pipeline.scoring.cells import BINS
-from pipeline.scoring.results import Cell
+from pipeline.score.cells import BINS
+from pipeline.score.results import Cell
 
 LENGTH, UP_TO = "length", "up_to"
 AXES = {LENGTH: "length", UP_TO: "up to length"}

@@ -13,9 +13,9 @@ from pipeline.report.models import Model
 from pipeline.report.page import fit
 from pipeline.report.plots import cumulative, curves, heat_maps, slices
 from pipeline.report.tabular import faults, refusals, subtasks, summary
-from pipeline.scoring.cells import Tables
-from pipeline.scoring.results import Scored
-from pipeline.splits import Split
+from pipeline.score.cells import Tables
+from pipeline.score.results import Scored
+from pipeline.store.split import Split
 
 NAME = 60
 """Letters that are shown of a model's name."""
@@ -30,7 +30,6 @@ def score_page(splits: Sequence[Split], scored: Sequence[Scored]) -> Page:
 
     Raises:
         ReportError: if there are no rows, or more models than figures can tell apart, or matplotlib is not installed.
-        CorruptError: if a shard cannot be read.
     """
     if not scored or not scored[0].records:
         raise ReportError("no rows are selected: there is nothing to report")

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.report.blocks import Block, Column, Listing, Note, Table
 from pipeline.report.models import Model, columns_of, interval, row_of, share, side_by_side
-from pipeline.scoring.results import Fault
-from pipeline.scoring.views import SAID
+from pipeline.score.results import Fault
+from pipeline.score.views import SAID
 
 NAMED = 50
 """Faults of one kind that a page lists."""

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from pipeline.errors import RecipeError, unknown
 from pipeline.recipe import Stratum
-from pipeline.tasks import bio, idk, latent_list, mrcr
 from pipeline.tasks.base import Digest, Task
 
+FAMILIES = (
+    "latent_list",
+    "mrcr",
+    "idk",
+    "bio",
+)
+"""Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
+
+MODULES = {name: import_module(f"{__name__}.{name}") for name in FAMILIES}
 TASKS: dict[tuple[str, str], Task] = {
-    (task.family, task.subtask): task for family in (latent_list, mrcr, idk, bio) for task in family.TASKS
+    (task.family, task.subtask): task for module in MODULES.values() for task in module.TASKS
 }
+NOTES: dict[str, str] = {name: module.NOTES.strip() for name, module in MODULES.items()}
+"""What the reader of a data card should know of each family, in Markdown."""
 
 
 def families() -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Ages of the world's people, where biographies state an age in place of a birthdate (LongBioBench, appendix D).
 
-They are drawn apart from the people, and dealt: in a tier every age is as frequent as any other, within one.
+They are drawn apart from the people, and dealt: in a tier every age is as frequent as any other, within one, and no two
+people of a clan who share two names have the same.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.recipe import TIERS
-from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.worlds.people import TOKENS_PER_PERSON
+from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.worlds.people import CLAN, TOKENS_PER_PERSON
 
-AGES = "ages@1"
+AGES = "ages@2"
 YOUNGEST, OLDEST = 20, 70
 SPAN = OLDEST - YOUNGEST + 1
 
@@ -31,7 +32,17 @@ def second_ages(streams: Streams, tier: str) -> Indices:
 
 @lru_cache(maxsize=4)
 def _ages(world: Streams, count: int) -> Indices:
-    return YOUNGEST + _dealt(world, "first", count, SPAN)
+    """Deal ages clan by clan: each once, and as many more as are wanting to people who share no two names.
+
+    Numbers 0 to 12 and 51 to 63 of a clan differ in the first name and in another one.
+    """
+    clans, wheel = -(-count // CLAN), Shuffled(world.of("first"), SPAN).take(SPAN)
+    starts = np.arange(clans) * (CLAN - SPAN)
+    turned = wheel[(starts[:, None] + np.arange(SPAN)) % SPAN]
+    once = turned[:, CLAN - SPAN :]
+    mixed = np.argsort(words(world.of("order"), once.size).reshape(once.shape), axis=1, kind="stable")
+    twice = turned[:, : CLAN - SPAN]
+    return YOUNGEST + np.hstack([twice, np.take_along_axis(once, mixed, axis=1), twice]).reshape(-1)[:count]
 
 
 @lru_cache(maxsize=4)

@@ -1,9 +1,10 @@
 """Plots of everyday life: what stories say, as plain text in ``pools/plots``, one file for each kind of detail.
 
-A plot has two openings, two closings and five slots: things or people whose detail may be stated or left out. A slot
-is one line, its parts divided by bars: the noun, two clauses that mention it without the detail, two that state it as
-``{v}``. The first of each two begins with the noun, behind an article or preposition, and of statements it ends in
-the value; the second ends in the noun. So two clauses in one sentence put a noun beside the value of another.
+A plot has two openings, two closings, and six slots: things or people whose detail may be stated or left out. A slot is
+one line, its parts divided by bars: the noun, and two clauses that mention it without the detail. A line ``pair`` is a
+sentence about two slots, ``{x}`` and ``{y}``, that states the detail ``{v}`` of one of them. Square brackets hold what
+tells of which: ``[and|which]`` is ``and`` where the detail is of ``{x}``, ``which`` where it is of ``{y}``. The words
+in brackets are as many in both, and all others the same: only who understands the sentence can tell whose detail it is.
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ POOLS = ("first", "last", "cities")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A thing or a person of a plot, with clauses that mention it and clauses that state its detail."""
+    """A thing or a person of a plot, with clauses that mention it and do not state its detail."""
 
     noun: str
-    mentions: tuple[str, str]
-    statements: tuple[str, str]
+    clauses: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Plot:
     openings: tuple[str, ...]
     closings: tuple[str, ...]
     slots: tuple[Slot, ...]
+    pairs: tuple[str, ...]
 
     def slot(self, noun: str) -> Slot:
         """Return the slot of a noun."""
@@ -69,12 +70,13 @@ def _plot(kind: str, block: str) -> Plot:
         name, _, rest = line.partition(": ")
         said.setdefault(name, []).append(rest)
     (title,), (values,), (ask,) = said["plot"], said["values"], said["ask"]
-    return Plot(title, kind, values, ask, tuple(said["open"]), tuple(said["close"]), tuple(map(_slot, said["slot"])))
+    openings, closings, pairs = (tuple(said[name]) for name in ("open", "close", "pair"))
+    return Plot(title, kind, values, ask, openings, closings, tuple(map(_slot, said["slot"])), pairs)
 
 
 def _slot(line: str) -> Slot:
-    noun, first, last, late, early = line.split(" | ")
-    return Slot(noun, (first, last), (late, early))
+    noun, *clauses = line.split(" | ")
+    return Slot(noun, tuple(clauses))
 
 
 @cache

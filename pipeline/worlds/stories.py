@@ -1,15 +1,14 @@
 """The world of stories: short invented ones, each about one person, with details that are stated or left out.
 
-Whatever is asked later, a story is drawn the same way, and what it leaves out it mentions as often and at the same
-length as what it states: every slot is in one or two clauses, and the one clause that states the detail takes the
-place of one that does not. Four sentences of two clauses each put, as a rule, the mention of one thing beside the
-detail of another: in two of them where their clauses meet, in the other two where the sentences meet. So whether a
-thing stands inside of a sentence or at its edge does not tell whether its detail is stated.
+A story has a sentence for each pair of its things, which states the detail of one of the two. Every such sentence can
+be said of either, by words of the same number at the same places, and a coin tells of which: so all that can be seen of
+a story without understanding it, such as where a thing stands, how far from a value, or how often it is mentioned, is
+drawn alike for things whose detail is stated and for those whose detail is not.
 """
 
 from __future__ import annotations
 
-import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,42 +19,44 @@ from pipeline.streams import Shuffled, Streams
 from pipeline.worlds.plots import Plot, Slot, values_of
 from pipeline.worlds.words import pool
 
-WORLD = "stories@1"
+WORLD = "stories@2"
 TOKENS_PER_STORY = 36
 """One story for so many tokens of the tier: three times what a prompt of stories can hold."""
-TOLD = (3, 4)
-"""How many of a plot's slots a story states."""
-TWICE = 3
-"""How many slots stand in two clauses; the others stand in one."""
+PAIRS = 3
+"""How many details a story states, each of one of two things."""
+ASIDES = ((), (0,), (0,), (1,), (1,), (0, 1))
+"""Which of the two things of a pair are mentioned once more, next to the sentence about both."""
 MINOR = ("weekday", "month", "town", "friend", "food")
 """Details of openings and closings: always stated and never asked."""
-JOINERS = (", and ", ", and ", "; ")
-BESIDE = ", while "
-"""One more way to join clauses, but not of times and animals: there it would say that both were at one time."""
-WITHOUT_BESIDE = ("time", "animal")
+EITHER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
+"""What tells of which thing of a pair the detail is: words for the first, and for the second."""
+
+
+REFERRING = re.compile(r"\b(former|second)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two nouns in the order in which a sentence names them, which of them has the detail, and the detail."""
+
+    nouns: tuple[str, str]
+    owner: int
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A story as told: `stated` details by noun, and for each noun the stated ones next to which it stands."""
+    """A story as told. Of each of its `pairs` one noun has a stated detail, and the other has none."""
 
     name: str
     plot: Plot
     text: str
-    stated: Mapping[str, str]
-    beside: Mapping[str, tuple[str, ...]]
+    pairs: tuple[Pair, ...]
 
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """What one clause is about, whether it states the detail, and in which of its two wordings."""
-
-    slot: Slot
-    states: bool
-    form: int
-
-
-Pair = tuple[Clause, Clause]
+    @property
+    def stated(self) -> dict[str, str]:
+        """The stated details by noun, as they come."""
+        return {pair.nouns[pair.owner]: pair.value for pair in self.pairs}
 
 
 def names(streams: Streams, tier: str) -> Sequence[str]:
@@ -70,17 +71,33 @@ def _names(world: Streams, count: int) -> Sequence[str]:
     return [f"{firsts[pair // len(lasts)]} {lasts[pair % len(lasts)]}" for pair in pairs.tolist()]
 
 
-def draw_story(rng: Random, name: str, plot: Plot, told: int) -> Story:
-    """Draw a story that states the detail of `told` slots of a plot."""
+def draw_story(rng: Random, name: str, plot: Plot, owners: Mapping[int, int] | None = None) -> Story:
+    """Draw a story.
+
+    `owners` says of some pairs, by number, which of the two things has the detail. It moves no other draw: stories of
+    the same draws with other owners differ in nothing but the words that tell whose the detail is.
+    """
     first = name.partition(" ")[0]
-    pairs = _arranged(rng, plot, told)
-    nouns = [clause.slot.noun for pair in pairs for clause in pair if clause.states]
-    stated = dict(zip(nouns, drawn(rng, plot.values, told, (first,)), strict=True))
+    slots = rng.sample(plot.slots, 2 * PAIRS)
+    forms = _forms(rng, plot)
+    values = drawn(rng, plot.values, PAIRS, (first,))
+    coins = [rng.randrange(2) for _ in range(PAIRS)]
+    told, sentences = [], []
+    for number, form in enumerate(forms):
+        both = slots[2 * number], slots[2 * number + 1]
+        pair = Pair((both[0].noun, both[1].noun), (owners or {}).get(number, coins[number]), values[number])
+        told.append(pair)
+        sentences += _around(rng, worded(form, pair, first), both, first)
     minor = {kind: drawn(rng, kind, 1, (first,))[0] for kind in MINOR} | {"name": name, "first": first}
     opening, closing = (rng.choice(texts).format_map(minor) for texts in (plot.openings, plot.closings))
-    joiners = JOINERS if plot.kind in WITHOUT_BESIDE else (*JOINERS, BESIDE)
-    sentences = [_sentence(rng.choice(joiners), pair, stated, first) for pair in pairs]
-    return Story(name, plot, " ".join([opening, *sentences, closing]) + "\n", stated, _beside(pairs))
+    return Story(name, plot, " ".join([opening, *sentences, closing]) + "\n", tuple(told))
+
+
+def _forms(rng: Random, plot: Plot) -> list[str]:
+    """Draw the sentences about pairs; at most one of them speaks of the former and the latter."""
+    order = rng.sample(plot.pairs, len(plot.pairs))
+    referring = [form for form in order if REFERRING.search(form)]
+    return [form for form in order if form not in referring[1:]][:PAIRS]
 
 
 def drawn(rng: Random, kind: str, count: int, without: Sequence[str]) -> list[str]:
@@ -94,66 +111,19 @@ def drawn(rng: Random, kind: str, count: int, without: Sequence[str]) -> list[st
     return found
 
 
-def _arranged(rng: Random, plot: Plot, told: int) -> list[Pair]:
-    """Pair the clauses of a story so that no sentence is about one thing alone, in random order."""
-    slots = rng.sample(plot.slots, len(plot.slots))
-    twice = rng.sample(slots, TWICE)
-    states = [(slot, True) for slot in slots[:told]]
-    mentions = [(slot, False) for slot in [*slots[told:], *twice]]
-    while True:
-        rng.shuffle(mentions)
-        both = list(zip(states, mentions, strict=False))
-        both += zip(mentions[told::2], mentions[told + 1 :: 2], strict=True)
-        rng.shuffle(both)
-        pairs = _placed(rng, both)
-        if _clear(pairs):
-            return pairs
+def worded(form: str, pair: Pair, first: str) -> str:
+    """Return the sentence that states the detail of one thing of a pair."""
+    said = EITHER.sub(lambda found: found[1 + pair.owner], form)
+    return _sentence(said.format(x=pair.nouns[0], y=pair.nouns[1], v=pair.value, first=first))
 
 
-def _placed(rng: Random, both: Sequence[tuple[tuple[Slot, bool], tuple[Slot, bool]]]) -> list[Pair]:
-    """Choose the order and the wording of the clauses of each sentence.
-
-    Where a sentence is as it comes, its noun and its value meet in its middle: a statement that comes first ends in its
-    value, and the mention after it begins with its noun; a mention that comes first ends in its noun, and the statement
-    after it has its value early. Two neighbours are turned inside out, so that they meet each other in this way.
-    """
-    first, behind = rng.randrange(len(both) - 1), rng.random() < 0.5
-    pairs = []
-    for number, (left, right) in enumerate(both):
-        turned = number in (first, first + 1)
-        ordered = (right, left) if (behind if turned else rng.random() < 0.5) else (left, right)
-        one, other = (
-            Clause(slot, states, place if states != turned else 1 - place)
-            for place, (slot, states) in enumerate(ordered)
-        )
-        pairs.append((one, other))
-    return pairs
+def _around(rng: Random, stating: str, both: tuple[Slot, Slot], first: str) -> list[str]:
+    """Put what else is said about the things of a pair before or behind the sentence about both."""
+    said = [rng.choice(both[side].clauses).format(first=first) for side in rng.choice(ASIDES)]
+    joined, behind = rng.random() < 0.5, rng.random() < 0.5
+    asides = [_sentence(text) for text in ([", and ".join(said)] if said and joined else said)]
+    return [stating, *asides] if behind else [*asides, stating]
 
 
-def _clear(pairs: Sequence[Pair]) -> bool:
-    """Tell whether every sentence is about two things, and no clause stands twice."""
-    clauses = [(clause.slot.noun, clause.states, clause.form) for pair in pairs for clause in pair]
-    return all(left.slot is not right.slot for left, right in pairs) and len(set(clauses)) == len(clauses)
-
-
-def _beside(pairs: Sequence[Pair]) -> dict[str, tuple[str, ...]]:
-    """Return for each noun whose detail a neighbouring clause states, where their ends meet."""
-    clauses = [clause for pair in pairs for clause in pair]
-    found: dict[str, tuple[str, ...]] = {}
-    for left, right in itertools.pairwise(clauses):
-        for one, other in ((left, right), (right, left)):
-            if other.states and not one.states and one.form == other.form == int(one is left):
-                found[one.slot.noun] = (*found.get(one.slot.noun, ()), other.slot.noun)
-    return found
-
-
-def _sentence(joiner: str, pair: Pair, stated: Mapping[str, str], first: str) -> str:
-    left, right = (_said(clause, stated, first) for clause in pair)
-    text = left + joiner + right
+def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
-
-
-def _said(clause: Clause, stated: Mapping[str, str], first: str) -> str:
-    wordings = clause.slot.statements if clause.states else clause.slot.mentions
-    value = stated.get(clause.slot.noun, "") if clause.states else ""
-    return wordings[clause.form].format(first=first, v=value)

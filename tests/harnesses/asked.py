@@ -13,7 +13,7 @@ import pytest
 
 from answering import KEY, digest, known
 from pipeline.metrics import score
-from pipeline.splits import Split
+from pipeline.store.split import Split
 
 CHANCE = {"bio": 0.15, "idk": 0.6, "latent_list": 0.3, "mrcr": 0.05}
 """What the replies of other rows of a family may score; in idk the same letter is right in about half of them."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from pipeline.cli.base import OneLine
-from pipeline.hub import download, parse_repo, release
+from pipeline.cli.group import OneLine
+from pipeline.publish.hub import download, parse_repo, release
 
 
 @click.group(cls=OneLine)

@@ -2,6 +2,13 @@
 
 from pipeline.tasks.bio import calculation, citation, essay, icl, idk, multi, multihop, rank, standard, twodiff
 
+NOTES = """\
+Biographies of six sentences, each about another invented person of one world; the question is about one or a few of
+them, and no two people share a name. The haystack is other people of the same kind, so that the needle is no tell.
+Attributes, places and orders are dealt in equal shares. Scores take a marked final answer or the last line; `idk` comes
+in pairs, to be passed together.
+"""
+
 TASKS = (
     *standard.TASKS,
     *multi.TASKS,
@@ -15,4 +22,4 @@ TASKS = (
     *essay.TASKS,
 )
 
-__all__ = ["TASKS"]
+__all__ = ["NOTES", "TASKS"]

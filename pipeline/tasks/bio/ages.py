@@ -11,9 +11,12 @@ from functools import lru_cache
 from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Digest, Filler, Layout, Piece, Placed, PoolSpec, Role, Sample, Sampled, Unit, unit
-from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name
+from pipeline.streams import Indices, Streams
+from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Unit, unit
+from pipeline.tasks.bio import namesakes
+from pipeline.tasks.bio.frame import Biographies, asked_round, flat, in_sequence, shown_people, tail
+from pipeline.tasks.bio.haystack import depths, others, pool_name
+from pipeline.tasks.bio.reader import AGE, Entry
 from pipeline.tasks.bio.text import SENTENCES
 from pipeline.worlds.ages import AGES, ages, second_ages
 from pipeline.worlds.people import WORLD, Person, people, source_digest
@@ -23,7 +26,7 @@ FORMS = 2
 """The pool holds everybody with either of two ages; behind them, where it is sparse, everybody without one."""
 
 REPLACED = "birthdate"
-AGE = "{name} is {age} years old."
+AGED = "{name} is {age} years old."
 
 INTRODUCTION = """\
 Below are short biographies of many people, one paragraph for each person. No two people have the same full name. \
@@ -34,17 +37,13 @@ Biographies:
 
 END = "This is the end of the biographies. Use them to answer the question below. "
 
-EXAMPLES = """\
-Here is how questions about other people in these biographies are answered:
-"""
-
 Cast = Sequence[Sequence[int]]
 """People and the ages that they have in a text."""
 
 
 def biography(person: Person, age: int | None) -> str:
     """Return the paragraph of a person who is of an age, or of one whose age is not stated."""
-    said = [] if age is None else [AGE.format(name=person.name, age=age)]
+    said = [] if age is None else [AGED.format(name=person.name, age=age)]
     said += [
         sentence.format(name=person.name, value=person.value(attribute))
         for attribute, sentence in SENTENCES.items()
@@ -63,17 +62,19 @@ def make_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
         yield from (unit(biography(person, None)) for person in everybody)
 
 
-def group(stratum: Stratum, index: int, cell: Streams) -> list[list[int]]:
-    """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum."""
-    found = _groups(cell, stratum.tier, stratum.complexity, stratum.rows)
-    return with_ages(cell, stratum.tier, found[index % len(found)])
+def group(stratum: Stratum, index: int, shared: Streams) -> list[list[int]]:
+    """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum.
+
+    A round of people makes two groups fewer than it has room for, so that some of one age may be left over.
+    """
+    size = stratum.complexity
+    turn, place = divmod(index, len(asked_round(shared, stratum, 0)) // size - 2)
+    return with_ages(shared, stratum.tier, _groups(shared, stratum, turn, size)[place])
 
 
 @lru_cache(maxsize=64)
-def _groups(cell: Streams, tier: str, size: int, rows: int) -> list[list[int]]:
-    known = ages(cell, tier)
-    order = Shuffled(cell.of("asked"), len(known)).take(2 * size * (rows + 2))
-    return list(apart(order.tolist(), known, size))
+def _groups(shared: Streams, stratum: Stratum, turn: int, size: int) -> list[list[int]]:
+    return list(apart(asked_round(shared, stratum, turn), ages(shared, stratum.tier), size))
 
 
 def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]]:
@@ -95,78 +96,53 @@ def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ages(Sampled):
-    """The frame of a task about ages. `complexity` is the number of biographies that the answer needs."""
+class Ages(Biographies):
+    """A task about ages: the knob `density` is about who states an age, and demonstrations reason."""
 
-    subtask: str
-    scorer: str
-    complexities: tuple[int, ...]
-    family: str = "bio"
-    version: int = 1
-    shots: int = 2
-    most_shots: int = 2
-    max_new_tokens: int = 512
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Policy of depths, and the share of other people whose biography states their age."""
-        return KNOBS
+    shots = 2
+    max_new_tokens = 512
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of biographies with ages."""
         source = f"{WORLD}:{AGES}:{source_digest()}"
         return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_ages),)
 
-    def shown(self, stratum: Stratum) -> int:
-        """Return the number of demonstrations."""
-        return self.shots if stratum.shots is None else stratum.shots
 
-
-def told(row: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
+def told(own: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
     """Return the biographies of a cast."""
-    everybody = people(row, tier)
+    everybody = people(own, tier)
     return tuple(biography(everybody[person], age) for person, age in cast)
 
 
-def with_ages(row: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
+def with_ages(own: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
     """Return people with the ages that the world gives them first."""
-    known = ages(row, tier)
+    known = ages(own, tier)
     return [[person, int(known[person])] for person in group]
 
 
-def examples(row: Streams, tier: str, taken: Iterable[int], count: int, size: int) -> list[list[list[int]]]:
+def examples(own: Streams, tier: str, taken: Iterable[int], count: int, size: int) -> list[list[list[int]]]:
     """Draw the casts of demonstrations: groups of people of different ages, none of them taken."""
     if not count:
         return []
-    known = ages(row, tier)
-    order = Shuffled(row.of("shown"), len(known), frozenset(taken)).take(8 * count * size).tolist()
-    found = apart(order, known, size)
-    return [with_ages(row, tier, next(found)) for _ in range(count)]
+    found = apart(shown_people(own, tier, taken, 8 * count * size), ages(own, tier), size)
+    return [with_ages(own, tier, next(found)) for _ in range(count)]
 
 
-def placed(sample: Sample, row: Streams, cell: Streams, role: Role = "relevant") -> tuple[Placed, ...]:
+def placed(sample: Sample, own: Streams, shared: Streams, role: Role = "relevant") -> tuple[Placed, ...]:
     """Place a sample's people at the wanted depths, those of demonstrations and decoys anywhere.
 
     One biography of each demonstration is marked as such; the others are filler to whoever looks for needles.
     """
-    stratum, latent = sample.stratum, sample.latent
-    places = row.of("shown depth")
-    wanted = [(depth, role, one) for depth, one in zip(_depths(sample, cell), latent["people"], strict=True)]
+    stratum, latent, places = sample.stratum, sample.latent, own.of("shown depth")
+    spots = depths(stratum, sample.index, shared, len(latent["people"]))
+    wanted = [(depth, role, one) for depth, one in zip(spots, latent["people"], strict=True)]
     for cast in latent["shown"]:
         wanted += [(places.random(), "filler" if number else "demo", one) for number, one in enumerate(cast)]
     wanted += [(places.random(), "decoy", one) for one in latent.get("decoys", ())]
-    wanted.sort(key=lambda item: item[0])
-    texts = told(row, stratum.tier, [one for _, _, one in wanted])
-    return tuple(
-        Placed(unit(text, said_as), depth, rank)
-        for rank, (text, (depth, said_as, _)) in enumerate(zip(texts, wanted, strict=True))
+    texts = told(own, stratum.tier, [one for _, _, one in wanted])
+    return in_sequence(
+        Placed(unit(text, said_as), depth) for text, (depth, said_as, _) in zip(texts, wanted, strict=True)
     )
-
-
-def _depths(sample: Sample, cell: Streams) -> list[float]:
-    return depths(sample.stratum, sample.index, cell, len(sample.latent["people"]))
 
 
 def taken(latent: Mapping[str, Any]) -> set[int]:
@@ -175,19 +151,29 @@ def taken(latent: Mapping[str, Any]) -> set[int]:
     return {person for cast in casts for person, _ in cast}
 
 
-def anybody(sample: Sample, row: Streams, without: Iterable[int]) -> Filler:
+def namesakes_drawn(own: Streams, tier: str, asked: Sequence[int], count: int) -> list[list[int]]:
+    """Draw `count` namesakes of each of the asked, with their ages."""
+    return with_ages(own, tier, flat(namesakes.drawn(own, asked, count)))
+
+
+def alike(row: Published, entries: Sequence[Entry], names: Iterable[str], count: int) -> Iterator[str]:
+    """Hold the namesakes of those who are asked about to their number, and to ages of their own."""
+    return namesakes.faults(row, entries, dict.fromkeys(names, AGE), count)
+
+
+def anybody(sample: Sample, own: Streams, without: Iterable[int]) -> Filler:
     """Return filler of other people with their first ages."""
     stratum = sample.stratum
-    return others(row, stratum, POOL, len(people(row, stratum.tier)), without, FORMS - 1)
+    return others(own, stratum, POOL, len(people(own, stratum.tier)), without, FORMS - 1)
 
 
-def framed(placed: tuple[Placed, ...], filler: Filler, instruction: str, shown: Sequence[str], asked: str) -> Layout:
+def framed(
+    placed: tuple[Placed, ...], filler: Filler, instruction: str, shown: Iterable[tuple[str, str]], asked: str
+) -> Layout:
     """Return the layout of a prompt that ends in demonstrations, if there are any, and the question."""
-    lead = "\n" + EXAMPLES if shown else ""
-    tail = f"{END}{instruction}\n{lead}{''.join(shown)}\nQuestion: {asked}\nAnswer:"
-    return Layout((Piece(INTRODUCTION, "instruction"),), placed, filler, (Piece(tail, "question"),))
+    return Layout((Piece(INTRODUCTION, "instruction"),), placed, filler, (tail(f"{END}{instruction}\n", shown, asked),))
 
 
-def example(asked: str, reasoning: str, final: str) -> str:
-    """Return a demonstration: reasoning, and the final answer on a line of its own."""
-    return f"\nQuestion: {asked}\nAnswer: {reasoning}\nFinal answer: {final}\n"
+def reasoned(reasoning: str, final: str) -> str:
+    """Return the reply of a demonstration: reasoning, and the final answer on a line of its own."""
+    return f"{reasoning}\nFinal answer: {final}"

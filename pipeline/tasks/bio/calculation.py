@@ -7,29 +7,35 @@ order equally often, and the two ages are never the same, so that the answer is 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal
+from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
+from pipeline.tasks.bio import namesakes
 from pipeline.tasks.bio.ages import (
     Ages,
+    alike,
     anybody,
-    example,
     examples,
     framed,
     group,
+    namesakes_drawn,
     placed,
+    reasoned,
     taken,
     told,
 )
-from pipeline.tasks.bio.ages_proof import faults
-from pipeline.tasks.bio.ages_reader import NAME, ages_of, read_asked, read_people, understood
-from pipeline.tasks.bio.reader import Entry
+from pipeline.tasks.bio.ages_proof import ages_of, faults, understood
+from pipeline.tasks.bio.frame import dealt, kind_of
+from pipeline.tasks.bio.reader import NAME, Entry, read_asked, read_biographies
 from pipeline.worlds.ages import SPAN
 from pipeline.worlds.people import Person, people
 
+ORDERS = tuple(product((False, True), repeat=2))
+"""Whether the younger stands first, and is named first."""
 QUESTION = "What is the difference in years between the ages of {one} and {other}?"
 INSTRUCTION = (
     'You may reason step by step first. End with a line that says "Final answer:" and the number of years alone.'
@@ -41,29 +47,36 @@ ASKED = re.compile(rf"What is the difference in years between the ages of ({NAME
 class Calculation(Ages):
     """The difference of two ages."""
 
-    subtask: str = "calculation"
-    scorer: str = "last_integer"
-    complexities: tuple[int, ...] = (2,)
+    subtask = "calculation"
+    title = "the difference of two ages"
+    scorer = "last_integer"
+    complexities = (2,)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw two people of different ages: nobody twice in a stratum, their orders in equal shares."""
-        younger, older = sorted(group(stratum, index, cell), key=lambda one: one[1])
-        text_order, named_order = divmod(deal(cell.of("order"), stratum.rows, index, 4), 2)
+        younger, older = sorted(group(stratum, index, shared), key=lambda one: one[1])
+        text_order, named_order = dealt(shared, index, ORDERS, "order")
         standing = [younger, older] if text_order else [older, younger]
         named = [younger[0], older[0]] if named_order else [older[0], younger[0]]
-        shown = examples(row, stratum.tier, named, self.shown(stratum), 2)
-        latent = {"asked": "difference", "people": standing, "named": named, "shown": shown}
-        everybody = people(row, stratum.tier)
+        shown = examples(own, stratum.tier, named, self.shots_of(stratum), 2)
+        decoys = namesakes_drawn(own, stratum.tier, named, self.namesakes_of(stratum))
+        latent = {"asked": "difference", "people": standing, "named": named, "shown": shown, "decoys": decoys}
+        everybody = people(own, stratum.tier)
         asked = _question([everybody[one] for one in named])
         target = str(older[1] - younger[1])
-        return Sample("", stratum, index, latent, told(row, stratum.tier, standing), asked, Key(target, (target,)))
+        return Sample("", stratum, index, latent, told(own, stratum.tier, standing), asked, Key(target, (target,)))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the two at the wanted depths among the others, and people of demonstrations anywhere."""
-        everybody = people(row, sample.stratum.tier)
+        everybody = people(own, sample.stratum.tier)
         shown = [_example([(everybody[person], age) for person, age in cast]) for cast in sample.latent["shown"]]
-        filler = anybody(sample, row, taken(sample.latent))
-        return framed(placed(sample, row, cell), filler, INSTRUCTION, shown, sample.question)
+        filler = anybody(sample, own, taken(sample.latent) | namesakes.near(sample.latent["named"]))
+        return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return whether the younger stands first, and is named first."""
+        (one, age), (_, other) = sample.latent["people"]
+        return {"order": kind_of((age < other, (age < other) == (sample.latent["named"][0] == one)), ORDERS)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and subtract.
@@ -72,7 +85,7 @@ class Calculation(Ages):
             ValueError: if the text cannot be read, or one of the two is not there just once with an age.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_people(text))
+        return answer(read_asked(text)[-1].question, read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles are the biographies of the two, in a haystack of distinct people.
@@ -80,7 +93,9 @@ class Calculation(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        return list(faults(row, read_people(row.text), understood(ASKED, row.question).groups(), answer))
+        entries, names = read_biographies(row.text), understood(ASKED, row.question).groups()
+        found = alike(row, entries, names, self.namesakes_of(row.stratum))
+        return [*faults(row, entries, names, answer), *found]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of any difference, and of one year, which is the likeliest between two ages."""
@@ -102,13 +117,13 @@ def _question(pair: Sequence[Person]) -> str:
     return QUESTION.format(one=pair[0].name, other=pair[1].name)
 
 
-def _example(cast: Sequence[tuple[Person, int]]) -> str:
+def _example(cast: Sequence[tuple[Person, int]]) -> tuple[str, str]:
     (one, age), (other, other_age) = cast
     high, low = max(age, other_age), min(age, other_age)
     reasoning = (
         f"{one.name} is {age} years old and {other.name} is {other_age} years old. {high} - {low} = {high - low}."
     )
-    return example(_question([one, other]), reasoning, str(high - low))
+    return _question([one, other]), reasoned(reasoning, str(high - low))
 
 
 TASKS = (Calculation(),)

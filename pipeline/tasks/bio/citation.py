@@ -11,33 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import (
-    Digest,
-    Key,
-    Layout,
-    Piece,
-    Placed,
-    PoolSpec,
-    Published,
-    Role,
-    Sample,
-    Sampled,
-    Turns,
-    Unit,
-    unit,
-)
-from pipeline.tasks.bio import citation_proof
-from pipeline.tasks.bio.citation_reader import solve
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.bio import namesakes, proof
 from pipeline.tasks.bio.citation_text import (
     INSTRUCTIONS,
     LABELS,
     LEAST,
     MOST,
     NOUNS,
+    Running,
     asks,
     cited,
     introduction,
@@ -45,14 +30,16 @@ from pipeline.tasks.bio.citation_text import (
     replies,
     running,
 )
-from pipeline.tasks.bio.haystack import KNOBS, depths, others, pool_name, units_of
-from pipeline.tasks.bio.numbering import Running
-from pipeline.tasks.bio.text import EXAMPLES
+from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, flat, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio.haystack import depths, others, pool_name, units_of
+from pipeline.tasks.bio.namesakes import KNOBS
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
 
 LABELLED = "labels@1"
 TOKENS = 85
 """About as many tokens has a biography with its label."""
+ORDERS = {1: ((0,),), 2: ((0, 1), (1, 0))}
 POOLS = {"opaque": "people-cited", "running": "people-numbered"}
 
 
@@ -80,24 +67,15 @@ def _kind(stratum: Stratum) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation(Sampled):
+class Citation(Biographies):
     """Answers with sources. `complexity` is the number of asked facts: the same attribute of one or two people."""
 
-    family: str = "bio"
-    subtask: str = "citation"
-    version: int = 1
-    scorer: str = "citation"
-    shots: int = 2
-    most_shots: int = 2
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (1, 2)
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """The family's, and what labels are."""
-        return {**KNOBS, "labels": LABELS}
+    subtask = "citation"
+    title = "values, with the labels of the biographies that state them"
+    scorer = "citation"
+    shots = 2
+    complexities = (1, 2)
+    knobs = KNOBS | {"labels": LABELS}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of labelled biographies."""
@@ -105,55 +83,59 @@ class Citation(Sampled):
         source = f"{WORLD}:{source_digest()}:{LABELLED}"
         return (PoolSpec(pool_name(stratum, POOLS[_kind(stratum)]), 1, tier, source, make_cited),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked: nobody twice in a stratum, attributes in equal shares, in any order."""
-        everybody, labels = people(row, stratum.tier), _labels(row, stratum.tier, _kind(stratum))
-        count, shots = stratum.complexity, self.shots if stratum.shots is None else stratum.shots
-        asked = _asked(cell, stratum, index, len(everybody))
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(row.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
-        order = list(range(count))
-        if count > 1 and deal(cell.of("order"), stratum.rows, index, 2):
-            order.reverse()
+        everybody, labels = people(own, stratum.tier), _labels(own, stratum.tier, _kind(stratum))
+        count, shots = stratum.complexity, self.shots_of(stratum)
+        asked = asked_people(shared, stratum, index, count)
+        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        shown = shown_people(own, stratum.tier, asked, shots * count)
+        order = list(dealt(shared, index, ORDERS[count], "order"))
         latent = {
             "people": asked,
             "asked": attribute,
             "order": order,
             "shown": [shown[at : at + count] for at in range(0, len(shown), count)],
+            "namesakes": flat(namesakes.drawn(own, asked, self.namesakes_of(stratum))),
         }
         who = [everybody[one] for one in asked]
         said = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
         answers = replies([one.value(attribute) for one in who], [labels[one] for one in asked], attribute)
         return Sample("", stratum, index, latent, said, asks(who, attribute), Key(answers[0], answers))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put each asked person into a section of the text, at a stratified depth, and the shown ones anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        size, taken = len(people(row, stratum.tier)), [*latent["people"], *_flat(latent["shown"])]
-        units = _placed(sample, row, depths(stratum, sample.index, cell, stratum.complexity))
+        size = len(people(own, stratum.tier))
+        taken = {*latent["people"], *flat(latent["shown"]), *namesakes.near(latent["people"])}
+        units = _placed(sample, own, depths(stratum, sample.index, shared, stratum.complexity))
         order = sorted(units, key=lambda one: units[one].depth)
         numbering = Running(
-            stratum.tier, tuple(map(order.index, _flat(latent["shown"]))), tuple(map(order.index, latent["people"]))
+            stratum.tier, tuple(map(order.index, flat(latent["shown"]))), tuple(map(order.index, latent["people"]))
         )
         return Layout(
             head=(Piece(introduction(_kind(stratum), stratum.tier), "instruction"),),
             placed=tuple(replace(units[one], rank=rank) for rank, one in enumerate(order)),
-            filler=others(row, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
-            tail=(Piece(self._tail(sample, row), "question"),),
+            filler=others(own, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
+            tail=(self._tail(sample, own),),
             numbering=numbering if _kind(stratum) == "running" else None,
         )
 
-    def _tail(self, sample: Sample, row: Streams) -> str:
-        tier, kind = sample.stratum.tier, _kind(sample.stratum)
-        everybody, labels = people(row, tier), _labels(row, tier, kind)
-        attribute, examples = sample.latent["asked"], []
+    def _tail(self, sample: Sample, own: Streams) -> Piece:
+        tier, kind, attribute = sample.stratum.tier, _kind(sample.stratum), sample.latent["asked"]
+        everybody, labels = people(own, tier), _labels(own, tier, kind)
+        examples = []
         for demo in sample.latent["shown"]:
             who = [everybody[one] for one in demo]
-            reply = replies([one.value(attribute) for one in who], [labels[one] for one in demo], attribute)[0]
-            examples.append(f"\nQuestion: {asks(who, attribute)}\nAnswer: {reply}\n")
-        lead = "\n" + EXAMPLES if examples else ""
+            forms = replies([one.value(attribute) for one in who], [labels[one] for one in demo], attribute)
+            examples.append((asks(who, attribute), forms[0]))
         instruction = INSTRUCTIONS[sample.stratum.complexity].format(noun=NOUNS[kind])
-        return f"{instruction}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
+        return tail(instruction, examples, sample.question)
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked, and the order in which the asked stand."""
+        order = kind_of(tuple(sample.latent["order"]), ORDERS[sample.stratum.complexity])
+        return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES), "order": order}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look up what each of the asked states, and its label.
@@ -161,11 +143,22 @@ class Citation(Sampled):
         Raises:
             ValueError: if the text cannot be read, or a person is not there just once.
         """
-        return solve(turns[-1][1])
+        text = turns[-1][1]
+        return proof.looked_up(read_asked(text)[-1], read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that every answer is stated once, by the marked paragraph, under a label of its own."""
-        return list(citation_proof.faults(row))
+        """Prove that every answer is stated once, by the marked paragraph, under a label of its own.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        entries, is_running = read_biographies(row.text), _kind(row.stratum) == "running"
+        found = [*proof.faults(row, entries, count=row.stratum.complexity), *proof.stated_faults(row, entries)]
+        if len({kind for kind, _ in read_asked(row.text)[-1].about}) > 1:
+            found.append("the questions are about different attributes")
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        found += namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*found, *proof.label_faults([entry.label for entry in entries], running=is_running)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of uniform guesses of value and label, and of the values alone."""
@@ -175,17 +168,10 @@ class Citation(Sampled):
         return {"uniform": (values / labels) ** stratum.complexity, "values": values**stratum.complexity}
 
 
-def _asked(cell: Streams, stratum: Stratum, index: int, size: int) -> list[int]:
-    """Return the people that a row asks about: consecutive ones of an order that the stratum shares."""
-    count = stratum.complexity
-    turn = index % (size // count)
-    return [int(one) for one in Shuffled(cell.of("asked"), size).take((turn + 1) * count)[turn * count :]]
-
-
-def _placed(sample: Sample, row: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
+def _placed(sample: Sample, own: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
     """Return the biographies of the asked and the shown people, of each demonstration the first as its mark."""
-    tier, latent, places = sample.stratum.tier, sample.latent, row.of("shown depth")
-    everybody, labels = people(row, tier), _labels(row, tier, _kind(sample.stratum))
+    tier, latent, places = sample.stratum.tier, sample.latent, own.of("shown depth")
+    everybody, labels = people(own, tier), _labels(own, tier, _kind(sample.stratum))
     who = [latent["people"][place] for place in latent["order"]]
     placed = {
         one: Placed(unit(said, "relevant"), depth)
@@ -193,13 +179,10 @@ def _placed(sample: Sample, row: Streams, wanted: Sequence[float]) -> dict[int, 
     }
     for demo in latent["shown"]:
         for number, one in enumerate(demo):
-            role: Role = "filler" if number else "demo"
-            placed[one] = Placed(unit(cited(everybody[one], labels[one]), role), places.random())
-    return placed
-
-
-def _flat(groups: Iterable[Iterable[int]]) -> list[int]:
-    return [one for group in groups for one in group]
+            said = cited(everybody[one], labels[one])
+            placed[one] = Placed(unit(said, "filler" if number else "demo"), places.random())
+    decoys = scattered(own, (cited(everybody[one], labels[one]) for one in latent["namesakes"]))
+    return placed | dict(zip(latent["namesakes"], decoys, strict=True))
 
 
 TASKS = (Citation(),)

@@ -1,12 +1,18 @@
-"""The words of `citation`: labelled biographies, and replies that cite them. All wording is Carrara's own."""
+"""The words of `citation`: labelled biographies, and replies that cite them. All wording is Carrara's own.
+
+Running numbers are written once it is known which biographies stand where.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import count, zip_longest
 
 from pipeline.streams import Streams
+from pipeline.tasks.base import Key
+from pipeline.tasks.bio.reader import END, START
 from pipeline.tasks.bio.text import accepted, biography, question
 from pipeline.worlds.people import Person
 
@@ -52,9 +58,9 @@ biography that states it, in this form: answer [{noun}]; answer [{noun}]
 
 
 @lru_cache(maxsize=4)
-def labels_of(world: Streams, count: int) -> tuple[str, ...]:
-    """Return the opaque label of each of `count` people, no two equal."""
-    return tuple(map(str, world.of("labels").sample(range(LEAST, MOST + 1), count)))
+def labels_of(world: Streams, size: int) -> tuple[str, ...]:
+    """Return the opaque label of each of `size` people, no two equal."""
+    return tuple(map(str, world.of("labels").sample(range(LEAST, MOST + 1), size)))
 
 
 def running(number: int, tier: str) -> str:
@@ -94,3 +100,36 @@ def replies(values: Sequence[str], labels: Sequence[str], attribute: str) -> tup
     rows = zip_longest(*forms)
     filled = [[said or forms[place][0] for place, said in enumerate(row)] for row in rows]
     return tuple("; ".join(f"{said} [{label}]" for said, label in zip(row, labels, strict=True)) for row in filled)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Counts the biographies of a prompt, and cites some of them.
+
+    `shown` and `asked` are the places, among the placed units, of the people whom demonstrations and key cite, in the
+    order in which their marks stand there.
+    """
+
+    tier: str
+    shown: tuple[int, ...]
+    asked: tuple[int, ...]
+
+    def prompt(self, text: str, places: Sequence[int]) -> str:
+        """Return a prompt whose biographies are numbered, and its demonstrations cite these numbers."""
+        start, end = text.index(START) + len(START), text.rindex("\n" + END) + 1
+        body = self._filled(text[start:end], count(1))
+        return text[:start] + body + self._filled(text[end:], iter(self._numbers(self.shown, places)))
+
+    def key(self, key: Key, places: Sequence[int]) -> Key:
+        """Return a key that cites the numbers of the asked."""
+        numbers = self._numbers(self.asked, places)
+        answers = tuple(self._filled(answer, iter(numbers)) for answer in key.answers)
+        return replace(key, target=answers[0], answers=answers)
+
+    def _numbers(self, cited: Sequence[int], places: Sequence[int]) -> list[int]:
+        return [places[one] + 1 for one in cited]
+
+    def _filled(self, text: str, numbers: Iterator[int]) -> str:
+        """Return a text with a number in place of each mark."""
+        first, *rest = text.split(f"[{running(0, self.tier)}]")
+        return first + "".join(f"[{running(next(numbers), self.tier)}]{part}" for part in rest)

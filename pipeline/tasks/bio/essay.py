@@ -10,34 +10,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import factorial
 from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import (
-    Digest,
-    Key,
-    Layout,
-    Needle,
-    Piece,
-    PoolSpec,
-    Published,
-    Sample,
-    Sampled,
-    Turns,
-)
+from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Turns
 from pipeline.tasks.bio.calculation import Calculation
-from pipeline.tasks.bio.essay_reader import HEADING, Parted, part
+from pipeline.tasks.bio.frame import Biographies
 from pipeline.tasks.bio.multi import Multi
 from pipeline.tasks.bio.multihop import Multihop
-from pipeline.tasks.bio.prose import essays_spec, prose
 from pipeline.tasks.bio.rank import Rank
+from pipeline.tasks.bio.reader import END, START
 from pipeline.tasks.bio.standard import Standard
+from pipeline.tasks.haystacks.prose import essays_spec, prose
+from pipeline.tasks.haystacks.prose_reader import Parted, part
 
 Plain = Standard | Multi | Calculation | Multihop | Rank
 SUFFIX = "-essay"
+HEADING = "\nEssays and biographies:\n"
 INTRODUCTION = """\
 Below are essays on all kinds of things, one after another. Among their paragraphs stand a few short biographies, each \
 a paragraph of its own about one person. No two people have the same full name. {more}Read everything carefully. At \
@@ -49,48 +41,46 @@ LINKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Among(Sampled):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Among(Biographies):
     """A subtask of the family among essays: `plain` asks, the rest is how prose stands around it."""
 
     plain: Plain
     subtask: str
+    title: str
+    version: int
     scorer: str
     shots: int
     most_shots: int
     max_new_tokens: int
     complexities: tuple[int, ...]
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = field()
     introduction: str
     lists: bool = False
     """Whether an answer is a list of what each of several people was asked for."""
-    family: str = "bio"
-    version: int = 1
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """The knobs of the plain subtask but density: there are no other people."""
-        return {name: values for name, values in self.plain.knobs.items() if name != "density"}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of paragraphs."""
         return (essays_spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the sample that the plain subtask has there."""
-        return self.plain.sample(stratum, index, self._plainly(row), self._plainly(cell))
+        return self.plain.sample(stratum, index, self._plainly(own), self._plainly(shared))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Lay the sample out as the plain subtask does, with essays in place of other people."""
-        plain = self.plain.layout(sample, self._plainly(row), self._plainly(cell))
+        plain = self.plain.layout(sample, self._plainly(own), self._plainly(shared))
         head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
-        return replace(plain, head=head, filler=prose(row, sample.stratum))
+        return replace(plain, head=head, filler=prose(own, sample.stratum))
 
     def _plainly(self, streams: Streams) -> Streams:
         """Return the streams that the plain subtask has in place of these."""
         own, plain = (f"{task.family}.{task.subtask}@{task.version}" for task in (self, self.plain))
         return replace(streams, path=tuple(plain if part == own else part for part in streams.path))
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return what the plain subtask was dealt."""
+        return self.plain.dealt(sample)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Take the prose out, and solve what is left as the plain subtask.
@@ -98,7 +88,7 @@ class Among(Sampled):
         Raises:
             ValueError: if what is left cannot be read, or has no answer.
         """
-        return self.plain.solve((("user", part(turns[-1][1]).text),))
+        return self.plain.solve((("user", parted(turns[-1][1]).text),))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the prose tells nothing, and what the plain subtask proves of the rest.
@@ -106,11 +96,11 @@ class Among(Sampled):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        parted = part(row.text)
-        shots = self.shots if row.stratum.shots is None else row.stratum.shots
-        needed, found = row.stratum.complexity * (1 + shots), len(parted.places)
+        found_apart = parted(row.text)
+        needed = row.stratum.complexity * (1 + self.shots_of(row.stratum)) + self.plain.decoys_of(row.stratum)
+        found = len(found_apart.places)
         faults = [] if found == needed else [f"{found} biographies stand among the essays, {needed} are needed"]
-        return [*faults, *_prose_faults(row, parted), *self.plain.check(_without_prose(row, parted))]
+        return [*faults, *_prose_faults(row, found_apart), *self.plain.check(_without_prose(row, found_apart))]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the plain subtask's, and what a solver scores that reads biographies and no names.
@@ -119,6 +109,15 @@ class Among(Sampled):
         """
         orders = factorial(sample.stratum.complexity) if self.lists else 1
         return {**self.plain.baselines(sample, key), "any_biography": 1 / orders}
+
+
+def parted(text: str) -> Parted:
+    """Part a prompt into prose and biographies.
+
+    Raises:
+        ValueError: if it has no body.
+    """
+    return part(text, HEADING, END, START)
 
 
 def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:
@@ -146,19 +145,22 @@ def _moved(needle: Needle, parted: Parted) -> Needle:
 def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False) -> Among:
     """Return a subtask among essays, which asks about `whom`; `more` is said about biographies.
 
-    Its rows change with those of the plain subtask, so it has the same version.
+    Its rows change with those of the plain subtask, so it has the same version. It has no knob for density: there are
+    no other people.
     """
     return Among(
-        plain,
-        plain.subtask + SUFFIX,
-        plain.scorer,
-        plain.shots,
-        plain.most_shots,
-        plain.max_new_tokens,
-        plain.complexities,
-        INTRODUCTION.format(whom=whom, more=more),
-        lists,
+        plain=plain,
+        subtask=plain.subtask + SUFFIX,
+        title=f"{plain.title}, in a haystack of prose",
         version=plain.version,
+        scorer=plain.scorer,
+        shots=plain.shots,
+        most_shots=plain.most_shots,
+        max_new_tokens=plain.max_new_tokens,
+        complexities=plain.complexities,
+        knobs={name: values for name, values in plain.knobs.items() if name != "density"},
+        introduction=INTRODUCTION.format(whom=whom, more=more),
+        lists=lists,
     )
 
 

@@ -7,18 +7,16 @@ without the first attribute, then without the second, and so on. A prompt takes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, spread, words
-from pipeline.tasks.base import Filler, Placed, PoolSpec, Unit
+from pipeline.tasks.base import Filler, PoolSpec, Unit
+from pipeline.tasks.haystacks import SPARES
 from pipeline.worlds.people import Person
 
-SPARES = 64
 GRID = 6
 """Depths of the policy `grid`: 0, 0.2, 0.4, 0.6, 0.8 and 1."""
 BLOCK = 4
@@ -34,30 +32,23 @@ def density(stratum: Stratum) -> float:
     return float(stratum.knob("density", DENSITY[0]))
 
 
-def depths(stratum: Stratum, index: int, cell: Streams, count: int) -> list[float]:
+def depths(stratum: Stratum, index: int, shared: Streams, count: int) -> list[float]:
     """Return the depths of `count` key facts in order, by the policy of the knob `depth`.
 
     ``uniform`` and ``grid`` put the n-th of them into the n-th section of the text, at a depth of the section that is
-    stratified, or one of six dealt evenly, over the rows; ``first`` and ``last`` put all at one end. Place several of
-    them, and what else stands among them, by `in_sequence`.
+    stratified, or one of six dealt evenly, over the rows; ``first`` and ``last`` put all at one end.
     """
     policy = stratum.knob("depth", DEPTH[0])
     if policy in ("first", "last"):
         return [float(policy == "last")] * count
-    return [(place + _within(stratum, index, cell, place)) / count for place in range(count)]
+    return [(place + _within(stratum, index, shared, place)) / count for place in range(count)]
 
 
-def _within(stratum: Stratum, index: int, cell: Streams, place: int) -> float:
-    rng = cell.of("depth", place) if place else cell.of("depth")
+def _within(stratum: Stratum, index: int, shared: Streams, place: int) -> float:
+    rng = shared.of("depth", place) if place else shared.of("depth")
     if stratum.knob("depth", DEPTH[0]) == "grid":
         return deal(rng, stratum.rows, index, GRID) / (GRID - 1)
     return spread(rng, stratum.rows, index)
-
-
-def in_sequence(placed: Iterable[Placed]) -> tuple[Placed, ...]:
-    """Return placed units with ranks that follow their depths: equal depths keep the order in which they are given."""
-    ordered = sorted(placed, key=lambda item: item.depth)
-    return tuple(replace(item, rank=rank) for rank, item in enumerate(ordered))
 
 
 def pool_name(stratum: Stratum, pool: str) -> str:
@@ -76,15 +67,15 @@ def units_of(
 
 
 def others(
-    row: Streams, stratum: Stratum, pool: str, people: int, taken: Iterable[int], asked: int | None = None
+    own: Streams, stratum: Stratum, pool: str, people: int, taken: Iterable[int], asked: int | None = None
 ) -> Filler:
     """Return filler of a pool of all `people`, in order, without those who are `taken`.
 
     `asked` is the number of the asked attribute among those that `units_of` was given: needed where the stratum's
     density may be below 1.
     """
-    order = Shuffled(row.of("filler"), people, frozenset(taken))
-    forms = _Forms(row, density(stratum), people, asked)
+    order = Shuffled(own.of("filler"), people, frozenset(taken))
+    forms = _Forms(own, density(stratum), people, asked)
     return Filler(pool_name(stratum, pool), _Rest(order, SPARES, forms), forms.of(order.take(SPARES)))
 
 
@@ -94,8 +85,8 @@ class _Forms:
     With a lower density some people change their form, and nobody changes places.
     """
 
-    def __init__(self, row: Streams, share: float, people: int, asked: int | None) -> None:
-        self._row, self._share, self._people, self._asked = row, share, people, asked
+    def __init__(self, own: Streams, share: float, people: int, asked: int | None) -> None:
+        self._row, self._share, self._people, self._asked = own, share, people, asked
 
     def of(self, order: Indices) -> Indices:
         """Return the pool indices of the first people of an order."""
@@ -118,14 +109,3 @@ class _Rest:
     def take(self, count: int) -> Indices:
         """Return the first `count` indices after the spares."""
         return self._forms.of(self._order.take(count + self._skip))[self._skip :]
-
-
-def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
-    """Hold the share of other people who state what is asked to the stratum's density, within 3 standard deviations.
-
-    `stating` tells it of each filler biography of a prompt. One biography more or less is always allowed.
-    """
-    told, wanted = list(stating), density(stratum)
-    slack = 3 * sqrt(wanted * (1 - wanted) * len(told)) + (0 < wanted < 1)
-    if abs(sum(told) - wanted * len(told)) > slack:
-        yield f"{sum(told)} of {len(told)} other people state what is asked: a share of {wanted} was promised"

@@ -1,53 +1,75 @@
-"""What must hold of linked biographies: judged from the published row alone."""
+"""What linked biographies say, and what must hold of them: judged from the published row alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.bio.haystack import share_faults
-from pipeline.tasks.bio.hops_reader import FINAL, Entry, Query, follow, read_queries, read_table
+from pipeline.tasks.bio.haystack import density
+from pipeline.tasks.bio.namesakes import alike, kind_faults
+from pipeline.tasks.bio.proof import mark_faults, people_faults, question_faults, share_faults, spans, whole_faults
+from pipeline.tasks.bio.reader import ATTRIBUTES, Asked, Entry, read_asked, read_biographies
 
-Table = Mapping[str, list[Entry]]
+Table = Mapping[str, Sequence[Entry]]
+Chain = list[Entry]
 
 
-def faults(row: Published, decoys: int) -> Iterator[str]:
-    """Yield what is wrong with a row that promises so many decoy chains.
+def table_of(entries: Iterable[Entry]) -> Table:
+    """Return biographies by full name."""
+    table: dict[str, list[Entry]] = {}
+    for entry in entries:
+        table.setdefault(entry.name, []).append(entry)
+    return table
+
+
+def follow(table: Table, name: str, attribute: str) -> tuple[Chain, str]:
+    """Return the biographies that lead from a person to the value of an attribute, and the value.
+
+    Raises:
+        ValueError: if a person has not just one biography, or the links end in none that states it.
+    """
+    chain: Chain = []
+    while True:
+        found = table.get(name, [])
+        if len(found) != 1:
+            raise ValueError(f"{name} has {len(found)} biographies")
+        if found[0] in chain:
+            raise ValueError(f"the links from {chain[0].name} go in a circle")
+        chain.append(found[0])
+        if attribute in found[0].stated:
+            return chain, found[0].stated[attribute]
+        if attribute not in found[0].linked:
+            raise ValueError(f"the biography of {name} does not tell the {attribute}")
+        name = found[0].linked[attribute]
+
+
+def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
+    """Yield what is wrong with a row that promises so many decoy chains, `count` of them of namesakes.
 
     Raises:
         ValueError: if the prompt cannot be read, or what is asked has no answer.
     """
-    table, (*shown, asked) = read_table(row.text), read_queries(row.text)
-    yield from _people_faults(table)
-    if not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
-        yield f"the prompt does not end in the question {row.question!r}"
-    chain, value = follow(table, asked.name, asked.attribute)
+    entries, (*shown, asked) = read_biographies(row.text), read_asked(row.text)
+    table, ((attribute, name),) = table_of(entries), asked.about
+    yield from people_faults(entries)
+    yield from question_faults(row)
+    chain, value = follow(table, name, attribute)
     if value != row.key.target:
         yield f"the prompt states {value!r}, the key {row.key.target!r}"
     yield from _chain_faults(row, chain, "the asked chain")
-    yield from _mark_faults(row, "relevant", chain, "the needles are not the asked chain")
-    demos = [follow(table, query.name, query.attribute)[0] for query in shown]
-    firsts = [demo[0] for demo in demos]
-    yield from _mark_faults(row, "demo", firsts, "a demonstration is not marked at its first person")
-    yield from _example_faults(row, table, shown, asked)
-    yield from _decoy_faults(row, table, [chain, *demos], decoys, asked.attribute)
+    yield from mark_faults(row, "relevant", chain, "the asked chain")
+    demos = [follow(table, query.about[0][1], query.about[0][0])[0] for query in shown]
+    yield from mark_faults(row, "demo", [demo[0] for demo in demos], "demonstrations, each its first person,")
+    yield from _example_faults(row, table, shown, attribute)
+    yield from _decoy_faults(row, entries, [chain, *demos], decoys, attribute)
+    yield from _alike_faults(row, entries, chain, attribute, count)
     marked = {needle.char_start for needle in row.needles} | {entry.start for demo in demos for entry in demo}
-    others = [entry.told for entries in table.values() for entry in entries if entry.start not in marked]
-    yield from share_faults(row.stratum, (asked.attribute in told.stated for told in others))
-    if any(told.linked for told in others):
-        yield "a filler biography names another person"
+    yield from _other_faults(row, [entry for entry in entries if entry.start not in marked], attribute)
+    yield from whole_faults(entries, ATTRIBUTES, attribute if density(row.stratum) < 1 else "")
 
 
-def _people_faults(table: Table) -> Iterator[str]:
-    if any(len(entries) > 1 for entries in table.values()):
-        yield "two biographies have the same full name"
-    pairs = [(first, last) for first, _, last in (name.split(" ") for name in table)]
-    if len(set(pairs)) != len(pairs):
-        yield "two biographies have the same first and last name"
-
-
-def _chain_faults(row: Published, chain: list[Entry], which: str) -> Iterator[str]:
+def _chain_faults(row: Published, chain: Chain, which: str) -> Iterator[str]:
     if len(chain) != row.stratum.complexity:
         yield f"{which} has {len(chain)} biographies in place of {row.stratum.complexity}"
     ordered = row.stratum.knob("order", "later") == "later"
@@ -55,43 +77,56 @@ def _chain_faults(row: Published, chain: list[Entry], which: str) -> Iterator[st
         yield f"{which} refers back to an earlier biography"
 
 
-def _mark_faults(row: Published, role: str, entries: list[Entry], said: str) -> Iterator[str]:
-    marked = [(needle.char_start, needle.char_end) for needle in row.needles if needle.role == role]
-    if marked != sorted((entry.start, entry.end) for entry in entries):
-        yield said
-
-
-def _example_faults(row: Published, table: Table, shown: list[Query], asked: Query) -> Iterator[str]:
+def _example_faults(row: Published, table: Table, shown: Sequence[Asked], attribute: str) -> Iterator[str]:
     for query in shown:
-        chain, value = follow(table, query.name, query.attribute)
-        steps, _, final = query.reply.partition(FINAL)
-        told = [entry.told.name for entry in chain]
-        if final != value or any(name not in steps for name in told) or value not in steps:
-            yield f"the demonstration about {query.name} is wrong"
-        if query.attribute != asked.attribute:
-            yield f"the demonstration about {query.name} asks for something else"
-        yield from _chain_faults(row, chain, f"the demonstration about {query.name}")
+        ((kind, name),) = query.about
+        chain, value = follow(table, name, kind)
+        steps = query.reasoning
+        if query.final != value or any(entry.name not in steps for entry in chain) or value not in steps:
+            yield f"the demonstration about {name} is wrong"
+        if kind != attribute:
+            yield f"the demonstration about {name} asks for something else"
+        yield from _chain_faults(row, chain, f"the demonstration about {name}")
 
 
-def _decoy_faults(row: Published, table: Table, kept: list[list[Entry]], count: int, asked: str) -> Iterator[str]:
+def _decoy_faults(
+    row: Published, entries: Sequence[Entry], kept: Sequence[Chain], count: int, asked: str
+) -> Iterator[str]:
     """Hold the decoys to their number and length, and away from the chains that are kept apart."""
-    entries = {entry.start: entry for found in table.values() for entry in found}
-    marked = [entries[n.char_start] for n in row.needles if n.role == "decoy" and n.char_start in entries]
-    named = {name for entry in entries.values() for name in entry.told.linked.values()}
-    chains = {}
-    for head in [entry for entry in marked if entry.told.name not in named]:
-        for attribute in head.told.linked:
-            chains[head.told.name, attribute] = follow(table, head.told.name, attribute)[0]
-    told = [entry.start for chain in chains.values() for entry in chain]
-    yield from _mark_faults(row, "decoy", [entries[start] for start in told], "the decoys are not whole chains")
+    table, starts = table_of(entries), {needle.char_start for needle in row.needles if needle.role == "decoy"}
+    named = {name for entry in entries for name in entry.linked.values()}
+    heads = [entry for entry in entries if entry.start in starts and entry.name not in named]
+    chains = {
+        (head.name, attribute): follow(table, head.name, attribute)[0] for head in heads for attribute in head.linked
+    }
+    told = [entry for chain in chains.values() for entry in chain]
+    yield from mark_faults(row, "decoy", told, "decoys, whole chains,")
     if len(chains) != count:
         yield f"{len(chains)} decoy chains in place of {count}"
     if count and not any(attribute == asked for _, attribute in chains):
         yield f"no decoy chain is about the {asked}"
     for (name, _), chain in chains.items():
         yield from _chain_faults(row, chain, f"the decoy chain from {name}")
-    every = told + [entry.start for chain in kept for entry in chain]
+    every = [entry.start for entry in [*told, *(entry for chain in kept for entry in chain)]]
     if len(set(every)) != len(every):
         yield "two chains meet"
-    if any(len(entry.told.linked) > 1 for entry in entries.values()):
+    if any(len(entry.linked) > 1 for entry in entries):
         yield "a biography names two persons"
+
+
+def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
+    """Hold the chain's namesakes to their number, to decoys, and the first one's to lead to other values."""
+    table, decoys = table_of(entries), set(spans(row, "decoy"))
+    for entry in chain:
+        found = alike(entries, entry.name)
+        yield from kind_faults(entry.name, [kind for kind, _ in found], count)
+        if any((other.start, other.end) not in decoys for _, other in found):
+            yield f"a namesake of {entry.name} is in no decoy chain"
+    if any(follow(table, other.name, asked)[1] == row.key.target for _, other in alike(entries, chain[0].name)):
+        yield f"a namesake of {chain[0].name} leads to {row.key.target!r} too"
+
+
+def _other_faults(row: Published, others: Sequence[Entry], asked: str) -> Iterator[str]:
+    yield from share_faults(row.stratum, (asked in entry.stated for entry in others))
+    if any(entry.linked for entry in others):
+        yield "a filler biography names another person"

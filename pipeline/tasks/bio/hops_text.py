@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.tasks.bio.text import QUESTIONS, SENTENCES
+from pipeline.tasks.bio.text import SENTENCES, question
 from pipeline.worlds.people import Person
 
 LINKS = {
     "birthdate": "{name} was born on the same date as {other}.",
     "birthplace": "The birthplace of {name} is the same as that of {other}.",
-    "hobby": "The favorite hobby of {name} is the same as that of {other}.",
+    "hobby": "The favourite hobby of {name} is the same as that of {other}.",
     "university": "{name} graduated from the same university as {other}.",
     "major": "The university major of {name} was the same as that of {other}.",
     "city": "{name} now lives and works in the same city as {other}.",
@@ -34,10 +34,6 @@ that you use in each step. Then end your reply with a line that holds "Final ans
 the biography.
 """
 
-EXAMPLES = """\
-Here is how questions about other people in these biographies are answered:
-"""
-
 
 def told(person: Person, attribute: str, other: Person | None) -> str:
     """Return the sentence about an attribute: its value, or a link to another person."""
@@ -56,16 +52,10 @@ def biographies_of(chain: Sequence[Person], attribute: str) -> list[str]:
     return [linked_biography(one, attribute, other) for one, other in _links(chain)]
 
 
-def question(person: Person, attribute: str) -> str:
-    """Return the question for one attribute."""
-    return QUESTIONS[attribute].format(name=person.name)
-
-
-def example(chain: Sequence[Person], attribute: str) -> str:
-    """Return a question about the first person of a chain, answered step by step."""
+def example(chain: Sequence[Person], attribute: str) -> tuple[str, str]:
+    """Return a question about the first person of a chain, and a reply step by step."""
     steps = " ".join(told(one, attribute, other) for one, other in _links(chain))
-    final = chain[-1].value(attribute)
-    return f"\nQuestion: {question(chain[0], attribute)}\nAnswer: {steps}\nFinal answer: {final}\n"
+    return question(chain[0], attribute), f"{steps}\nFinal answer: {chain[-1].value(attribute)}"
 
 
 def _links(chain: Sequence[Person]) -> list[tuple[Person, Person | None]]:

@@ -12,74 +12,82 @@ words in common is right in about two rows of ten, by the many Universities of o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
+from pipeline.streams import Permutation, Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
 from pipeline.tasks.bio import icl_reader
+from pipeline.tasks.bio.frame import Biographies, dealt
 from pipeline.tasks.bio.haystack import KNOBS, depths
-from pipeline.tasks.bio.icl_text import INSTRUCTION, INTRODUCTION, START, accepted, example, question
-from pipeline.tasks.bio.icl_world import LABELS, SPARES_EACH, WORLDS, Example, World, pool_name, pools, world
+from pipeline.tasks.bio.icl_world import (
+    INSTRUCTION,
+    INTRODUCTION,
+    LABELS,
+    SPARES_EACH,
+    START,
+    WORLDS,
+    Example,
+    World,
+    accepted,
+    example,
+    pool_name,
+    pools,
+    question,
+    world,
+)
 from pipeline.tasks.bio.text import biography
 
 
 @dataclass(frozen=True, slots=True)
-class Icl(Sampled):
+class Icl(Biographies):
     """Ten categories by initial. `complexity` is the number of biographies that are asked about: one."""
 
-    family: str = "bio"
-    subtask: str = "icl"
-    version: int = 1
-    scorer: str = "label"
-    shots: int = 0
-    most_shots: int = 0
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (1,)
-    keyed_by_packing: bool = False
-    paired: bool = False
-    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {"depth": KNOBS["depth"]})
+    subtask = "icl"
+    title = "a category whose rule only examples tell"
+    scorer = "label"
+    most_shots = 0
+    knobs = MappingProxyType({"depth": KNOBS["depth"]})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pools of examples, one for each mapping."""
         return pools(stratum.tier)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a case of a category that is dealt, and an example of its initial.
 
         No person is asked about twice in a stratum.
         """
-        nth, kind = divmod(deal(cell.of("kind"), stratum.rows, index, stratum.rows), LABELS * WORLDS)
-        number = kind % LABELS + 1
-        # With fewer rows than kinds, categories are dealt first.
-        which = (kind + kind // LABELS) % WORLDS
-        among = world(row, stratum.tier, which)
+        number = dealt(shared, index, range(LABELS), "category") + 1
+        which = dealt(shared, index, range(WORLDS), "mapping")
+        among = world(own, stratum.tier, which)
         keys = among.keys[number]
-        key = keys[int(Shuffled(cell.of("asked", which, number), len(keys)).take(nth + 1)[nth % len(keys)])]
+        nth = index // LABELS % len(keys)  # a category comes once in so many rows
+        key = keys[Permutation(shared.of("asked", which, number), len(keys))[nth]]
         anchors = among.alike(key).tolist()
         asked = among.examples[key]
         latent = {
             "asked": "category",
             "world": which,
             "example": key,
-            "anchor": anchors[row.of("anchor").randrange(len(anchors))],
+            "anchor": anchors[own.of("anchor").randrange(len(anchors))],
             "initial": asked.initial,
         }
         person, forms = asked.people[asked.asked], accepted(number)
         return Sample("", stratum, index, latent, (biography(person),), question(person), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the anchor at a stratified depth of the examples, and the case behind them."""
         stratum, latent = sample.stratum, sample.latent
-        among, which = _world(sample, row), latent["world"]
+        among, which = _world(sample, own), latent["world"]
         key, anchor = latent["example"], latent["anchor"]
-        (depth,) = depths(stratum, sample.index, cell, 1)
+        (depth,) = depths(stratum, sample.index, shared, 1)
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=(Placed(unit(_text(among.examples[anchor]), "anchor"), depth),),
-            filler=among.filler(row, pool_name(stratum.tier, which), key, anchor),
+            filler=among.filler(own, pool_name(stratum.tier, which), key, anchor),
             tail=self._tail(sample, among.examples[key]),
         )
 
@@ -91,9 +99,9 @@ class Icl(Sampled):
         ask = Piece(f"Question: {sample.question}\nAnswer:", "question")
         return (Piece(INSTRUCTION + START, "instruction"), *told, ask)
 
-    def key(self, sample: Sample, packed: Sequence[Any]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which category is the answer, and by which mapping."""
+        return {"category": (int(sample.key.answers[-1]) - 1, LABELS), "mapping": (sample.latent["world"], WORLDS)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Learn the categories of initials from the examples, and apply them.
@@ -117,8 +125,8 @@ SLACK = SPARES_EACH + 1
 """Categories differ by one round, and by as many spares as close the gap."""
 
 
-def _world(sample: Sample, row: Streams) -> World:
-    return world(row, sample.stratum.tier, sample.latent["world"])
+def _world(sample: Sample, own: Streams) -> World:
+    return world(own, sample.stratum.tier, sample.latent["world"])
 
 
 def _text(one: Example) -> str:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.bio.hops_reader import NAME, Told, take_apart
-from pipeline.tasks.bio.memory import MEMORY
+from pipeline.tasks.bio.proof import people_faults, question_faults, spans
+from pipeline.tasks.bio.reader import NAME, Entry, take_apart
+from pipeline.tasks.line_cache import LINES
 
 START = "Biographies:\n"
 END = "\nThis is the end of the examples."
@@ -22,13 +23,15 @@ BLOCK = re.compile(
     r"Answer:(?: Category (?P<label>10|[1-9])\n)?"
 )
 ARTICLE = "the "
+SHARED = 4
+"""Different names of two people who share two of three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """An example as read: who stands in it, which of them is asked about, and the category (0: not told)."""
 
-    people: tuple[Told, ...]
+    people: tuple[Entry, ...]
     asked: int
     label: int
 
@@ -75,12 +78,12 @@ def read_examples(text: str) -> Shown:
     return Shown(tuple(cases), unanswered, last)
 
 
-@MEMORY.of
+@LINES.of
 def _take_apart(block: str) -> Case:
     found = BLOCK.fullmatch(block)
     if not found:
         raise ValueError(f"no example: {block[:80]!r}")
-    people = tuple(map(take_apart, found["told"].splitlines()))
+    people = tuple(Entry(0, 0, *take_apart(line)) for line in found["told"].splitlines())
     asked = [place for place, told in enumerate(people) if told.name == found["name"]]
     if len(asked) != 1 or any("university" not in told.stated for told in people):
         raise ValueError(f"{found['name']} does not stand in the example just once, or a university is not told")
@@ -110,23 +113,16 @@ def faults(row: Published, number: int, slack: int) -> Iterator[str]:
     cases = [case for _, _, case in shown.cases]
     if solve(row.text) != int(row.key.answers[-1]):
         yield f"the examples tell category {solve(row.text)}, the key {row.key.target!r}"
-    if not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
-        yield f"the prompt does not end in the question {row.question!r}"
-    yield from _people_faults([*cases, shown.last])
+    yield from question_faults(row)
+    yield from people_faults([told for case in (*cases, shown.last) for told in case.people])
+    if any(len(case.people) != 2 for case in (*cases, shown.last)):
+        yield "an example is not about two people"
+    elif any(len({*case.people[0].name.split(" "), *case.people[1].name.split(" ")}) != SHARED for case in cases):
+        yield "the two people of an example do not share two names"
     yield from _label_faults(cases, number, slack)
     if any(told.stated["university"] == shown.last.university for case in cases for told in case.people):
         yield f"an example holds {shown.last.university}"
     yield from _mark_faults(row, shown)
-
-
-def _people_faults(cases: Sequence[Case]) -> Iterator[str]:
-    names = [told.name for case in cases for told in case.people]
-    if len(set(names)) != len(names):
-        yield "two biographies have the same full name"
-    if len({(name.split(" ")[0], name.split(" ")[2]) for name in names}) != len(names):
-        yield "two biographies have the same first and last name"
-    if any(len(case.people) != 2 for case in cases):
-        yield "an example is not about two people"
 
 
 def _label_faults(cases: Sequence[Case], number: int, slack: int) -> Iterator[str]:
@@ -144,12 +140,12 @@ def _label_faults(cases: Sequence[Case], number: int, slack: int) -> Iterator[st
 
 def _mark_faults(row: Published, shown: Shown) -> Iterator[str]:
     """Hold the needles to one example of the asked initial, and to the last biography that is asked about."""
-    spans = {(start, stop): case for start, stop, case in shown.cases}
-    anchors = [(n.char_start, n.char_end) for n in row.needles if n.role == "anchor"]
-    if len(anchors) != 1 or anchors[0] not in spans or spans[anchors[0]].initial != shown.last.initial:
+    places = {(start, stop): case for start, stop, case in shown.cases}
+    anchors = spans(row, "anchor")
+    if len(anchors) != 1 or anchors[0] not in places or places[anchors[0]].initial != shown.last.initial:
         yield "the marked example is not one of the asked initial"
     lines = row.text[shown.last_start :].splitlines(keepends=True)
     start = shown.last_start + sum(map(len, lines[: 1 + shown.last.asked]))
     wanted = [(start, start + len(lines[1 + shown.last.asked]))]
-    if [(n.char_start, n.char_end) for n in row.needles if n.role == "relevant"] != wanted:
+    if spans(row, "relevant") != wanted:
         yield "the needle is not the biography of the asked person"

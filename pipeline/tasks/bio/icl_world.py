@@ -1,4 +1,4 @@
-"""Examples for icl: pairs of people, one of whom is asked about, and the category of that person's university.
+"""Examples for icl, and their words: pairs of people, one of whom is asked about, and a category.
 
 The ten categories hold the universities of some initials each, an article left aside. A tier has two worlds of
 examples, each of half of its people and with a mapping of its own. People keep all but their university, which is
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
-from pipeline.tasks.bio.icl_text import example
-from pipeline.worlds.people import WORLD, Person, people, source_digest
+from pipeline.tasks.bio.text import biography
+from pipeline.worlds.people import CLAN, STEPS, WORLD, Person, people, source_digest
 from pipeline.worlds.words import pool
 
 WORLDS, LABELS = 2, 10
@@ -28,6 +28,24 @@ TRIES = 200
 DEALT = (("asked", 2), ("labels", LABELS), ("other labels", LABELS))
 SPARES_EACH = 4
 """Spare examples of each category."""
+
+
+INTRODUCTION = """\
+Every university belongs to one of ten categories, which are called Category 1 to Category 10. A rule decides which, \
+and nobody tells you the rule. Below are many examples. Each of them holds the biographies of two people, a question \
+about one of them, and the right answer. Find out from the examples how universities are sorted. At the end the same \
+is asked about two more people, and the university in question is in none of the examples.
+
+Examples:
+"""
+
+INSTRUCTION = """\
+This is the end of the examples. Answer the last question by the same rule. Reply with the category alone, worded as \
+in the examples.
+
+"""
+
+START = "Biographies:\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +115,25 @@ class World:
                 found[label].append(key)
         return found
 
-    def filler(self, row: Streams, name: str, key: int, anchor: int) -> Filler:
+    def filler(self, own: Streams, name: str, key: int, anchor: int) -> Filler:
         """Return all examples that may stand beside a key, to be taken in rounds of one example of each category.
 
         The `anchor`, which is placed, stands for its category in the first round, so that no category is more frequent
         than others. What is taken stands in random order: rounds would show which category the first one lacks.
         """
-        rng = row.of("filler")
+        rng = own.of("filler")
         free = self.apart(key)
         free[[key, anchor]] = False
         mixed = np.argsort(words(rng, len(free)), kind="stable")
         mixed = mixed[free[mixed]]
         nth = np.empty(len(mixed), dtype=np.int64)
         for label in range(1, LABELS + 1):
-            own = self.labels[mixed] == label
-            nth[own] = np.arange(own.sum())
+            alike = self.labels[mixed] == label
+            nth[alike] = np.arange(alike.sum())
         spares, rest, nth = mixed[nth < SPARES_EACH], mixed[nth >= SPARES_EACH], nth[nth >= SPARES_EACH]
         rounds = nth + (self.labels[rest] == self.labels[key])
         order = np.argsort(rounds + words(rng, len(rest)) / 2**32, kind="stable")
-        ranks = words(row.of("places"), len(free)).astype(np.int64)
+        ranks = words(own.of("places"), len(free)).astype(np.int64)
         return Filler(name, Listed(rest[order]), spares, "ranked", ranks)
 
 
@@ -137,7 +155,7 @@ def pool_name(tier: str, number: int) -> str:
 
 def pools(tier: str) -> tuple[PoolSpec, ...]:
     """Return the pools of examples of a tier."""
-    source = f"icl@1:{WORLD}:{source_digest()}"
+    source = f"icl@2:{WORLD}:{source_digest()}"
     return tuple(PoolSpec(pool_name(tier, number), 1, tier, source, make_examples) for number in range(WORLDS))
 
 
@@ -156,19 +174,27 @@ def world(streams: Streams, tier: str, number: int) -> World:
 
 @lru_cache(maxsize=2 * WORLDS)
 def _world(seed: Streams, tier: str, number: int) -> World:
-    return World.of(_draw(seed.world("icl@1", tier, number), people(seed, tier)[number::WORLDS]))
+    return World.of(_draw(seed.world("icl@2", tier, number), list(_pairs(people(seed, tier), number))))
 
 
-def _draw(own: Streams, everybody: Sequence[Person]) -> Iterator[Example]:
-    """Pair people off, and deal out who is asked about, and the categories of the asked and of the others."""
-    pairs = len(everybody) // 2
+def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, Person]]:
+    """Pair the people of a world's clans off so that both share two names, by turns any two."""
+    for turn, clan in enumerate(range(number, len(everybody) // CLAN, WORLDS)):
+        step = STEPS[turn % len(STEPS)]
+        for one in range(clan * CLAN, (clan + 1) * CLAN):
+            if one // step % 2 == 0:
+                yield everybody[one], everybody[one + step]
+
+
+def _draw(own: Streams, pairs: Sequence[tuple[Person, Person]]) -> Iterator[Example]:
+    """Deal out who of each pair is asked about, and the categories of the asked and of the others."""
     groups, rng = grouped(own.of("mapping")), own.of("universities")
-    places, labels, others = (_dealt(own.of(what), pairs, kinds) for what, kinds in DEALT)
+    places, labels, others = (_dealt(own.of(what), len(pairs), kinds) for what, kinds in DEALT)
     for at, (asked, label, other) in enumerate(zip(places, labels, others, strict=True)):
         drawn = [rng.choice(groups[label]), rng.choice(groups[other])]
         one, two = (
             replace(who, university=university)
-            for who, university in zip(everybody[2 * at : 2 * at + 2], drawn[:: 1 - 2 * asked], strict=True)
+            for who, university in zip(pairs[at], drawn[:: 1 - 2 * asked], strict=True)
         )
         yield Example((one, two), asked, label + 1)
 
@@ -195,3 +221,28 @@ def _grouping(rng: Random, letters: dict[str, list[str]]) -> list[list[str]]:
     for letter in sorted(rng.sample(sorted(letters), len(letters)), key=lambda one: -len(letters[one]) // 16):
         min(groups, key=len).extend(letters[letter])
     return groups
+
+
+def label(number: int) -> str:
+    """Return a category as answers name it."""
+    return f"Category {number}"
+
+
+def accepted(number: int) -> tuple[str, ...]:
+    """Return every accepted form of a category.
+
+    >>> accepted(7)
+    ('Category 7', '7')
+    """
+    return label(number), str(number)
+
+
+def question(person: Person) -> str:
+    """Return the question for the category of a person's university."""
+    return f"Which category of university did {person.name} graduate from?"
+
+
+def example(pair: Sequence[Person], asked: int, number: int) -> str:
+    """Return one finished example: the biographies of some people, the question about one of them, and the answer."""
+    said = "".join(map(biography, pair))
+    return f"{START}{said}Question: {question(pair[asked])}\nAnswer: {label(number)}\n"

@@ -8,104 +8,125 @@ biography or a missing sentence is no tell; refusals count in any plain wording.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import lru_cache
 
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal, words
-from pipeline.tasks.base import (
-    Digest,
-    Filler,
-    Key,
-    Layout,
-    Piece,
-    Placed,
-    PoolSpec,
-    Published,
-    Sample,
-    Sampled,
-    Turns,
-    unit,
-)
-from pipeline.tasks.bio import idk_proof
-from pipeline.tasks.bio.haystack import KNOBS, density, depths, others, pool_name
-from pipeline.tasks.bio.partial import GAPS, INSTRUCTION, INTRODUCTION, REFUSALS, make_partial
-from pipeline.tasks.bio.text import EXAMPLES, accepted, biography, question
-from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
+from pipeline.streams import Streams, words
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.bio import idk_proof, namesakes
+from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
+from pipeline.tasks.bio.idk_proof import REFUSALS
+from pipeline.tasks.bio.reader import read_asked, read_biographies
+from pipeline.tasks.bio.text import accepted, biography, question
+from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
+
+GAPS = "gaps@1"
+INTRODUCTION = """\
+Below are short biographies of many people, one paragraph for each person. Every biography is written in the same way, \
+but some leave a fact out. No two people have the same full name. Read all of them carefully. At the end you will be \
+asked about one person.
+
+Biographies:
+"""
+
+INSTRUCTION = """\
+This is the end of the biographies. Use them to answer the question below. Reply with the answer alone, worded as in \
+the biography, and not as a full sentence. If the biography of that person leaves it out, reply with these two words \
+alone: Not stated
+"""
+
+
+@lru_cache(maxsize=4)
+def gaps_of(world: Streams, count: int) -> tuple[str, ...]:
+    """Return what the biography of each of `count` people leaves out: nothing for half, attributes in equal shares."""
+    cycle = (*[""] * len(ATTRIBUTES), *ATTRIBUTES)
+    dealt = [cycle[place % len(cycle)] for place in range(count)]
+    world.of("gaps").shuffle(dealt)
+    return tuple(dealt)
+
+
+def gaps(streams: Streams, tier: str) -> tuple[str, ...]:
+    """Return what the biography of everybody in a tier leaves out, as far as no row wants it otherwise."""
+    return gaps_of(streams.world(GAPS, tier), len(people(streams, tier)))
+
+
+def make_with_gaps(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Render the biography of every person of a tier, half of them with a gap."""
+    everybody = people(streams, spec.tier)
+    own = dict(zip((person.name for person in everybody), gaps(streams, spec.tier), strict=True))
+
+    def render(person: Person, without: str) -> Unit:
+        gap = without or own[person.name]
+        facts = tuple(f"{key}({person.name}) = {person.value(key)}" for key in ATTRIBUTES if key != gap)
+        return unit(biography(person, gap), facts=facts)
+
+    return units_of(spec, everybody, ATTRIBUTES, render)
 
 
 @dataclass(frozen=True, slots=True)
-class Idk(Sampled):
-    """Pairs of questions. `complexity` is the number of sentences that answer: 1 in form a, 0 in form b."""
+class Idk(Biographies):
+    """Pairs of questions. `complexity` is the number of sentences that answer: 1 in form a, 0 in form b.
 
-    family: str = "bio"
-    subtask: str = "idk"
-    version: int = 1
-    scorer: str = "idk_pair"
-    shots: int = 0
-    most_shots: int = 2
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (0, 1)
-    keyed_by_packing: bool = False
-    paired: bool = True
+    With density 1 nobody loses a sentence for the question's sake: 11 of 12 people state it.
+    """
 
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """The family's. With density 1 nobody loses a sentence for the question's sake: 11 of 12 people state it."""
-        return KNOBS
+    subtask = "idk"
+    title = "pairs of rows, with and without the sentence that answers"
+    scorer = "idk_pair"
+    complexities = (0, 1)
+    paired = True
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of biographies, half of them with a gap."""
         source = f"{WORLD}:{source_digest()}:{GAPS}"
-        return (PoolSpec(pool_name(stratum, "people-partial"), 1, stratum.tier, source, make_partial),)
+        return (PoolSpec(pool_name(stratum, "people-partial"), 1, stratum.tier, source, make_with_gaps),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked, the same in both forms of a pair."""
-        everybody = people(row, stratum.tier)
-        shots = self.shots if stratum.shots is None else stratum.shots
-        asked = int(Shuffled(cell.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(row.of("shown"), len(everybody), frozenset({asked})).take(shots).tolist()
-        gap = row.of("shown gap").randrange(2)
+        everybody = people(own, stratum.tier)
+        (asked,) = asked_people(shared, stratum, index, 1)
+        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
+        gap = own.of("shown gap").randrange(2)
         latent = {
             "person": asked,
             "asked": attribute,
             "shown": [[one, (place + gap) % 2 == 0] for place, one in enumerate(shown)],
+            "namesakes": namesakes.drawn(own, [asked], self.namesakes_of(stratum))[0],
         }
         person, stated = everybody[asked], stratum.complexity == 1
         said = biography(person, "" if stated else attribute)
         forms = accepted(person.value(attribute), attribute) if stated else REFUSALS
         return Sample("", stratum, index, latent, (said,), question(person, attribute), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked person at a stratified depth among the others, and people of demonstrations anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, attribute = people(row, stratum.tier), latent["asked"]
-        (depth,) = depths(stratum, sample.index, cell, 1)
-        places = row.of("shown depth")
-        placed = [Placed(unit(sample.relevant[0], "relevant"), depth)]
+        everybody, attribute = people(own, stratum.tier), latent["asked"]
+        (depth,) = depths(stratum, sample.index, shared, 1)
+        placed, places, examples = [Placed(unit(sample.relevant[0], "relevant"), depth)], own.of("shown depth"), []
         for one, stated in latent["shown"]:
             said = biography(everybody[one], "" if stated else attribute)
             placed.append(Placed(unit(said, "demo"), places.random()))
-        taken = [latent["person"], *(one for one, _ in latent["shown"])]
+            reply = everybody[one].value(attribute) if stated else REFUSALS[0]
+            examples.append((question(everybody[one], attribute), reply))
+        placed += scattered(own, _others_told(own, stratum.tier, latent["namesakes"], attribute))
+        taken = {latent["person"], *(one for one, _ in latent["shown"]), *namesakes.near([latent["person"]])}
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=tuple(placed),
-            filler=_filler(row, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
-            tail=(Piece(self._tail(sample, row), "question"),),
+            filler=_filler(own, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
+            tail=(tail(INSTRUCTION, examples, sample.question),),
         )
 
-    def _tail(self, sample: Sample, row: Streams) -> str:
-        everybody, attribute = people(row, sample.stratum.tier), sample.latent["asked"]
-        examples = []
-        for one, stated in sample.latent["shown"]:
-            reply = everybody[one].value(attribute) if stated else REFUSALS[0]
-            examples.append(f"\nQuestion: {question(everybody[one], attribute)}\nAnswer: {reply}\n")
-        lead = "\n" + EXAMPLES if examples else ""
-        return f"{INSTRUCTION}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked."""
+        return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look the answer up, or find that it is not stated.
@@ -113,11 +134,15 @@ class Idk(Sampled):
         Raises:
             ValueError: if the text cannot be read, or the person is not there just once.
         """
-        return idk_proof.solve(turns[-1][1])
+        text = turns[-1][1]
+        return idk_proof.answers(read_asked(text)[-1], read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the answer is stated once or nowhere, as the form wants it, in a haystack with gaps."""
-        return list(idk_proof.faults(row))
+        entries = read_biographies(row.text)
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        alike = namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*idk_proof.faults(row), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of refusing always; no reply scores in both forms of a pair."""
@@ -125,10 +150,17 @@ class Idk(Sampled):
         return {"uniform": stated / choices_of(sample.latent["asked"]), "refusal": float(not stated)}
 
 
-def _filler(row: Streams, stratum: Stratum, size: int, taken: Sequence[int], asked: int) -> Filler:
+def _others_told(own: Streams, tier: str, numbers: Iterable[int], asked: str) -> Iterator[str]:
+    """Yield the biographies of namesakes, who have their gaps but state what is asked."""
+    everybody, own_gaps = people(own, tier), gaps(own, tier)
+    for one in numbers:
+        yield biography(everybody[one], own_gaps[one] if own_gaps[one] != asked else "")
+
+
+def _filler(own: Streams, stratum: Stratum, size: int, taken: Iterable[int], asked: int) -> Filler:
     """Return the filler of both forms of a pair: ranks keep everybody in place whom both take, spares too."""
-    plain = others(row, stratum, "people-partial", size, taken, asked)
-    ranks = words(row.of("places"), size).astype(np.int64)
+    plain = others(own, stratum, "people-partial", size, taken, asked)
+    ranks = words(own.of("places"), size).astype(np.int64)
     forms = 1 if density(stratum) == 1 else len(ATTRIBUTES) + 1
     return replace(plain, policy="ranked", ranks=np.tile(ranks, forms))
 

@@ -1,4 +1,4 @@
-"""Reads a prompt of `idk`, and proves of a published row that it is what it says, from its text alone."""
+"""Answers prompts of `idk`, and proves of a published row that it is what it says, from its text alone."""
 
 from __future__ import annotations
 
@@ -7,38 +7,35 @@ from collections.abc import Iterator, Sequence
 from math import inf, log
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.bio.citation_proof import mark_faults, people_faults
-from pipeline.tasks.bio.citation_reader import Query, read_asked
+from pipeline.tasks.bio import proof
 from pipeline.tasks.bio.haystack import density
-from pipeline.tasks.bio.partial import REFUSALS, SHORT
-from pipeline.tasks.bio.reader import FIXED_WORDS, Entry, read_biographies
+from pipeline.tasks.bio.reader import ATTRIBUTES, Asked, Entry, read_asked, read_biographies
 from pipeline.tasks.bio.text import accepted
 
+SHORT = 0.5
+"""Share of people with a gap: that of rows whose asked person has one."""
 BY_CHANCE = 1e9
 """A share that is off by chance in fewer than one of so many prompts is off by fault."""
-NAMES = tuple(attribute for attribute, _, _ in FIXED_WORDS)
+REFUSALS = (
+    "Not stated",
+    "The biography does not state it",
+    "It is not mentioned",
+    "Not specified",
+    "Unknown",
+    "I don't know",
+)
+"""Accepted wordings of a refusal, the one that the prompt asks for first."""
 
 
-def answers(query: Query, entries: Sequence[Entry]) -> tuple[str, ...]:
+def answers(asked: Asked, entries: Sequence[Entry]) -> tuple[str, ...]:
     """Return every accepted answer to a question, or the accepted refusals.
 
     Raises:
         ValueError: if the person is not there just once.
     """
-    (attribute,), (name,) = query.attributes, query.names
-    found = [entry.stated.get(attribute) for entry in entries if entry.name == name]
-    if len(found) != 1:
-        raise ValueError(f"{name} has {len(found)} biographies")
-    return REFUSALS if found[0] is None else accepted(found[0], attribute)
-
-
-def solve(text: str) -> tuple[str, ...]:
-    """Return the accepted answers to a prompt's last question.
-
-    Raises:
-        ValueError: if the text cannot be read.
-    """
-    return answers(read_asked(text)[-1], read_biographies(text))
+    ((attribute, name),) = asked.about
+    stated = proof.only(entries, name).stated.get(attribute)
+    return REFUSALS if stated is None else accepted(stated, attribute)
 
 
 def faults(row: Published) -> Iterator[str]:
@@ -47,33 +44,25 @@ def faults(row: Published) -> Iterator[str]:
     Raises:
         ValueError: if the prompt cannot be read.
     """
-    entries, (*shown, asked) = read_biographies(row.text), read_asked(row.text)
-    if not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
-        yield f"the prompt does not end in the question {row.question!r}"
-    stated = answers(asked, entries)
-    if row.key.target != stated[0] or row.key.answers != stated:
-        yield f"the prompt states {stated[0]!r}, the key {row.key.target!r}"
-    yield from mark_faults(row, asked.names, shown, entries)
-    yield from people_faults(entries)
-    table = {entry.name: entry for entry in entries}
-    gap = () if row.stratum.complexity else asked.attributes
-    if set(NAMES) - set(table[asked.names[0]].stated) != set(gap):
-        yield f"the biography of {asked.names[0]} does not lack just {gap}"
-    for query in shown:
-        if query.reply != answers(query, entries)[0]:
-            yield f"the demonstration about {query.names[0]} is wrong"
-    reserved = {name for query in (*shown, asked) for name in query.names}
-    yield from _gap_faults(row, asked.attributes[0], [entry for entry in entries if entry.name not in reserved])
+    entries, questions = read_biographies(row.text), read_asked(row.text)
+    yield from proof.faults(row, entries, answers)
+    ((asked, name),) = questions[-1].about
+    gap = set() if row.stratum.complexity else {asked}
+    if set(ATTRIBUTES) - proof.only(entries, name).stated.keys() != gap:
+        yield f"the biography of {name} does not lack just {sorted(gap)}"
+    reserved, apart = {name for each in questions for name in each.names}, set(proof.spans(row, "decoy"))
+    others = [entry for entry in entries if entry.name not in reserved and (entry.start, entry.end) not in apart]
+    yield from _gap_faults(row, asked, others)
 
 
 def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator[str]:
     """Hold the gaps of other people to their shares: any gap, and one where the question asks."""
-    if any(len(entry.stated) < len(NAMES) - 1 for entry in others):
+    if any(len(entry.stated) < len(ATTRIBUTES) - 1 for entry in others):
         yield "a biography lacks more than one sentence"
     share = density(row.stratum)
-    lacking = Counter(name for entry in others for name in NAMES if name not in entry.stated)
+    lacking = Counter(name for entry in others for name in ATTRIBUTES if name not in entry.stated)
     full = share * (1 - SHORT)
-    stating = share * (1 - SHORT / len(NAMES))
+    stating = share * (1 - SHORT / len(ATTRIBUTES))
     yield from _off(len(others) - lacking.total(), len(others), full, "are without a gap")
     yield from _off(len(others) - lacking[asked], len(others), stating, "state what is asked")
 

@@ -10,70 +10,61 @@ about twice in a stratum while there are people, and demonstrations are off unle
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import prod
-from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import (
-    Key,
-    Layout,
-    Piece,
-    Placed,
-    PoolSpec,
-    Published,
-    Role,
-    Sample,
-    Sampled,
-    Turns,
-    unit,
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
+from pipeline.tasks.bio import namesakes, proof
+from pipeline.tasks.bio.frame import (
+    Biographies,
+    asked_people,
+    dealt,
+    flat,
+    in_sequence,
+    kind_of,
+    scattered,
+    shown_people,
+    tail,
 )
-from pipeline.tasks.bio import proof
-from pipeline.tasks.bio.haystack import KNOBS, density, depths, in_sequence, others
-from pipeline.tasks.bio.reader import read_biographies, read_lists
+from pipeline.tasks.bio.haystack import density, depths, others
+from pipeline.tasks.bio.namesakes import KNOBS
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.tasks.bio.styles import PLAIN, STYLES
-from pipeline.tasks.bio.text import EXAMPLES, INTRODUCTION_TO_SEVERAL, SEVERAL, accepted, question
+from pipeline.tasks.bio.text import INTRODUCTION_TO_SEVERAL, SEVERAL, accepted, question
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
 
 KINDS = ("mixed", "same")
 PART = "; "
 """What stands between the parts of an answer."""
-Asked = tuple[int, str]
-"""A person by number, and the attribute that is asked."""
+Wanted = Sequence[tuple[int, str]]
+"""People by number, and the attribute that is asked of each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Multi(Sampled):
+class Multi(Biographies):
     """Several questions at once. `complexity` is their number, and that of the biographies that answer them."""
 
-    subtask: str = "multi_standard"
-    family: str = "bio"
-    version: int = 1
-    scorer: str = "all_in_order"
-    shots: int = 0
-    most_shots: int = 2
-    max_new_tokens: int = 384
-    complexities: tuple[int, ...] = (2, 5, 10)
-    keyed_by_packing: bool = False
-    paired: bool = False
-    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {**KNOBS, "attributes": KINDS})
+    subtask = "multi_standard"
+    title = "attributes of several people, in the order asked"
+    scorer = "all_in_order"
+    max_new_tokens = 384
+    complexities = (2, 5, 10)
+    knobs = KNOBS | {"attributes": KINDS}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked: nobody twice in a stratum while there are people, attributes in equal shares."""
-        everybody, count = people(row, stratum.tier), stratum.complexity
-        shots = self.shots if stratum.shots is None else stratum.shots
-        drawn = Shuffled(cell.of("asked"), len(everybody)).take((index + 1) * count)
-        asked = [int(drawn[(index * count + place) % len(everybody)]) for place in range(count)]
-        attributes = _attributes(stratum, index, cell)
-        told = Shuffled(row.of("shown"), len(everybody), frozenset(asked)).take(shots * count).tolist()
+        everybody, count, shots = people(own, stratum.tier), stratum.complexity, self.shots_of(stratum)
+        asked, attributes = asked_people(shared, stratum, index, count), _attributes(stratum, index, shared)
+        told = shown_people(own, stratum.tier, asked, shots * count)
         shown = [
-            list(zip(told[start : start + count], _shuffled(row, start, attributes), strict=True))
+            list(zip(told[start : start + count], _shuffled(own, start, attributes), strict=True))
             for start in range(0, shots * count, count)
         ]
         pairs = list(zip(asked, attributes, strict=True))
@@ -82,32 +73,43 @@ class Multi(Sampled):
             "attributes": attributes,
             "asked": attributes[0] if _same(stratum) else "mixed",
             "shown": [[list(pair) for pair in example] for example in shown],
+            "namesakes": flat(namesakes.drawn(own, asked, self.namesakes_of(stratum))),
         }
-        said = tuple(STYLES[PLAIN].told(row, stratum.tier, one) for one in asked)
+        said = tuple(STYLES[PLAIN].told(own, stratum.tier, one) for one in asked)
         forms = joined([accepted(everybody[one].value(attribute), attribute) for one, attribute in pairs])
-        return Sample("", stratum, index, latent, said, _questions(row, stratum, pairs), Key(forms[0], forms))
+        return Sample("", stratum, index, latent, said, _questions(own, stratum, pairs), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the people asked about into sections of the text in any order, and people of demonstrations anywhere."""
-        stratum, latent = sample.stratum, sample.latent
+        stratum, latent, everybody = sample.stratum, sample.latent, people(own, sample.stratum.tier)
         order = list(sample.relevant)
-        row.of("order").shuffle(order)
-        wanted = depths(stratum, sample.index, cell, stratum.complexity)
+        own.of("order").shuffle(order)
+        wanted = depths(stratum, sample.index, shared, stratum.complexity)
         placed = [Placed(unit(said, "relevant"), depth) for said, depth in zip(order, wanted, strict=True)]
-        places = row.of("shown depth")
+        places = own.of("shown depth")
         for example in latent["shown"]:
             for place, (one, _) in enumerate(example):
-                role: Role = "filler" if place else "demo"
-                said = STYLES[PLAIN].told(row, stratum.tier, one)
-                placed.append(Placed(unit(said, role), places.random()))
-        taken = [*latent["people"], *(one for example in latent["shown"] for one, _ in example)]
+                said = STYLES[PLAIN].told(own, stratum.tier, one)
+                placed.append(Placed(unit(said, "filler" if place else "demo"), places.random()))
+        placed += scattered(own, (STYLES[PLAIN].told(own, stratum.tier, one) for one in latent["namesakes"]))
+        taken = {*latent["people"], *(one for example in latent["shown"] for one, _ in example)}
+        taken |= namesakes.near(latent["people"])
         number = ATTRIBUTES.index(latent["attributes"][0])
+        examples = [
+            (_questions(own, stratum, shown), PART.join(everybody[one].value(kind) for one, kind in shown))
+            for shown in latent["shown"]
+        ]
         return Layout(
             head=(Piece(INTRODUCTION_TO_SEVERAL, "instruction"),),
             placed=in_sequence(placed),
-            filler=others(row, stratum, STYLES[PLAIN].pool, len(people(row, stratum.tier)), taken, number),
-            tail=(Piece(_tail(sample, row), "question"),),
+            filler=others(own, stratum, STYLES[PLAIN].pool, len(everybody), taken, number),
+            tail=(tail(SEVERAL, examples, sample.question, "Questions:\n"),),
         )
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked at each place of the list."""
+        asked = sample.latent["attributes"]
+        return {f"attribute {place}": kind_of(kind, ATTRIBUTES) for place, kind in enumerate(asked, start=1)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look every answer up.
@@ -116,9 +118,7 @@ class Multi(Sampled):
             ValueError: if the text cannot be read, or a person is not there just once, or does not state it.
         """
         text = turns[-1][1]
-        asked, _ = read_lists(text)[-1]
-        table = read_biographies(text)
-        return joined([accepted(proof.looked_up(table, name, kind), kind) for kind, name in asked])
+        return proof.looked_up(read_asked(text)[-1], read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that each answer is stated once, by a marked paragraph, in a haystack of distinct people.
@@ -126,7 +126,11 @@ class Multi(Sampled):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        return list(proof.list_faults(row, read_biographies(row.text), PART))
+        entries = read_biographies(row.text)
+        found = proof.faults(row, entries, count=row.stratum.complexity)
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        alike = namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*found, *proof.stated_faults(row, entries), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance that uniform guesses from the attributes' pools are all right."""
@@ -149,30 +153,18 @@ def _same(stratum: Stratum) -> bool:
     return stratum.knob("attributes", KINDS[0]) == "same" or density(stratum) < 1
 
 
-def _attributes(stratum: Stratum, index: int, cell: Streams) -> list[str]:
-    dealt = [
-        deal(cell.of("attribute", 0 if _same(stratum) else place), stratum.rows, index, len(ATTRIBUTES))
-        for place in range(stratum.complexity)
-    ]
-    return [ATTRIBUTES[kind] for kind in dealt]
+def _attributes(stratum: Stratum, index: int, shared: Streams) -> list[str]:
+    places = [0 if _same(stratum) else place for place in range(stratum.complexity)]
+    return [dealt(shared, index, ATTRIBUTES, "attribute", place) for place in places]
 
 
-def _shuffled(row: Streams, number: int, attributes: Sequence[str]) -> list[str]:
-    return row.of("shown attributes", number).sample(attributes, len(attributes))
+def _shuffled(own: Streams, number: int, attributes: Sequence[str]) -> list[str]:
+    return own.of("shown attributes", number).sample(attributes, len(attributes))
 
 
-def _questions(row: Streams, stratum: Stratum, pairs: Sequence[Asked]) -> str:
-    everybody = people(row, stratum.tier)
+def _questions(own: Streams, stratum: Stratum, pairs: Wanted) -> str:
+    everybody = people(own, stratum.tier)
     return "\n".join(f"{at}. {question(everybody[one], kind)}" for at, (one, kind) in enumerate(pairs, start=1))
-
-
-def _tail(sample: Sample, row: Streams) -> str:
-    everybody, examples = people(row, sample.stratum.tier), []
-    for shown in sample.latent["shown"]:
-        replies = PART.join(everybody[one].value(kind) for one, kind in shown)
-        examples.append(f"\nQuestions:\n{_questions(row, sample.stratum, shown)}\nAnswers: {replies}\n")
-    lead = "\n" + EXAMPLES if examples else ""
-    return f"{SEVERAL}{lead}{''.join(examples)}\nQuestions:\n{sample.question}\nAnswers:"
 
 
 TASKS = (Multi(),)

@@ -5,112 +5,115 @@ one states it: `complexity` biographies in all. By default each person referred 
 paper; the knob `order` mixes that. Other people are linked by the same words, in chains of the same length that never
 meet the asked one: a biography of such a decoy chain for every 2,048 tokens of the nominal length, in short texts up to
 16 as far as there is room, one chain at least, and every third chain about another attribute than the asked one. The
-knob `density` is about all who are in no chain. On purpose unlike the paper: the decoys, without which the wording
-alone gave the needles away; all six attributes are linked, in equal shares; demonstrations answer step by step.
+first of these chains are of namesakes: one of each person of the asked chain. The knob `density` is about all who are
+in no chain. On purpose unlike the paper: the decoys, without which the wording alone gave the needles away; all six
+attributes are linked, in equal shares; demonstrations answer step by step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from random import Random
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Sampled, Turns, unit
-from pipeline.tasks.bio import hops_proof
-from pipeline.tasks.bio.haystack import KNOBS, depths, others
-from pipeline.tasks.bio.hops_reader import follow, read_queries, read_table
-from pipeline.tasks.bio.hops_text import EXAMPLES, INSTRUCTION, INTRODUCTION, biographies_of, example, question
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, unit
+from pipeline.tasks.bio import hops_proof, namesakes
+from pipeline.tasks.bio.chains import ORDERS, OTHER, chain_of, decoy_chains, decoys_of, places_of, scattered, strangers
+from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, flat, in_sequence, kind_of, tail
+from pipeline.tasks.bio.haystack import depths, others
+from pipeline.tasks.bio.hops_text import INSTRUCTION, INTRODUCTION, biographies_of, example
+from pipeline.tasks.bio.namesakes import KNOBS
+from pipeline.tasks.bio.reader import read_asked, read_biographies
 from pipeline.tasks.bio.styles import PLAIN, STYLES
-from pipeline.tasks.bio.text import accepted
-from pipeline.worlds.people import ATTRIBUTES, Person, choices_of, people
-
-ORDERS = ("later", "mixed")
-RATE = 2048
-"""One biography of a decoy chain for so many tokens of the nominal length."""
-CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
-"""So many of them at least where there is room: one for so many tokens, but for those that all else takes."""
-OTHER = 3
-"""One in so many decoy chains is about another attribute than the asked one."""
-APART = {"birthplace": "city", "city": "birthplace"}
-"""Attributes that no person of the world has the same: a link must not make them so."""
+from pipeline.tasks.bio.text import accepted, question
+from pipeline.worlds.people import ATTRIBUTES, NAMES, choices_of, people
 
 
 @dataclass(frozen=True, slots=True)
-class Multihop(Sampled):
+class Multihop(Biographies):
     """Chains over two or five biographies."""
 
-    family: str = "bio"
-    subtask: str = "multihop"
-    version: int = 2
-    scorer: str = "exact"
-    shots: int = 2
-    most_shots: int = 2
-    max_new_tokens: int = 512
-    complexities: tuple[int, ...] = (2, 5)
-    keyed_by_packing: bool = False
-    paired: bool = False
-    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {**KNOBS, "order": ORDERS})
+    subtask = "multihop"
+    title = "a value told over several biographies, each of which names the next"
+    version = 3
+    scorer = "exact"
+    shots = 2
+    max_new_tokens = 512
+    complexities = (2, 5)
+    knobs = KNOBS | {"order": ORDERS}
     decoys: bool = True
-    """Whether other people are linked too; a haystack of prose has none."""
+    """Whether people who are no namesakes are linked too; a haystack of prose has none."""
+
+    def namesakes_of(self, stratum: Stratum) -> int:
+        """Return how many namesakes everybody of the asked chain has: they take the place of other decoys."""
+        wanted = len(NAMES) * int(stratum.knob("namesakes", namesakes.KNOB[0]))
+        people = stratum.complexity * (1 + self.shots_of(stratum))
+        room = namesakes.room(stratum, people, self.max_new_tokens) // stratum.complexity
+        return min(wanted, max(decoy_chains(stratum), room))
+
+    def chains_of(self, stratum: Stratum) -> int:
+        """Return the number of decoy chains."""
+        return max(decoy_chains(stratum) if self.decoys else 0, self.namesakes_of(stratum))
+
+    def decoys_of(self, stratum: Stratum) -> int:
+        """Return how many biographies of decoys stand in a text."""
+        return stratum.complexity * self.chains_of(stratum)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a chain that begins with a person who is asked about in no other row, and those of demonstrations."""
-        everybody = people(row, stratum.tier)
-        count, shots = stratum.complexity, self.shots if stratum.shots is None else stratum.shots
-        first = int(Shuffled(cell.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        drawn = _others(row.of("chain"), everybody, (1 + shots) * count, frozenset({first}))
-        chain = _chain(everybody, attribute, drawn, count, first)
-        places = _places(stratum, row.of("order"), deal(cell.of("end"), stratum.rows, index, count))
+        everybody = people(own, stratum.tier)
+        count, shots = stratum.complexity, self.shots_of(stratum)
+        (first,) = asked_people(shared, stratum, index, 1)
+        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        drawn = strangers(own.of("chain"), everybody, (1 + shots) * count, {first})
+        chain = chain_of(everybody, attribute, drawn, count, first)
+        drawn = strangers(own.of("shown"), everybody, shots * count, chain)
+        places = places_of(stratum, own.of("order"), dealt(shared, index, range(count), "end"))
         latent = {
             "asked": attribute,
             "chain": chain,
             "places": places,
-            "shown": [_chain(everybody, attribute, drawn, count) for _ in range(shots)],
+            "shown": [chain_of(everybody, attribute, drawn, count) for _ in range(shots)],
+            "namesakes": namesakes.drawn(own, chain, self.namesakes_of(stratum)),
         }
         said = biographies_of([everybody[one] for one in chain], attribute)
         forms = accepted(everybody[chain[-1]].value(attribute), attribute)
         asking = question(everybody[first], attribute)
         return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put one biography of the chain into each section of the text, and those of other chains likewise."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, attribute = people(row, stratum.tier), latent["asked"]
-        taken = {*latent["chain"], *(one for shown in latent["shown"] for one in shown)}
-        decoys = _decoys(stratum, attribute, everybody, row, frozenset(taken)) if self.decoys else []
-        spots = list(zip(depths(stratum, sample.index, cell, stratum.complexity), sample.relevant, strict=True))
+        everybody, attribute = people(own, stratum.tier), latent["asked"]
+        decoys = decoys_of(sample, own, everybody, self.chains_of(stratum))
+        spots = list(zip(depths(stratum, sample.index, shared, stratum.complexity), sample.relevant, strict=True))
         found: list[tuple[float, str, Role]] = [(depth, said, "relevant") for depth, said in spots]
-        scatter = row.of("scatter")
+        scatter = own.of("scatter")
         for chain in latent["shown"]:
-            found += _scattered(stratum, scatter, [everybody[one] for one in chain], attribute, ("demo", "filler"))
+            found += scattered(stratum, scatter, [everybody[one] for one in chain], attribute, ("demo", "filler"))
         for about, chain in decoys:
-            found += _scattered(stratum, scatter, [everybody[one] for one in chain], about, ("decoy", "decoy"))
-        found.sort(key=lambda spot: spot[0])
-        taken.update(one for _, chain in decoys for one in chain)
+            found += scattered(stratum, scatter, [everybody[one] for one in chain], about, ("decoy", "decoy"))
+        taken = {*latent["chain"], *flat(latent["shown"]), *(one for _, chain in decoys for one in chain)}
+        taken |= namesakes.near(latent["chain"])
+        examples = [example([everybody[one] for one in chain], attribute) for chain in latent["shown"]]
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
-            placed=tuple(Placed(unit(said, role), depth, rank) for rank, (depth, said, role) in enumerate(found)),
-            filler=others(row, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
-            tail=(Piece(self._tail(sample, everybody), "question"),),
+            placed=in_sequence(Placed(unit(said, role), depth) for depth, said, role in found),
+            filler=others(own, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
+            tail=(tail(INSTRUCTION, examples, sample.question),),
         )
 
-    def _tail(self, sample: Sample, everybody: Sequence[Person]) -> str:
-        chains = [[everybody[one] for one in chain] for chain in sample.latent["shown"]]
-        examples = [example(chain, sample.latent["asked"]) for chain in chains]
-        lead = "\n" + EXAMPLES if chains else ""
-        return f"{INSTRUCTION}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
-
-    def key(self, sample: Sample, packed: Sequence[Any]) -> Key:
-        """Return the sample's key: it does not depend on what was packed."""
-        return sample.key
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked, and where the chain's last biography stands if they stand in any order."""
+        count, places = sample.stratum.complexity, sample.latent["places"]
+        mixed = sample.stratum.knob("order", ORDERS[0]) != ORDERS[0]
+        end = {"end": (places.index(count - 1), count)} if mixed else {}
+        return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES), **end}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and follow the references.
@@ -119,73 +122,18 @@ class Multihop(Sampled):
             ValueError: if the text cannot be read, or the references end in no value.
         """
         text = turns[-1][1]
-        asked = read_queries(text)[-1]
-        return accepted(follow(read_table(text), asked.name, asked.attribute)[1], asked.attribute)
+        ((attribute, name),) = read_asked(text)[-1].about
+        table = hops_proof.table_of(read_biographies(text))
+        return accepted(hops_proof.follow(table, name, attribute)[1], attribute)
 
     def check(self, row: Published) -> list[str]:
         """Prove the chain, its length, order and marks, that no other meets it, and the decoys' number."""
-        return list(hops_proof.faults(row, decoy_chains(row.stratum) if self.decoys else 0))
+        return list(hops_proof.faults(row, self.chains_of(row.stratum), self.namesakes_of(row.stratum)))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of the end of any chain about the asked attribute."""
-        number = decoy_chains(sample.stratum) if self.decoys else 0
+        number = self.chains_of(sample.stratum)
         return {"uniform": 1 / choices_of(sample.latent["asked"]), "any_chain": 1 / (1 + number - number // OTHER)}
-
-
-def decoy_chains(stratum: Stratum) -> int:
-    """Return the number of decoy chains, which follows from length and complexity alone."""
-    crowd = min(CROWD, (stratum.length - TAKEN) // CROWD_RATE)
-    return max(1, max(crowd, stratum.length // RATE) // stratum.complexity)
-
-
-def _others(rng: Random, everybody: Sequence[Person], count: int, taken: frozenset[int]) -> Iterator[int]:
-    """Return other people in random order: `count`, and some more for those that do not go together."""
-    return iter(Shuffled(rng, len(everybody), taken).take(2 * count + 16).tolist())
-
-
-def _chain(
-    everybody: Sequence[Person], attribute: str, drawn: Iterator[int], count: int, first: int | None = None
-) -> list[int]:
-    """Draw a chain of people, all of whom may have the value of the last."""
-
-    def together(one: int, last: int) -> bool:
-        return attribute not in APART or everybody[one].value(APART[attribute]) != everybody[last].value(attribute)
-
-    last = next(one for one in drawn if first is None or together(first, one))
-    chain = [] if first is None else [first]
-    while len(chain) < count - 1:
-        chain.append(next(one for one in drawn if together(one, last)))
-    return [*chain, last]
-
-
-def _decoys(
-    stratum: Stratum, asked: str, everybody: Sequence[Person], row: Streams, taken: frozenset[int]
-) -> list[tuple[str, list[int]]]:
-    """Draw the decoy chains, each with its attribute."""
-    rng, number = row.of("decoy attributes"), decoy_chains(stratum)
-    drawn = _others(row.of("decoys"), everybody, number * stratum.complexity, taken)
-    rest = [attribute for attribute in ATTRIBUTES if attribute != asked]
-    abouts = [rng.choice(rest) if place % OTHER == OTHER - 1 else asked for place in range(number)]
-    return [(about, _chain(everybody, about, drawn, stratum.complexity)) for about in abouts]
-
-
-def _places(stratum: Stratum, rng: Random, end: int) -> list[int]:
-    """Return which biography of a chain stands first in the text, which second, ...: in order, or its last at `end`."""
-    places = list(range(stratum.complexity))
-    if stratum.knob("order", ORDERS[0]) == "mixed":
-        *rest, last = places
-        places = rng.sample(rest, len(rest))
-        places.insert(end, last)
-    return places
-
-
-def _scattered(
-    stratum: Stratum, rng: Random, chain: Sequence[Person], attribute: str, roles: tuple[Role, Role]
-) -> list[tuple[float, str, Role]]:
-    """Return the biographies of a chain, one for each section of the text; the first person has a role of its own."""
-    said, count = biographies_of(chain, attribute), stratum.complexity
-    places = _places(stratum, rng, rng.randrange(count))
-    return [((section + rng.random()) / count, said[one], roles[one > 0]) for section, one in enumerate(places)]
 
 
 TASKS = (Multihop(),)

@@ -1,52 +1,107 @@
-"""What must hold of a prompt that asks for stated attributes: judged from the published row alone."""
+"""What must hold of a prompt about biographies: judged from the published row alone."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from math import sqrt
 
+from pipeline.recipe import Stratum
 from pipeline.tasks.base import Published
-from pipeline.tasks.bio.haystack import density, share_faults
-from pipeline.tasks.bio.reader import FIXED_WORDS, Entry, read_lists, read_questions
+from pipeline.tasks.bio.haystack import density
+from pipeline.tasks.bio.reader import ATTRIBUTES, Asked, Entry, read_asked
+from pipeline.tasks.bio.text import accepted
+
+Answers = Callable[[Asked, Sequence[Entry]], tuple[str, ...]]
+"""Answers a question from the biographies of a prompt, in every accepted form."""
+FIVE_DIGITS = re.compile(r"[1-9]\d{4}")
 
 
-def looked_up(entries: Sequence[Entry], name: str, attribute: str) -> str:
-    """Return what the one biography of a person states.
+def only(entries: Sequence[Entry], name: str) -> Entry:
+    """Return the one biography of a person.
 
     Raises:
-        ValueError: if there are no such biography or two, or it does not state the attribute.
+        ValueError: if there is none, or two.
     """
     found = [entry for entry in entries if entry.name == name]
     if len(found) != 1:
         raise ValueError(f"{name} has {len(found)} biographies")
-    if attribute not in found[0].stated:
-        raise ValueError(f"the biography of {name} states no {attribute}")
-    return found[0].stated[attribute]
+    return found[0]
 
 
-def faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
-    """Yield what is wrong with a row that asks for one attribute of one person."""
-    *shown, (attribute, name, _) = read_questions(row.text)
-    own = [entry for entry in entries if entry.name == name]
-    if not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
-        yield f"the prompt does not end in the question {row.question!r}"
-    if spans(row, "relevant") != [(entry.start, entry.end) for entry in own]:
-        yield "the needle is not the paragraph of the asked person"
-    if [entry.stated.get(attribute) for entry in own] != [row.key.target]:
-        yield f"the prompt states {[entry.stated.get(attribute) for entry in own]}, the key {row.key.target!r}"
-    yield from people_faults(entries, [name])
-    yield from example_faults(row, entries, shown)
-    yield from whole_faults(row, entries)
-    named = {name, *(other for _, other, _ in shown)}
-    yield from share_faults(row.stratum, (attribute in entry.stated for entry in entries if entry.name not in named))
+def looked_up(asked: Asked, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return what the biographies state: the n-th form of each answer together, and behind each its label.
+
+    Raises:
+        ValueError: if a person is not there just once, or does not state what is asked.
+    """
+    found = [(only(entries, name), kind) for kind, name in asked.about]
+    for entry, kind in found:
+        if kind not in entry.stated:
+            raise ValueError(f"the biography of {entry.name} states no {kind}")
+    forms = [accepted(entry.stated[kind], kind) for entry, kind in found]
+    marks = [f" [{entry.label}]" if entry.label else "" for entry, _ in found]
+    said = ([one or form[0] for one, form in zip(row, forms, strict=True)] for row in zip_longest(*forms))
+    return tuple("; ".join(map("".join, zip(row, marks, strict=True))) for row in said)
 
 
-def whole_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
-    """Hold biographies to all six attributes, or, where some lack the asked one, to five at least."""
-    least = len(FIXED_WORDS) - (density(row.stratum) < 1)
-    short = [entry.name for entry in entries if len(entry.stated) < least]
+def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_up, *, count: int = 1) -> Iterator[str]:
+    """Yield what is wrong with a row that asks what `count` biographies state, and with its demonstrations."""
+    *shown, asked = read_asked(row.text)
+    yield from question_faults(row, "Questions:\n" if "\n" in row.question else "Question: ")
+    yield from key_faults(row, asked, entries, answers)
+    yield from people_faults(entries)
+    if len(set(asked.names)) != count or len(asked.names) != count:
+        yield f"{len(asked.names)} questions about {len(set(asked.names))} people in place of {count}"
+    yield from mark_faults(row, "relevant", [entry for entry in entries if entry.name in asked.names], "people asked")
+    firsts = {example.names[0] for example in shown}
+    yield from mark_faults(row, "demo", [entry for entry in entries if entry.name in firsts], "demonstrations")
+    named = [name for example in (*shown, asked) for name in example.names]
+    if len(set(named)) != len(named):
+        yield "a demonstration asks about somebody who is asked about elsewhere"
+    for example in shown:
+        if example.reply != answers(example, entries)[0]:
+            yield f"the demonstration about {example.names[0]} is wrong"
+
+
+def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
+    """Hold biographies to all six attributes, but for the asked one where a share of people lack it."""
+    asked = read_asked(row.text)
+    named, kind = {name for each in asked for name in each.names}, asked[-1].about[0][0]
+    yield from whole_faults(entries, ATTRIBUTES, kind if density(row.stratum) < 1 else "")
+    apart = set(spans(row, "decoy"))
+    others = [entry for entry in entries if entry.name not in named and (entry.start, entry.end) not in apart]
+    yield from share_faults(row.stratum, (kind in entry.stated for entry in others))
+
+
+def key_faults(row: Published, asked: Asked, entries: Sequence[Entry], answers: Answers) -> Iterator[str]:
+    """Hold the key to what the biographies state."""
+    try:
+        stated = answers(asked, entries)
+    except ValueError as error:
+        yield f"the key {row.key.target!r} is not stated: {error}"
+        return
+    if row.key.target != stated[0] or row.key.answers != stated:
+        yield f"the prompt states {stated[0]!r}, the key {row.key.target!r}"
+
+
+def question_faults(row: Published, asks: str = "Question: ") -> Iterator[str]:
+    """Hold the end of a prompt to the row's question."""
+    said = asks.split(":")[0].replace("Question", "Answer")
+    if not row.text.endswith(f"\n{asks}{row.question}\n{said}:"):
+        yield f"the prompt does not end in the question {row.question[:80]!r}"
+
+
+def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = "") -> Iterator[str]:
+    """Hold biographies to tell, by a statement or a link, all of some kinds of facts but one that may be lacking."""
+    every = set(kinds)
+    short = [entry for entry in entries if every - {lacking} - entry.stated.keys() - entry.linked.keys()]
     if short:
-        yield f"{len(short)} biographies state fewer than {least} attributes, that of {short[0]} first"
+        yield f"{len(short)} biographies state fewer than {len(every - {lacking})} attributes, {short[0].name}'s first"
+    strange = [entry for entry in entries if (entry.stated.keys() | entry.linked.keys()) - every]
+    if strange:
+        yield f"{len(strange)} biographies tell what they should not, {strange[0].name}'s first"
 
 
 def spans(row: Published, role: str) -> list[tuple[int, int]]:
@@ -54,57 +109,39 @@ def spans(row: Published, role: str) -> list[tuple[int, int]]:
     return [(needle.char_start, needle.char_end) for needle in row.needles if needle.role == role]
 
 
-def people_faults(entries: Sequence[Entry], asked: Sequence[str]) -> Iterator[str]:
-    """Hold people to be distinct, and the first and last name of each who is asked about to stand once."""
+def mark_faults(row: Published, role: str, entries: Iterable[Entry], whose: str) -> Iterator[str]:
+    """Hold the needles of a role to some biographies, in the order of the text."""
+    if spans(row, role) != sorted((entry.start, entry.end) for entry in entries):
+        yield f"the needles of {whose} are not their paragraphs"
+
+
+def people_faults(entries: Sequence[Entry]) -> Iterator[str]:
+    """Hold a haystack to distinct people: no full name stands twice."""
     if len({entry.name for entry in entries}) != len(entries):
         yield "two biographies have the same full name"
-    pairs = Counter((entry.name.split(" ")[0], entry.name.split(" ")[-1]) for entry in entries)
-    for name in asked:
-        if pairs[name.split(" ")[0], name.split(" ")[-1]] != 1:
-            yield f"first and last name of {name} stand twice"
 
 
-def example_faults(row: Published, entries: Sequence[Entry], shown: Sequence[tuple[str, str, str]]) -> Iterator[str]:
-    """Hold demonstrations to the text: each reply is right, and the marked biographies are theirs."""
-    table = {entry.name: entry for entry in entries}
-    for attribute, name, reply in shown:
-        if name not in table or table[name].stated.get(attribute) != reply:
-            yield f"the demonstration about {name} is wrong"
-    yield from mark_faults(row, table, [name for _, name, _ in shown])
+def share_faults(stratum: Stratum, stating: Iterable[bool]) -> Iterator[str]:
+    """Hold the share of other people who state what is asked to the stratum's density, within 3 standard deviations.
+
+    `stating` tells it of each filler biography of a prompt. One biography more or less is always allowed.
+    """
+    told, wanted = list(stating), density(stratum)
+    slack = 3 * sqrt(wanted * (1 - wanted) * len(told)) + (0 < wanted < 1)
+    if abs(sum(told) - wanted * len(told)) > slack:
+        yield f"{sum(told)} of {len(told)} other people state what is asked: a share of {wanted} was promised"
 
 
-def mark_faults(row: Published, table: Mapping[str, Entry], firsts: Sequence[str]) -> Iterator[str]:
-    """Hold the marks of demonstrations to the biographies of those whom they ask about first."""
-    wanted = sorted((table[name].start, table[name].end) for name in firsts if name in table)
-    if sorted(spans(row, "demo")) != wanted:
-        yield "the marks of demonstrations are not on the biographies that they ask about"
+def label_faults(labels: Sequence[str], *, running: bool) -> Iterator[str]:
+    """Hold labels to be five digits, no two equal, or to count the biographies in order."""
+    if not running and len(set(labels)) != len(labels):
+        yield "two biographies have the same label"
+    if not running and (wrong := [label for label in labels if not FIVE_DIGITS.fullmatch(label)]):
+        yield f"{wrong[0]!r} is no label of five digits"
+    if running and [label.replace(".", "") for label in labels] != _counted(labels):
+        yield "the biographies are not numbered in order"
 
 
-def list_faults(row: Published, entries: Sequence[Entry], part: str) -> Iterator[str]:
-    """Yield what is wrong with a row that asks for several attributes, each of another person."""
-    *shown, (asked, _) = read_lists(row.text)
-    table, names = {entry.name: entry for entry in entries}, [name for _, name in asked]
-    yield from whole_faults(row, entries)
-    own = [entry for entry in entries if entry.name in names]
-    if not row.text.endswith(f"\nQuestions:\n{row.question}\nAnswers:"):
-        yield f"the prompt does not end in the questions {row.question[:80]!r}"
-    if len(set(names)) != row.stratum.complexity or len(asked) != len(set(names)):
-        yield f"{len(asked)} questions about {len(set(names))} people in place of {row.stratum.complexity}"
-    if spans(row, "relevant") != [(entry.start, entry.end) for entry in own]:
-        yield "the needles are not the paragraphs of the people asked about"
-    if (said := _replies(table, asked, part)) != row.key.target:
-        yield f"the prompt states {said!r}, the key {row.key.target!r}"
-    yield from people_faults(entries, names)
-    for questions, reply in shown:
-        if _replies(table, questions, part) != reply:
-            yield f"the demonstration about {questions[0][1]} is wrong"
-    yield from mark_faults(row, table, [questions[0][1] for questions, _ in shown])
-    named = {*names, *(name for questions, _ in shown for _, name in questions)}
-    stating = (asked[0][0] in entry.stated for entry in entries if entry.name not in named)
-    yield from share_faults(row.stratum, stating)
-
-
-def _replies(table: Mapping[str, Entry], asked: Sequence[tuple[str, str]], part: str) -> str | None:
-    """Return what the biographies state, joined; nothing where one is wanting or does not state it."""
-    found = [table[name].stated.get(kind) if name in table else None for kind, name in asked]
-    return part.join(value for value in found if value) if all(found) else None
+def _counted(labels: Sequence[str]) -> list[str]:
+    width = len(labels[0].replace(".", ""))
+    return [f"{number:0{width}}" for number in range(1, len(labels) + 1)]

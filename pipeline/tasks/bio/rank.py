@@ -8,29 +8,32 @@ that there are, so that neither is the answer more often than chance.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import permutations
 from math import factorial
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal
+from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
+from pipeline.tasks.bio import namesakes
 from pipeline.tasks.bio.ages import (
     Ages,
+    alike,
     anybody,
-    example,
     examples,
     framed,
     group,
+    namesakes_drawn,
     placed,
+    reasoned,
     taken,
     told,
 )
-from pipeline.tasks.bio.ages_proof import faults
-from pipeline.tasks.bio.ages_reader import NAME, ages_of, read_asked, read_people, understood
-from pipeline.tasks.bio.reader import Entry
+from pipeline.tasks.bio.ages_proof import ages_of, faults, understood
+from pipeline.tasks.bio.frame import dealt, kind_of
+from pipeline.tasks.bio.reader import NAME, Entry, read_asked, read_biographies
 from pipeline.worlds.people import Person, people
 
 ORDERS = {"youngest": "from youngest to oldest", "oldest": "from oldest to youngest"}
@@ -46,37 +49,47 @@ ASKED = re.compile(rf"Rank these people by age, from (youngest to oldest|oldest 
 class Rank(Ages):
     """People in the order of their ages."""
 
-    subtask: str = "rank"
-    scorer: str = "all_in_order"
-    complexities: tuple[int, ...] = (2, 5)
+    subtask = "rank"
+    title = "names by age"
+    scorer = "all_in_order"
+    complexities = (2, 5)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw people of different ages: nobody twice in a stratum, all orders in equal shares."""
         size = stratum.complexity
-        first = tuple(ORDERS)[deal(cell.of("direction"), stratum.rows, index, len(ORDERS))]
-        right = _ranked(group(stratum, index, cell), first)
+        first = dealt(shared, index, tuple(ORDERS), "direction")
+        right = _ranked(group(stratum, index, shared), first)
         standing, named = (
-            [right[place] for place in orders(size)[deal(cell.of(order), stratum.rows, index, factorial(size))]]
-            for order in ("standing", "named")
+            [right[place] for place in dealt(shared, index, orders(size), order)] for order in ("standing", "named")
         )
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
+        asked_of = [person for person, _ in named]
         latent = {
             "asked": first,
             "people": standing,
-            "named": [person for person, _ in named],
+            "named": asked_of,
             "right": [person for person, _ in right],
-            "shown": examples(row, stratum.tier, [person for person, _ in right], self.shown(stratum), size),
+            "shown": examples(own, stratum.tier, asked_of, self.shots_of(stratum), size),
+            "decoys": namesakes_drawn(own, stratum.tier, asked_of, self.namesakes_of(stratum)),
         }
         asked = _question([everybody[person] for person, _ in named], first)
         forms = accepted([everybody[person].name for person, _ in right])
-        return Sample("", stratum, index, latent, told(row, stratum.tier, standing), asked, Key(forms[0], forms))
+        return Sample("", stratum, index, latent, told(own, stratum.tier, standing), asked, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked at the wanted depths among the others, and people of demonstrations anywhere."""
-        everybody, first = people(row, sample.stratum.tier), sample.latent["asked"]
+        everybody, first = people(own, sample.stratum.tier), sample.latent["asked"]
         shown = [_example(cast, first, everybody) for cast in sample.latent["shown"]]
-        filler = anybody(sample, row, taken(sample.latent))
-        return framed(placed(sample, row, cell), filler, INSTRUCTION, shown, sample.question)
+        filler = anybody(sample, own, taken(sample.latent) | namesakes.near(sample.latent["named"]))
+        return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return who is asked for first, and the orders in which people stand and are named."""
+        latent, every = sample.latent, orders(sample.stratum.complexity)
+        standing = tuple(latent["right"].index(person) for person, _ in latent["people"])
+        named = tuple(latent["right"].index(person) for person in latent["named"])
+        kinds = {"standing": kind_of(standing, every), "named": kind_of(named, every)}
+        return {"direction": kind_of(latent["asked"], tuple(ORDERS)), **kinds}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and sort the asked.
@@ -85,7 +98,7 @@ class Rank(Ages):
             ValueError: if the text cannot be read, or one of the asked is not there just once with an age of their own.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_people(text))
+        return answer(read_asked(text)[-1].question, read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles are the biographies of the asked, in a haystack of distinct people.
@@ -93,7 +106,9 @@ class Rank(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        return list(faults(row, read_people(row.text), _names(row.question), answer))
+        entries, names = read_biographies(row.text), _names(row.question)
+        found = alike(row, entries, names, self.namesakes_of(row.stratum))
+        return [*faults(row, entries, names, answer), *found]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of any order, and what the orders of the question and of the text score."""
@@ -145,13 +160,13 @@ def _question(named: Sequence[Person], first: str) -> str:
     return QUESTION.format(order=ORDERS[first], names=", ".join(person.name for person in named))
 
 
-def _example(cast: Sequence[Sequence[int]], first: str, everybody: Sequence[Person]) -> str:
+def _example(cast: Sequence[Sequence[int]], first: str, everybody: Sequence[Person]) -> tuple[str, str]:
     said = " ".join(f"{everybody[person].name} is {age} years old." for person, age in cast)
     right = _ranked(cast, first)
     numbers = ", ".join(str(age) for _, age in right)
     final = "; ".join(everybody[person].name for person, _ in right)
     asked = _question([everybody[person] for person, _ in cast], first)
-    return example(asked, f"{said} {ORDERS[first].capitalize()}, the ages are {numbers}.", final)
+    return asked, reasoned(f"{said} {ORDERS[first].capitalize()}, the ages are {numbers}.", final)
 
 
 TASKS = (Rank(),)

@@ -1,49 +1,96 @@
-"""A reader of biographies: builds the table of people from a prompt's text alone.
+"""A reader of biographies and of the questions behind them, from a prompt's text alone.
 
 It shares no code with the world or the renderer: sentences are taken apart at their fixed words, and every sentence
-must name the person its paragraph began with. Prompts of one build share paragraphs, so a paragraph once read is
-remembered.
+must name the person whom its paragraph begins with. A paragraph may state the six attributes, or an age, may name
+another person in place of an attribute, and may carry a label in front: what a task allows is for its proof to say.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
-from pipeline.tasks.bio.memory import MEMORY
+from pipeline.tasks.line_cache import LINES
 
 START = "\nBiographies:\n"
 END = "This is the end of the biographies."
+FINAL = "\nFinal answer: "
 
+NAME = "[A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+"
+NAMED = re.compile(NAME)
+LABEL = re.compile(r"\[([\d.]+)\] ")
+LINK = re.compile(rf"the same (?:date as|as that of|university as|city as) ({NAME})")
+AGE, YEARS = "age", re.compile(r"(\d+) years old")
+
+ATTRIBUTES = ("birthdate", "birthplace", "hobby", "university", "major", "city")
 FIXED_WORDS = (
     ("birthdate", "", " was born on "),
+    (AGE, "", " is "),
     ("birthplace", "The birthplace of ", " is "),
-    ("hobby", "The favorite hobby of ", " is "),
+    ("hobby", "The favourite hobby of ", " is "),
     ("university", "", " graduated from "),
     ("major", "The university major of ", " was "),
     ("city", "", " now lives and works in "),
 )
-
 ASKED = (
     ("birthdate", re.compile(r"On what date was (.+) born\?")),
     ("birthplace", re.compile(r"What is the birthplace of (.+)\?")),
-    ("hobby", re.compile(r"What is the favorite hobby of (.+)\?")),
+    ("hobby", re.compile(r"What is the favourite hobby of (.+)\?")),
     ("university", re.compile(r"Which university did (.+) graduate from\?")),
     ("major", re.compile(r"What was the university major of (.+)\?")),
     ("city", re.compile(r"In which city does (.+) now live and work\?")),
 )
+BLOCKS = re.compile(r"\nQuestions?:\s")
+ANSWERS = re.compile(r"\nAnswers?:")
+
+Said = tuple[str, Mapping[str, str], Mapping[str, str], str]
+"""Name, what is stated, whom attributes are linked to, and the label (empty: none)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A paragraph as read: where it stands, whom it names, and the attributes it states."""
+    """A paragraph as read: where it stands, whom it names, what it states, and for what it names somebody else."""
 
     start: int
     end: int
     name: str
-    stated: dict[str, str]
+    stated: Mapping[str, str]
+    linked: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One or several questions as they stand, and the reply to them; the last of a prompt has none."""
+
+    question: str
+    reply: str
+
+    @property
+    def about(self) -> tuple[tuple[str, str], ...]:
+        """Attribute and name of each question.
+
+        Raises:
+            ValueError: if it is none about a biography.
+        """
+        return tuple(map(understood, _parts(self.question)))
+
+    @property
+    def names(self) -> list[str]:
+        """The people asked about, in order."""
+        return [name for _, name in self.about]
+
+    @property
+    def reasoning(self) -> str:
+        """What a reply says before its final answer."""
+        return self.reply.partition(FINAL)[0]
+
+    @property
+    def final(self) -> str:
+        """The final answer of a reply that reasons."""
+        return self.reply.partition(FINAL)[2]
 
 
 @lru_cache(maxsize=1)
@@ -51,13 +98,17 @@ def read_biographies(text: str) -> tuple[Entry, ...]:
     """Return every biography of a prompt in order; remembers the last prompt it read.
 
     Raises:
-        ValueError: if there is no body, or a line of it is no biography.
+        ValueError: if there is no body, a line of it is no biography, or some have labels and some have none.
     """
-    return tuple(entries(text, _take_apart))
+    found = tuple(entries(text, take_apart))
+    labels = sum(bool(entry.label) for entry in found)
+    if labels not in (0, len(found)):
+        raise ValueError(f"{len(found)} biographies have {labels} labels")
+    return found
 
 
-def entries(text: str, take_apart: Callable[[str], tuple[str, dict[str, str]]]) -> Iterator[Entry]:
-    """Yield the biographies of a prompt, each a line; `take_apart` returns the name and the attributes of one.
+def entries(text: str, taken_apart: Callable[[str], Said]) -> Iterator[Entry]:
+    """Yield the biographies of a prompt, each a line, by what `taken_apart` makes of it.
 
     Raises:
         ValueError: if there is no body.
@@ -66,72 +117,64 @@ def entries(text: str, take_apart: Callable[[str], tuple[str, dict[str, str]]]) 
     end = text.rfind("\n" + END) + 1
     if start < len(START) or end <= start:
         raise ValueError("the prompt has no body of biographies")
-    while start < end:
-        stop = text.index("\n", start)
-        yield Entry(start, stop + 1, *take_apart(text[start:stop]))
-        start = stop + 1
+    for line in text[start : end - 1].split("\n"):
+        stop = start + len(line) + 1
+        yield Entry(start, stop, *taken_apart(line))
+        start = stop
 
 
-@MEMORY.of
-def _take_apart(line: str) -> tuple[str, dict[str, str]]:
-    """Return the name and the attributes of a biography; sentences may be wanting, those there are keep their order."""
-    name = _opening_name(line)
+@LINES.of
+def take_apart(line: str) -> Said:
+    """Read a paragraph: sentences may be wanting, those there are keep their order."""
+    label, named = LABEL.match(line), NAMED.search(line)
+    at, name = label.end() if label else 0, named[0] if named else ""
     found = []
-    for attribute, before, after in FIXED_WORDS:
+    for kind, before, after in FIXED_WORDS:
         opening = f"{before}{name}{after}"
-        at = 0 if line.startswith(opening) else line.find(f". {opening}") + 2
-        if at != 1:
-            found.append((at, at + len(opening), attribute))
-    if not found or found != sorted(found) or found[0][0] or not line.endswith("."):
+        place = at if line.startswith(opening, at) else line.find(f". {opening}", at) + 2
+        if place != 1:
+            found.append((place, place + len(opening), kind))
+    if not name or not found or found != sorted(found) or found[0][0] != at or not line.endswith("."):
         raise ValueError(f"no biography: {line[:80]!r}")
-    ends = [at - 2 for at, _, _ in found[1:]] + [len(line) - 1]
-    stated = {attribute: line[start:end] for (_, start, attribute), end in zip(found, ends, strict=True)}
-    if any(not value or name in value or ". " in value for value in stated.values()):
+    ends = [place - 2 for place, _, _ in found[1:]] + [len(line) - 1]
+    values = {kind: line[start:end] for (_, start, kind), end in zip(found, ends, strict=True)}
+    if any(not value or name in value or ". " in value for value in values.values()):
         raise ValueError(f"no biography, for words that are no attribute: {line[:80]!r}")
-    return name, stated
+    return name, *_sorted_out(values), label[1] if label else ""
 
 
-def _opening_name(line: str) -> str:
-    for _, before, after in FIXED_WORDS:
-        if line.startswith(before) and after in line:
-            name = line[len(before) : line.index(after)]
-            if name.count(" ") == 2:
-                return name
-    raise ValueError(f"no biography: {line[:80]!r}")
+def _sorted_out(values: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """Part what a paragraph states from those whom it names in place of it."""
+    if AGE in values:
+        if not (years := YEARS.fullmatch(values[AGE])):
+            raise ValueError(f"no biography, for {values[AGE]!r} is no age")
+        values[AGE] = years[1]
+    linked = {kind: found[1] for kind, value in values.items() if (found := LINK.fullmatch(value))}
+    return {kind: value for kind, value in values.items() if kind not in linked}, linked
 
 
-def read_questions(text: str) -> list[tuple[str, str, str]]:
-    """Return (attribute, name, reply) of each question after the biographies; the last one's reply is empty.
-
-    Raises:
-        ValueError: if a question cannot be read.
-    """
-    tail = text[text.rfind(END) :]
-    asked = []
-    for block in tail.split("\nQuestion: ")[1:]:
-        line, _, reply = block.partition("\nAnswer:")
-        asked.append((*understood(line), reply.strip()))
-    if not asked:
-        raise ValueError("the prompt asks nothing")
-    return asked
-
-
-def read_lists(text: str) -> list[tuple[list[tuple[str, str]], str]]:
-    """Return (attribute, name) of each question of every list behind the biographies, and the reply to the list.
+def read_asked(text: str) -> list[Asked]:
+    """Return each question or list of questions behind the biographies, the one to be answered last.
 
     Raises:
-        ValueError: if a question cannot be read.
+        ValueError: if nothing is asked, or the last question has a reply.
     """
-    lists = []
-    for block in text[text.rfind(END) :].split("\nQuestions:\n")[1:]:
-        lines, _, reply = block.partition("\nAnswers:")
-        numbered = [line.partition(". ") for line in lines.split("\n")]
-        if [number for number, _, _ in numbered] != [str(at + 1) for at in range(len(numbered))]:
-            raise ValueError(f"questions are not numbered one by one: {lines[:80]!r}")
-        lists.append(([understood(line) for _, _, line in numbered], reply.strip()))
-    if not lists:
-        raise ValueError("the prompt asks nothing")
-    return lists
+    blocks = [ANSWERS.split(block, maxsplit=1) for block in BLOCKS.split(text[text.rfind(END) :])[1:]]
+    if not blocks or blocks[-1][1:] != [""]:
+        raise ValueError("the prompt asks nothing, or does not end in what it asks")
+    return [Asked(question, reply[0].strip() if reply else "") for question, *reply in blocks]
+
+
+def _parts(question: str) -> Iterator[str]:
+    """Yield the questions of a numbered list, or of one line."""
+    lines = question.split("\n")
+    if not lines[0].startswith("1. "):
+        yield from re.split(r"(?<=\?) ", question)
+        return
+    for number, line in enumerate(lines, start=1):
+        if not line.startswith(f"{number}. "):
+            raise ValueError(f"questions are not numbered one by one: {question[:80]!r}")
+        yield line.removeprefix(f"{number}. ")
 
 
 def understood(line: str) -> tuple[str, str]:

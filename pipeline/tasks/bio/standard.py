@@ -11,50 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import (
-    Digest,
-    Key,
-    Layout,
-    Piece,
-    Placed,
-    PoolSpec,
-    Published,
-    Sample,
-    Sampled,
-    Turns,
-    unit,
-)
-from pipeline.tasks.bio import proof
-from pipeline.tasks.bio.haystack import KNOBS, depths, others
-from pipeline.tasks.bio.reader import read_questions
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
+from pipeline.tasks.bio import namesakes, proof
+from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio.haystack import depths, others
+from pipeline.tasks.bio.reader import read_asked
 from pipeline.tasks.bio.styles import STYLES, Style
-from pipeline.tasks.bio.text import EXAMPLES, INSTRUCTION, accepted, question
+from pipeline.tasks.bio.text import INSTRUCTION, accepted, question
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
 
 
 @dataclass(frozen=True, slots=True)
-class Standard(Sampled):
-    """One way of writing the biographies. `complexity` is the number of biographies that the answer needs: one."""
+class Standard(Biographies):
+    """One way of writing the biographies."""
 
     subtask: str = "standard"
+    title: str = "one attribute of one person"
     most_shots: int = 9
-    family: str = "bio"
-    version: int = 1
-    scorer: str = "exact"
-    shots: int = 0
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (1,)
-    keyed_by_packing: bool = False
-    paired: bool = False
-
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Policy of depths, and the share of other people whose biography states the asked attribute."""
-        return KNOBS
+    shortest: int = 2048
+    scorer = "exact"
 
     @property
     def style(self) -> Style:
@@ -65,43 +43,46 @@ class Standard(Sampled):
         """Return the pool of biographies."""
         return (self.style.spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw whom and what is asked: no person twice in a stratum, attributes in equal shares."""
-        everybody = people(row, stratum.tier)
-        shots = self.shots if stratum.shots is None else stratum.shots
-        asked = int(Shuffled(cell.of("asked"), len(everybody)).take(index + 1)[index % len(everybody)])
-        attribute = ATTRIBUTES[deal(cell.of("attribute"), stratum.rows, index, len(ATTRIBUTES))]
-        shown = Shuffled(row.of("shown"), len(everybody), frozenset({asked})).take(shots).tolist()
+        everybody = people(own, stratum.tier)
+        (asked,) = asked_people(shared, stratum, index, 1)
+        shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
+        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
         person = everybody[asked]
         forms = accepted(person.value(attribute), attribute)
-        latent = {"person": asked, "asked": attribute, "shown": shown}
-        said = (self.style.told(row, stratum.tier, asked),)
+        latent = {
+            "person": asked,
+            "asked": attribute,
+            "shown": shown,
+            "namesakes": namesakes.drawn(own, [asked], self.namesakes_of(stratum))[0],
+        }
+        said = (self.style.told(own, stratum.tier, asked),)
         return Sample("", stratum, index, latent, said, question(person, attribute), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked person at the wanted depth among the others, and people of demonstrations anywhere."""
-        stratum, latent = sample.stratum, sample.latent
-        (depth,) = depths(stratum, sample.index, cell, 1)
-        places = row.of("shown depth")
+        stratum, latent, everybody = sample.stratum, sample.latent, people(own, sample.stratum.tier)
+        (depth,) = depths(stratum, sample.index, shared, 1)
+        places, asked = own.of("shown depth"), latent["asked"]
         placed = [Placed(unit(sample.relevant[0], "relevant"), depth)]
         placed += [
-            Placed(unit(self.style.told(row, stratum.tier, one), "demo"), places.random()) for one in latent["shown"]
+            Placed(unit(self.style.told(own, stratum.tier, one), "demo"), places.random()) for one in latent["shown"]
         ]
-        taken, number = (latent["person"], *latent["shown"]), ATTRIBUTES.index(latent["asked"])
+        placed += scattered(own, (self.style.told(own, stratum.tier, one) for one in latent["namesakes"]))
+        taken = {latent["person"], *latent["shown"], *namesakes.near([latent["person"]])}
+        shown = [everybody[one] for one in latent["shown"]]
+        examples = [(question(one, asked), one.value(asked)) for one in shown]
         return Layout(
             head=(Piece(self.style.introduction, "instruction"),),
             placed=tuple(placed),
-            filler=others(row, stratum, self.style.pool, len(people(row, stratum.tier)), taken, number),
-            tail=(Piece(self._tail(sample, row), "question"),),
+            filler=others(own, stratum, self.style.pool, len(everybody), taken, ATTRIBUTES.index(asked)),
+            tail=(tail(INSTRUCTION, examples, sample.question),),
         )
 
-    def _tail(self, sample: Sample, row: Streams) -> str:
-        everybody = people(row, sample.stratum.tier)
-        attribute = sample.latent["asked"]
-        shown = [everybody[one] for one in sample.latent["shown"]]
-        examples = [f"\nQuestion: {question(one, attribute)}\nAnswer: {one.value(attribute)}\n" for one in shown]
-        lead = "\n" + EXAMPLES if shown else ""
-        return f"{INSTRUCTION}{lead}{''.join(examples)}\nQuestion: {sample.question}\nAnswer:"
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return which attribute is asked."""
+        return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and look the answer up.
@@ -110,8 +91,7 @@ class Standard(Sampled):
             ValueError: if the text cannot be read, or the person is not there just once, or does not state it.
         """
         text = turns[-1][1]
-        attribute, name, _ = read_questions(text)[-1]
-        return accepted(proof.looked_up(self.style.read(text), name, attribute), attribute)
+        return proof.looked_up(read_asked(text)[-1], self.style.read(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the answer is stated once, by the marked paragraph, in a haystack of distinct people.
@@ -119,11 +99,18 @@ class Standard(Sampled):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        return list(proof.faults(row, self.style.read(row.text)))
+        entries = self.style.read(row.text)
+        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        found = namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*proof.faults(row, entries), *proof.stated_faults(row, entries), *found]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess from the attribute's pool."""
         return {"uniform": 1 / choices_of(sample.latent["asked"])}
 
 
-TASKS = (Standard(), Standard("paraphrase", most_shots=2), Standard("pronoun", most_shots=2))
+TASKS = (
+    Standard(),
+    Standard("paraphrase", "one attribute of one person, the biographies in 14 wordings", 2, 4096),
+    Standard("pronoun", "one attribute of one person, the biographies in the first person", 2, 4096),
+)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import chain
 
-from pipeline.tasks.bio.memory import MEMORY
-from pipeline.tasks.bio.reader import Entry, entries
+from pipeline.tasks.bio.reader import Entry, Said, entries
+from pipeline.tasks.line_cache import LINES
 from pipeline.worlds.wordings import wordings
 from pipeline.worlds.words import pool
 
@@ -52,8 +52,8 @@ def _read(style: str, text: str) -> tuple[Entry, ...]:
     return tuple(entries(text, partial(take_apart, style)))
 
 
-@MEMORY.of
-def take_apart(style: str, line: str) -> tuple[str, dict[str, str]]:
+@LINES.of
+def take_apart(style: str, line: str) -> Said:
     """Return the name and the attributes of a biography.
 
     Raises:
@@ -72,7 +72,7 @@ def take_apart(style: str, line: str) -> tuple[str, dict[str, str]]:
     stated = dict(_stated(style, sentence) for sentence in sentences)
     if len(stated) != len(sentences) or list(stated) != [kind for kind in wordings(style) if kind in stated]:
         raise ValueError(f"the biography of {name} states something twice or in another order")
-    return name, stated
+    return name, stated, {}, ""
 
 
 def _opened(style: str, sentence: str) -> str:
@@ -93,7 +93,7 @@ def _shared(line: str, sentences: list[str]) -> str:
     return str(names[0])
 
 
-@MEMORY.of
+@LINES.of
 def _stated(style: str, sentence: str) -> tuple[str, str]:
     """Return what a sentence states, without the name: people share most of these sentences."""
     found = {

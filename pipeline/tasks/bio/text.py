@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from datetime import date
 
-from pipeline.worlds.people import MONTHS, Person
+from pipeline.worlds.people import MONTHS, Person, country_of
 
 SENTENCES = {
     "birthdate": "{name} was born on {value}.",
     "birthplace": "The birthplace of {name} is {value}.",
-    "hobby": "The favorite hobby of {name} is {value}.",
+    "hobby": "The favourite hobby of {name} is {value}.",
     "university": "{name} graduated from {value}.",
     "major": "The university major of {name} was {value}.",
     "city": "{name} now lives and works in {value}.",
 }
 """One plain sentence for each attribute, in the order of every biography (LongBioBench, standard setting)."""
 
+PLACES = ("birthplace", "city")
 QUESTIONS = {
     "birthdate": "On what date was {name} born?",
     "birthplace": "What is the birthplace of {name}?",
-    "hobby": "What is the favorite hobby of {name}?",
+    "hobby": "What is the favourite hobby of {name}?",
     "university": "Which university did {name} graduate from?",
     "major": "What was the university major of {name}?",
     "city": "In which city does {name} now live and work?",
@@ -60,10 +61,6 @@ This is the end of the biographies. Use them to answer all questions below. Repl
 in the order of the questions, separated by semicolons, each worded as in the biography.
 """
 
-EXAMPLES = """\
-Here is how questions about other people in these biographies are answered:
-"""
-
 
 def biography(person: Person, without: str = "") -> str:
     """Return the paragraph of a person: six sentences, each with the full name, and a newline.
@@ -84,13 +81,15 @@ def question(person: Person, attribute: str) -> str:
 
 
 def accepted(value: str, attribute: str) -> tuple[str, ...]:
-    """Return every accepted form of a value, the one that biographies use first.
+    """Return every accepted form of a value, the one that biographies use first; of a city also with its country.
 
     >>> accepted("14 March 1976", "birthdate")
     ('14 March 1976', 'March 14, 1976', '1976-03-14', 'March 14 1976', '14th of March 1976')
     """
     if attribute == "birthdate":
         return _date_forms(value)
+    if attribute in PLACES:
+        return (value, f"{value}, {country_of(value)}")
     if value.startswith("the "):
         return (value, value.removeprefix("the "))
     return (value,)

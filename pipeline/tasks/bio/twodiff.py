@@ -13,22 +13,22 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import Any
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, Published, Role, Sample, Turns, Unit
-from pipeline.tasks.bio import scheme
-from pipeline.tasks.bio.ages import FORMS, POOL, Ages, example, framed, placed, taken, told
-from pipeline.tasks.bio.ages_proof import faults
-from pipeline.tasks.bio.ages_reader import STATED, read_asked, read_people, understood
+from pipeline.streams import Shuffled, Streams
+from pipeline.tasks.base import Key, Layout, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.bio import age_sets
+from pipeline.tasks.bio.age_sets import ANY, ONE
+from pipeline.tasks.bio.ages import FORMS, POOL, Ages, framed, placed, reasoned, taken, told
+from pipeline.tasks.bio.ages_proof import STATED, faults, understood
+from pipeline.tasks.bio.frame import dealt, kind_of
 from pipeline.tasks.bio.haystack import KNOBS, others
 from pipeline.tasks.bio.proof import spans
-from pipeline.tasks.bio.reader import Entry
-from pipeline.tasks.bio.scheme import ANY, ONE
+from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies
 from pipeline.worlds.ages import SPAN
 from pipeline.worlds.people import people
 
+DIFFERENCES = range(age_sets.FEWEST, age_sets.MOST + 1)
 QUESTION = "Name two people in these biographies whose ages differ by exactly {years} years."
 INSTRUCTION = (
     'You may reason step by step first. End with a line that says "Final answer:" and the full names of both people, '
@@ -44,29 +44,26 @@ TOKENS_PER_BIOGRAPHY = 80
 class Twodiff(Ages):
     """Two people whose ages differ as asked. The key of ``any`` holds everybody's age, so it depends on the filler."""
 
-    subtask: str = "twodiff"
-    version: int = 2
-    scorer: str = "pair"
-    complexities: tuple[int, ...] = (2,)
-    keyed_by_packing: bool = True
+    subtask = "twodiff"
+    title = "two people whose ages differ by so much"
+    version = 3
+    scorer = "pair"
+    complexities = (2,)
+    keyed_by_packing = True
+    knobs = KNOBS | {"pairs": (ONE, ANY)}  # nobody is named: namesakes of a pair would point at it
 
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Beside the family's knobs, how many pairs fit: one, or any number."""
-        return {**KNOBS, "pairs": (ONE, ANY)}
-
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the difference, dealt from all there are, and people with ages that go with it."""
-        years = scheme.FEWEST + deal(cell.of("years"), stratum.rows, index, scheme.MOST - scheme.FEWEST + 1)
-        alone = scheme.decoys_of(stratum)
-        drawn = scheme.draw if _pairs(stratum) == ONE else scheme.free
-        ages = drawn(row.of("ages"), years, alone)
-        count = len(people(row, stratum.tier))
-        pair = Shuffled(cell.of("asked"), count).take(2 * (index % (count // 2)) + 2)[-2:].tolist()
-        crowd = Shuffled(row.of("shown"), count, frozenset(pair)).take(2 * self.shown(stratum) + alone).tolist()
+        years = dealt(shared, index, DIFFERENCES, "years")
+        alone = age_sets.decoys_of(stratum)
+        drawn = age_sets.draw if _pairs(stratum) == ONE else age_sets.free
+        ages = drawn(own.of("ages"), years, alone)
+        count = len(people(own, stratum.tier))
+        pair = Shuffled(shared.of("asked"), count).take(2 * (index % (count // 2)) + 2)[-2:].tolist()
+        crowd = Shuffled(own.of("shown"), count, frozenset(pair)).take(2 * self.shots_of(stratum) + alone).tolist()
         named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
-        standing = named[::-1] if deal(cell.of("order"), stratum.rows, index, 2) else named
-        shown = list(_shown(row, crowd[alone:], ages.common, years))
+        standing = named[::-1] if dealt(shared, index, (False, True), "order") else named
+        shown = list(_shown(own, crowd[alone:], ages.common, years))
         latent = {
             "asked": "pair",
             "years": years,
@@ -75,22 +72,22 @@ class Twodiff(Ages):
             "decoys": [[person, age] for person, age in zip(crowd, ages.single, strict=False)],
             "common": list(ages.common),
         }
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         said = [*standing, *(one for cast in shown for one in cast)]
         forms = accepted(everybody[pair[0]].name, everybody[pair[1]].name)
         asked = QUESTION.format(years=years)
-        return Sample("", stratum, index, latent, told(row, stratum.tier, said), asked, Key(forms[0], forms))
+        return Sample("", stratum, index, latent, told(own, stratum.tier, said), asked, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the pair at the wanted depths among people of common ages, and all others who are placed anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        everybody = people(row, stratum.tier)
+        everybody = people(own, stratum.tier)
         shown = [_example(*((everybody[person].name, age) for person, age in cast)) for cast in latent["shown"]]
-        forms, without = scheme.filled(row, stratum, tuple(latent["common"]))
+        forms, without = age_sets.forms_of(own, stratum, tuple(latent["common"]))
         out = {*without.tolist(), *taken(latent)}
-        filler = others(row, stratum, POOL, len(everybody), out, FORMS - 1)
-        units = placed(sample, row, cell, _role(stratum))
-        return framed(units, scheme.with_forms(filler, forms), INSTRUCTION, shown, sample.question)
+        filler = others(own, stratum, POOL, len(everybody), out, FORMS - 1)
+        units = placed(sample, own, shared, _role(stratum))
+        return framed(units, age_sets.with_forms(filler, forms), INSTRUCTION, shown, sample.question)
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
         """Return the sample's key; where any pair is right, one that holds the age of everybody in the text."""
@@ -101,6 +98,11 @@ class Twodiff(Ages):
         forms = ruled(stated, sample.latent["years"])
         return Key(forms[0], forms)
 
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return the difference that is asked for, and whether the older stands first."""
+        (_, age), (_, other) = sample.latent["people"]
+        return {"difference": kind_of(sample.latent["years"], DIFFERENCES), "order": (int(age > other), 2)}
+
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read the whole table of people and find who fits.
 
@@ -108,7 +110,7 @@ class Twodiff(Ages):
             ValueError: if the text cannot be read, or no two people fit.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_people(text))
+        return answer(read_asked(text)[-1].question, read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles fit, that nobody else does, and that other ages too stand once.
@@ -116,7 +118,7 @@ class Twodiff(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        entries, role = read_people(row.text), _role(row.stratum)
+        entries, role = read_biographies(row.text), _role(row.stratum)
         marked = set(spans(row, role))
         pair = [entry for entry in entries if (entry.start, entry.end) in marked]
         any_fits = _pairs(row.stratum) == ANY
@@ -146,13 +148,13 @@ def _role(stratum: Stratum) -> Role:
     return "relevant" if _pairs(stratum) == ONE else "match"
 
 
-def _shown(row: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
+def _shown(own: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
     """Yield the casts of demonstrations: two people each, of common ages, with differences other than the asked."""
-    rng, used = row.of("shown ages"), {years}
+    rng, used = own.of("shown ages"), {years}
     for at in range(0, len(crowd), 2):
         while True:
             one, other = rng.sample(common, 2)
-            if scheme.FEWEST <= abs(one - other) <= scheme.MOST and abs(one - other) not in used:
+            if age_sets.FEWEST <= abs(one - other) <= age_sets.MOST and abs(one - other) not in used:
                 break
         used.add(abs(one - other))
         yield [[crowd[at], one], [crowd[at + 1], other]]
@@ -205,18 +207,18 @@ def _pair_faults(row: Published, entries: Sequence[Entry], pair: Sequence[Entry]
     if (count := fitting(known, years)) != 1:
         yield f"{count} pairs are {years} years apart, one was promised"
     alone = sum(count == 1 for count in Counter(known.values()).values())
-    wanted = scheme.decoys_of(row.stratum)
+    wanted = age_sets.decoys_of(row.stratum)
     if len(spans(row, "decoy")) != wanted or alone < 2 + wanted:
         yield f"{alone} ages stand once, {len(spans(row, 'decoy'))} of them decoys: {wanted} decoys were promised"
 
 
-def _example(one: tuple[str, int], other: tuple[str, int]) -> str:
+def _example(one: tuple[str, int], other: tuple[str, int]) -> tuple[str, str]:
     (younger, low), (older, high) = sorted((one, other), key=lambda known: known[1])
     reasoning = (
         f"{one[0]} is {one[1]} years old and {other[0]} is {other[1]} years old. "
         f"{high} - {low} = {high - low}, as asked for."
     )
-    return example(QUESTION.format(years=high - low), reasoning, accepted(younger, older)[0])
+    return QUESTION.format(years=high - low), reasoned(reasoning, accepted(younger, older)[0])
 
 
 TASKS = (Twodiff(),)

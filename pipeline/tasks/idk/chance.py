@@ -11,7 +11,11 @@ WORD = re.compile(r"\d+:\d+|\w+")
 
 
 def baselines(sample: Sample, key: Key) -> dict[str, float]:
-    """Return the expected score of each naive solver on one row."""
+    """Return the expected score of each naive solver on one row.
+
+    Those that choose by words take the only choice, the first, the last or the most frequent one that the story holds,
+    or (`lexical`) the one that stands nearest to the asked thing.
+    """
     story, choices = sample.relevant[0], (key.choices or ())[:-1]
     right = "ABC".find(key.target)
     places = [positions(story, choice) for choice in choices]
@@ -20,6 +24,9 @@ def baselines(sample: Sample, key: Key) -> dict[str, float]:
         "uniform": 0.25,
         "always_d": float(right < 0),
         "only_stated": share(right, stated if len(stated) == 1 else range(3)),
+        "first_stated": share(right, sorted(stated, key=lambda choice: places[choice][0])[:1]),
+        "last_stated": share(right, sorted(stated, key=lambda choice: -places[choice][-1])[:1]),
+        "most_frequent": share(right, most_frequent(places)),
         "lexical": share(right, nearest(places, noun_positions(story, sample.latent["noun"]))),
     }
 
@@ -29,6 +36,12 @@ def share(right: int, chosen: Sequence[int]) -> float:
     if not chosen:
         return float(right < 0)
     return (right in chosen) / len(chosen)
+
+
+def most_frequent(places: Sequence[Sequence[int]]) -> list[int]:
+    """Return the choices that the story holds most often."""
+    most = max(map(len, places))
+    return [choice for choice, found in enumerate(places) if len(found) == most]
 
 
 def nearest(places: Sequence[Sequence[int]], asked: Sequence[int]) -> list[int]:

@@ -8,7 +8,7 @@ from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Shuffled, Streams
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.worlds.plots import plots, source_digest
-from pipeline.worlds.stories import TOLD, WORLD, Story, draw_story, names
+from pipeline.worlds.stories import WORLD, Story, draw_story, names
 
 ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 FAIR = len(ALPHABET) * (256 // len(ALPHABET))
@@ -24,7 +24,7 @@ def specs(subtask: str, tier: str) -> tuple[PoolSpec, ...]:
     """Return the one pool of a subtask and tier."""
     if subtask == "letters":
         return (PoolSpec(f"letters-{tier}", 1, tier, "", make_letters),)
-    return (PoolSpec(f"stories-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_stories),)
+    return (PoolSpec(f"stories-{tier}", 2, tier, f"{WORLD}:{source_digest()}", make_stories),)
 
 
 def lines_of(tier: str) -> int:
@@ -45,10 +45,10 @@ def make_letters(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
 
 
 def make_stories(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
-    """Make a story for every name of a tier, with the plots and the stated details of any other."""
+    """Make a story for every name of a tier, with any plot."""
     rng = streams.of("stories")
     for name in names(streams, spec.tier):
-        story = draw_story(rng, name, rng.choice(plots()), rng.choice(TOLD))
+        story = draw_story(rng, name, rng.choice(plots()))
         yield unit(story.text, facts=facts(story))
 
 
@@ -57,10 +57,10 @@ def facts(story: Story) -> tuple[str, ...]:
     return tuple(f"{story.plot.kind}({noun}, {story.name}) = {value}" for noun, value in story.stated.items())
 
 
-def filler(subtask: str, tier: str, row: Streams, taken: frozenset[int]) -> Filler:
+def filler(subtask: str, tier: str, own: Streams, taken: frozenset[int]) -> Filler:
     """Return a row's filler. People who are `taken` are in the row already, so their stories in the pool stay out."""
-    size, without = (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(row, tier)), taken)
-    order = Shuffled(row.of("filler"), size, without)
+    size, without = (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(own, tier)), taken)
+    order = Shuffled(own.of("filler"), size, without)
     return Filler(f"{subtask}-{tier}", _Rest(order, SPARES), order.take(SPARES))
 
 

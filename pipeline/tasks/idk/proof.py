@@ -56,6 +56,9 @@ def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[st
             yield f"the story states {stated}, which does not go with complexity {row.stratum.complexity}"
         if stated != row.metadata["latent"]["details"]:
             yield "the story states other details than the row says"
+        near, place = line.told.near.get(asked.noun), row.metadata["latent"]["place"]
+        if near != asked.choices[place]:
+            yield f"the sentence about {asked.noun} states {near!r}, which is not choice {LETTERS[place]}"
         found = sum(choice in stated.values() for choice in others)
         if found != row.metadata["latent"]["stated"]:
             yield f"the story states {found} of the choices, not {row.metadata['latent']['stated']}"

@@ -1,4 +1,9 @@
-"""Draws a story and a question with its choices; what a row's class must not show is dealt alike in both classes."""
+"""Draws a story and a question with its choices, so that nothing but the meaning of one sentence tells the class.
+
+The asked thing is either one of a pair. Answerable or not, the detail that the sentence about the pair states is among
+the choices, at a place that is dealt: it is the detail of the asked thing, or of the other. The same draws give in both
+classes the same story, question and choices, but for the words that say of which of the two the detail is.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +11,29 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TypeVar
 
-from pipeline.streams import Streams, deal
+from pipeline.streams import Permutation, Streams, deal
 from pipeline.tasks.idk.text import LETTERS, UNKNOWN, question
 from pipeline.worlds.plots import KINDS, Plot, plots
-from pipeline.worlds.stories import TOLD, Story, draw_story, drawn
+from pipeline.worlds.stories import PAIRS, Story, draw_story, drawn
 
-Kind = TypeVar("Kind")
 STATED = (1, 1, 2, 2, 3)
 """How many of the three choices a story states, each in its share of the rows of either class."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is dealt over the rows of a stratum. `place` is where the right choice stands, if there is one."""
+    """What is dealt over the rows of a stratum.
+
+    Of the asked thing: the number of its `pair`, and its `side`, which of the two it is. Of the choices: how many are
+    `stated`, and at which `place` the one stands that the sentence about the pair states.
+    """
 
     plot: Plot
-    told: int
     stated: int
     place: int
+    pair: int
+    side: int
     answerable: bool
 
 
@@ -40,50 +48,44 @@ class Asked:
     letter: str
 
 
-def wish(cell: Streams, rows: int, index: int, *, answerable: bool) -> Wish:
-    """Deal row `index` of a stratum its plot and counts. Where rows are few, which of them it gets is random too."""
+def wish(shared: Streams, rows: int, index: int, *, answerable: bool) -> Wish:
+    """Deal row `index` of a stratum its plot, its counts and its places."""
 
-    def dealt(name: str, kinds: Sequence[Kind]) -> Kind:
-        rng = cell.of(name)
-        order = rng.sample(kinds, len(kinds))
-        return order[deal(rng, rows, index, len(order))]
+    def dealt(name: str, kinds: Sequence[int]) -> int:
+        return kinds[deal(shared.of(name), rows, index, len(kinds))]
 
-    plot = _mixed(cell.of("plots"))[deal(cell.of("plot"), rows, index, len(plots()))]
-    return Wish(plot, dealt("told", TOLD), dealt("stated", STATED), dealt("place", (0, 1, 2)), answerable)
+    plot = _plot(shared, rows, index)
+    pair, side = divmod(dealt("asked", range(2 * PAIRS)), 2)
+    return Wish(plot, dealt("stated", STATED), dealt("place", range(3)), pair, side, answerable)
 
 
-def _mixed(rng: Random) -> list[Plot]:
-    """Return all plots in random order, so that each run of as many as there are kinds still holds every kind."""
-    runs = [plots()[start : start + len(KINDS)] for start in range(0, len(plots()), len(KINDS))]
-    return [plot for run in rng.sample(runs, len(runs)) for plot in rng.sample(run, len(run))]
+def _plot(shared: Streams, rows: int, index: int) -> Plot:
+    """Deal a plot in rounds of all, each in runs that hold every kind once."""
+    block, place = divmod(index, rows)
+    turn, nth = divmod(block * rows + Permutation(shared.of("plots", block), rows)[place], len(plots()))
+    place, nth = divmod(nth, len(KINDS))
+    run = Permutation(shared.of("runs", turn), len(plots()) // len(KINDS))[place]
+    return plots()[run * len(KINDS) + Permutation(shared.of("kinds", turn, place), len(KINDS))[nth]]
 
 
 def any_wish(rng: Random, *, answerable: bool) -> Wish:
     """Draw what a row of a stratum is dealt."""
-    plot, told, stated = rng.choice(plots()), rng.choice(TOLD), rng.choice(STATED)
-    return Wish(plot, told, stated, rng.randrange(3), answerable)
+    plot, stated, place = rng.choice(plots()), rng.choice(STATED), rng.randrange(3)
+    return Wish(plot, stated, place, rng.randrange(PAIRS), rng.randrange(2), answerable)
 
 
 def draw(rng: Random, name: str, wished: Wish) -> Asked:
     """Draw a story about `name`, and ask for a detail that it states, or mentions without stating it."""
-    story = draw_story(rng, name, wished.plot, wished.told)
-    untold = [slot.noun for slot in wished.plot.slots if slot.noun not in story.stated]
-    noun = rng.choice(list(story.stated) if wished.answerable else untold)
-    lures = _lures(rng, story, noun)[: wished.stated - wished.answerable]
-    others = [*(story.stated[lure] for lure in lures), *_unstated(rng, story, 3 - wished.stated)]
+    owner = wished.side if wished.answerable else 1 - wished.side
+    story = draw_story(rng, name, wished.plot, {wished.pair: owner})
+    pair = story.pairs[wished.pair]
+    lures = rng.sample([other.value for other in story.pairs if other is not pair], PAIRS - 1)
+    others = [*lures[: wished.stated - 1], *_unstated(rng, story, 3 - wished.stated)]
     rng.shuffle(others)
-    if wished.answerable:
-        others.insert(wished.place, story.stated[noun])
+    others.insert(wished.place, pair.value)
     letter = LETTERS[wished.place] if wished.answerable else LETTERS[-1]
+    noun = pair.nouns[wished.side]
     return Asked(story, noun, question(wished.plot, noun, name), (*others, UNKNOWN), letter)
-
-
-def _lures(rng: Random, story: Story, noun: str) -> list[str]:
-    """Return the other stated nouns, first those next to which the asked one stands."""
-    others = [other for other in story.stated if other != noun]
-    rng.shuffle(others)
-    near = story.beside.get(noun, ())
-    return sorted(others, key=lambda other: other not in near)
 
 
 def _unstated(rng: Random, story: Story, count: int) -> list[str]:

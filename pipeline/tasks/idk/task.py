@@ -3,50 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
+from pipeline.streams import Permutation, Shuffled, Streams, spread
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.idk import chance, pool, proof, reader, text
 from pipeline.tasks.idk.sampler import Asked, any_wish, draw, wish
-from pipeline.worlds.stories import names
+from pipeline.worlds.plots import KINDS, plot_named, plots
+from pipeline.worlds.stories import PAIRS, names
 
 
 @dataclass(frozen=True, slots=True)
-class Idk(Sampled):
+class Idk(Task):
     """A question about one story. `complexity` is the number of clauses that answer it: one, or none.
 
-    What tells an answerable row from another is only whether the story states the asked detail. How many details it
-    states, how many of the three choices are among them, and its length are drawn alike in both. On purpose unlike the
-    paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
+    What tells an answerable row from another is only of which of two things a sentence states the detail. The words of
+    the story and their places, and how many of the three choices it states and where, are drawn alike in both. On
+    purpose unlike the paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
     """
 
+    family = "idk"
     subtask: str
-    family: str = "idk"
-    version: int = 2
-    scorer: str = "choice_or_refusal"
-    shots: int = 0
-    most_shots: int = 2
-    max_new_tokens: int = 64
-    complexities: tuple[int, ...] = (0, 1)
-    keyed_by_packing: bool = False
-    paired: bool = False
-    knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: {"depth": ("uniform", "first")})
+    title: str
+    version = 3
+    scorer = "choice_or_refusal"
+    most_shots = 2
+    complexities = (0, 1)
+    knobs = MappingProxyType({"depth": ("uniform", "first")})
+    shortest = 2048
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of letters or of stories of a tier."""
         return pool.specs(self.subtask, stratum.tier)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a story about a person who is in no other row of the stratum, and a question that it answers or not."""
-        everybody = names(row, stratum.tier)
+        everybody = names(own, stratum.tier)
         shots = self.shots if stratum.shots is None else stratum.shots
-        person = int(Shuffled(cell.of("person"), len(everybody)).take(index + 1)[index % len(everybody)])
-        wished = wish(cell, stratum.rows, index, answerable=stratum.complexity == 1)
-        asked = draw(row.of("story"), everybody[person], wished)
-        shown = Shuffled(row.of("shown"), len(everybody), frozenset({person})).take(shots).tolist()
+        person = Permutation(shared.of("person"), len(everybody))[index % len(everybody)]
+        wished = wish(shared, stratum.rows, index, answerable=stratum.complexity == 1)
+        asked = draw(own.of("story"), everybody[person], wished)
+        shown = Shuffled(own.of("shown"), len(everybody), frozenset({person})).take(shots).tolist()
         latent = {
             "class": "answerable" if wished.answerable else "unanswerable",
             "asked": wished.plot.kind,
@@ -54,30 +53,33 @@ class Idk(Sampled):
             "noun": asked.noun,
             "details": dict(asked.story.stated),
             "stated": wished.stated,
+            "pair": wished.pair,
+            "side": wished.side,
+            "place": wished.place,
             "person": person,
             "shown": shown,
         }
         said = asked.story.text
         return Sample("", stratum, index, latent, (said,), asked.question, _key(asked))
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the story at a stratified depth of the filler, or before it."""
         stratum, latent = sample.stratum, sample.latent
         first = stratum.knob("depth", "uniform") == "first"
-        depth = 0.0 if first else spread(cell.of("depth"), stratum.rows, sample.index)
-        demos = [Piece(said, "demo") for said in self._examples(sample, row)]
+        depth = 0.0 if first else spread(shared.of("depth"), stratum.rows, sample.index)
+        demos = [Piece(said, "demo") for said in self._examples(sample, own)]
         opening = text.INTRODUCTIONS[self.subtask] + (text.EXAMPLES if demos else "")
         return Layout(
             head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),
             placed=(Placed(unit(sample.relevant[0], "relevant"), depth),),
-            filler=pool.filler(self.subtask, stratum.tier, row, frozenset({latent["person"], *latent["shown"]})),
+            filler=pool.filler(self.subtask, stratum.tier, own, frozenset({latent["person"], *latent["shown"]})),
             tail=(Piece(_tail(sample), "question"),),
         )
 
-    def _examples(self, sample: Sample, row: Streams) -> list[str]:
+    def _examples(self, sample: Sample, own: Streams) -> list[str]:
         """Return the demonstrations, answerable ones and others by turns, about people who are not in the text."""
-        everybody = names(row, sample.stratum.tier)
-        rng = row.of("examples")
+        everybody = names(own, sample.stratum.tier)
+        rng = own.of("examples")
         start = rng.randrange(2)
         found = []
         for number, person in enumerate(sample.latent["shown"]):
@@ -101,6 +103,16 @@ class Idk(Sampled):
         """
         return list(proof.faults(row, self.subtask))
 
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        """Return the row's plot and kind of detail, which thing it asks for, and where its near choice stands."""
+        latent = sample.latent
+        return {
+            "plot": (plots().index(plot_named(latent["plot"])), len(plots())),
+            "kind": (KINDS.index(latent["asked"]), len(KINDS)),
+            "thing": (2 * latent["pair"] + latent["side"], 2 * PAIRS),
+            "letter": (latent["place"], len(text.LETTERS) - 1),
+        }
+
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score, and solvers that look at words and do not read."""
         return chance.baselines(sample, key)
@@ -115,4 +127,7 @@ def _tail(sample: Sample) -> str:
     return f"{text.INSTRUCTION}\n{text.asking(sample.question, sample.key.choices or ())}"
 
 
-TASKS = (Idk("letters"), Idk("stories"))
+TASKS = (
+    Idk("letters", "a detail of a story among random letters, told or not"),
+    Idk("stories", "a detail of a story among other people's stories, told or not"),
+)

@@ -84,10 +84,10 @@ def wheel() -> Indices:
     return np.concatenate([np.zeros(lines, dtype=np.int64), runs.repeat(lines // sum(RUNS)), blocks.repeat(STAND)])
 
 
-def filler(tier: str, row: Streams) -> Filler:
+def filler(tier: str, own: Streams) -> Filler:
     """Return a row's filler: an order off the wheel, and spares of up to six lines, as the wheel has them."""
-    mixed = Wheel(row.of("spares", "mixed"), wheel()).take(2 * MIXED)
+    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(2 * MIXED)
     small = mixed[mixed < 1 + len(RUNS) + SMALL][:MIXED]
-    rng = row.of("spares", "more")
+    rng = own.of("spares", "more")
     more = np.array(rng.sample(range(1 + len(RUNS), 1 + len(RUNS) + SMALL), MORE), dtype=np.int64)
-    return Filler(f"blocks-{tier}", Wheel(row.of("filler"), wheel()), np.concatenate([small, more]))
+    return Filler(f"blocks-{tier}", Wheel(own.of("filler"), wheel()), np.concatenate([small, more]))

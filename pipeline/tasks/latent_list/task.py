@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Sampled, Turns, unit
+from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import WIDEST, Wish
@@ -23,32 +23,30 @@ SMALL = {1: 1.0, 5: 0.5}
 
 
 @dataclass(frozen=True, slots=True)
-class LatentList(Sampled):
+class LatentList(Task):
     """A short list that many operations change, most of them in vain; the last line views it.
 
     Every relevant operation is proven, and every unit of filler cancels at any state. Relevant operations have the
     forms, indices and values of filler, but for ``sort``, which nothing can undo.
     """
 
+    family = "latent_list"
     subtask: str
-    family: str = "latent_list"
-    version: int = 1
-    scorer: str = "latent_list"
-    shots: int = 2
-    most_shots: int = 9
-    max_new_tokens: int = 256
-    complexities: tuple[int, ...] = (1, 5, 20)
-    keyed_by_packing: bool = False
-    paired: bool = False
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = field(default_factory=dict)
+    title: str
+    scorer = "latent_list"
+    shots = 2
+    most_shots = 9
+    max_new_tokens = 256
+    complexities = (1, 5, 20)
+    shortest = 2048
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of filler of a tier."""
         return pool.specs(stratum.tier)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a program, near to what balances the answers of its stratum."""
-        program = draw(self.subtask, stratum.complexity, self._wish(stratum, index, row, cell), row.of("program"))
+        program = draw(self.subtask, stratum.complexity, self._wish(stratum, index, own, shared), own.of("program"))
         lines = tuple(operation.text for operation in program.operations)
         latent = {
             "operations": list(lines),
@@ -59,35 +57,35 @@ class LatentList(Sampled):
         key = Key(program.output, (program.output,))
         return Sample("", stratum, index, latent, lines, program.view.text, key)
 
-    def _wish(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Wish:
+    def _wish(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Wish:
         """Deal lengths, or signs and sizes, evenly over the rows of a stratum; where rows are few, any of them."""
-        rng = row.of("wish")
+        rng = own.of("wish")
         if self.subtask == "len":
-            return Wish(size=_dealt(cell, "length", stratum.rows, index, lengths(stratum.complexity)))
+            return Wish(size=_dealt(shared, "length", stratum.rows, index, lengths(stratum.complexity)))
         if self.subtask == "print":
             return Wish(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
         bits_of = ONE if stratum.complexity == 1 else SIZES
         sizes = [(sign, bits) for sign in (-1, 1) for bits in bits_of[self.subtask]]
-        sign, bits = _dealt(cell, "size", stratum.rows, index, sizes)
-        wide = self.subtask != "sum" and _dealt(cell, "width", stratum.rows, index, range(4)) > 0
+        sign, bits = _dealt(shared, "size", stratum.rows, index, sizes)
+        wide = self.subtask != "sum" and _dealt(shared, "width", stratum.rows, index, range(4)) > 0
         size = rng.randrange(1 << (bits - 1), 1 << bits)
         if self.subtask == "min" and sign > 0 and rng.random() < SMALL.get(stratum.complexity, 0.0):
             size = rng.choice(START)
         return Wish(sign, size, wide=wide)
 
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
         stratum = sample.stratum
         shots = self._shots(stratum)
         placed = []
         for number, line in enumerate(sample.relevant):
-            depth = (number + spread(cell.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
+            depth = (number + spread(shared.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
             kind = "reverse" if line == REVERSE.text else ""
             placed.append(Placed(unit(f"{line}\n", "relevant", edges=(kind, kind)), depth, number))
         return Layout(
-            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, row),
+            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, own),
             placed=tuple(placed),
-            filler=pool.filler(stratum.tier, row),
+            filler=pool.filler(stratum.tier, own),
             tail=prompt.tail(sample.question),
         )
 
@@ -115,9 +113,6 @@ class LatentList(Sampled):
         return chance.baselines(self.subtask, sample)
 
 
-def _dealt(cell: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
-    """Deal kinds evenly over the rows of a stratum; which of them is left out, if rows are few, is random too."""
-    rng = cell.of(name)
-    order = list(kinds)
-    rng.shuffle(order)
-    return order[deal(rng, rows, index, len(order))]
+def _dealt(shared: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
+    """Deal kinds evenly over the rows of a stratum."""
+    return kinds[deal(shared.of(name), rows, index, len(kinds))]

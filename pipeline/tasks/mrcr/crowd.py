@@ -1,14 +1,15 @@
 """The other turns of a conversation: hard distractors up to a cap, and turns that share nothing with what is asked.
 
-Half of the turns are hard, which share format or topic with the key and never both, until the cap is reached. With a
-tone as third key every fourth of them has the asked format and topic, in another tone. The cap does not grow with
-length, so that length can be moved alone. The order of turns is random, drawn for the whole pool, so that every budget
-sees the same mixture.
+Half of the turns are hard, which share format or topic with the key and never both, until the cap is reached; those
+that share the topic come request by request, so that a short conversation too has requests that recur. With a tone as
+third key up to every fourth of them has the asked format and topic, in another tone. The cap does not grow with length,
+so that length can be moved alone. The order of turns is random, drawn for the whole pool, so that every budget sees the
+same mixture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,12 +21,14 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.base import Filler, Piece, PoolSpec, Unit
 from pipeline.tasks.mrcr.text import exchange, request
-from pipeline.worlds.writing.library import Entry, Label, Library
+from pipeline.worlds.writing.library import Label, Library
 from pipeline.worlds.writing.shelf import library_of, source_of
 
 CAPS = (64, 0, 16, 256)
 SPARES = 64
 HARD_SPARES = 8
+TWINS = 8
+"""Replies of the asked format and topic in another tone, at the most."""
 SURE = 0.8
 """The share of the turns estimated for a length that it holds for certain."""
 BYTES_PER_TOKEN = 4.2
@@ -46,11 +49,11 @@ class Shape:
         short = stratum.knob("replies", "any") == "short"
         return cls(stratum.subtask, short, bool(stratum.knob("tone", False)), str(stratum.knob("corpus", "")))
 
-    def pool(self, tier: str) -> PoolSpec:
+    def pool(self, tier: str, corpora: str = "") -> PoolSpec:
         """Return the pool of a tier."""
         marks = [self.subtask, "short" * self.short, "tone" * self.toned, self.corpus[:12], tier]
         source = f"{source_of(self.corpus)}:{self.corpus}:{self.short:d}{self.toned:d}"
-        return PoolSpec("-".join(["mrcr", *filter(None, marks)]), 1, tier, source, make_turns)
+        return PoolSpec("-".join(["mrcr", *filter(None, marks)]), 2, tier, source, make_turns, corpora)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +80,12 @@ class Crowd:
         """Return the units in kinds.
 
         The first share format and topic and have another tone; then those that share the topic alone, the format alone,
-        and neither.
+        and neither. Where rows have texts of their own, they have such twins too, and the pool's are left out.
         """
         same = self.keys == self.key(label)
         is_key, form, topic = same.all(axis=1), same[:, 0], same[:, 1]
-        chosen = (form & topic & ~is_key, topic & ~form, form & ~topic, ~form & ~topic)
+        twins = form & topic & ~is_key & (not self.library.writes)
+        chosen = (twins, topic & ~form, form & ~topic, ~form & ~topic)
         return tuple(np.flatnonzero(which) for which in chosen)  # type: ignore[return-value]
 
 
@@ -92,9 +96,7 @@ def _parts(label: Label) -> tuple[str, str, str]:
 @lru_cache(maxsize=4)
 def crowd(library: Library, short: bool) -> Crowd:  # noqa: FBT001
     """Return a library's units of a pool: all that are not kept for demonstrations."""
-    members = [
-        i for i, entry in enumerate(library.entries) if entry.use != "show" and (entry.size == "short" or not short)
-    ]
+    members = [i for i, entry in enumerate(library.entries) if not entry.shown and (entry.size == "short" or not short)]
     names = sorted({part for entry in library.entries for part in _parts(entry.label)})
     numbers = {name: number for number, name in enumerate(names)}
     keys = np.array([[numbers[part] for part in _parts(library.entries[i].label)] for i in members], dtype=np.int64)
@@ -109,7 +111,7 @@ def make_turns(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
         ValueError: if two texts are equal.
     """
     _, corpus, flags = spec.source.rsplit(":", 2)
-    library = library_of(streams, spec.tier, corpus, toned=flags[1] == "1")
+    library = library_of(streams, spec.tier, corpus, spec.corpora, toned=flags[1] == "1")
     seen: set[str] = set()
     for index in crowd(library, flags[0] == "1").members.tolist():
         label, text = library.entries[index].label, library.text(index)
@@ -126,33 +128,54 @@ def _pieces(subtask: str, label: Label, text: str) -> tuple[Piece, ...]:
     return (Piece(exchange(label, text), "filler"),)
 
 
-def filler(row: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
+def twins(everybody: Crowd, stratum: Stratum) -> int:
+    """Return how many twins are written for a row: every fourth hard distractor up to TWINS, if a tone is asked."""
+    if not stratum.knob("tone", False) or not everybody.library.writes:
+        return 0
+    half = int(SURE * everybody.turns(stratum) / 2)
+    return min(TWINS, min(cap_of(stratum), half) // 4)
+
+
+def cap_of(stratum: Stratum) -> int:
+    """Return how many hard distractors a prompt has at the most."""
+    return int(stratum.knob("distractors", CAPS[0]))
+
+
+def filler(own: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
     """Return a row's filler.
 
     Raises:
         PoolError: if there are too few distractors of a kind.
     """
-    twins, topical, formal, easy = (_shuffled(row, name, found) for name, found in zip(
-        ("tone", "topic", "format", "easy"), everybody.hard_and_easy(key), strict=True
-    ))  # fmt: skip
-    hard, cap = _alternating(_alternating(twins, topical), formal), int(stratum.knob("distractors", CAPS[0]))
-    turns = everybody.turns(stratum)
+    kinds = everybody.hard_and_easy(key)
+    doubles, topical, formal, easy = (
+        _shuffled(own, name, found) for name, found in zip(("tone", "topic", "format", "easy"), kinds, strict=True)
+    )
+    placed, turns = twins(everybody, stratum), everybody.turns(stratum)
+    topical, cap = _by_format(own, topical, everybody), cap_of(stratum) - placed
+    hard, half = _alternating(_alternating(doubles, topical), formal)[:cap], int(SURE * turns / 2)
     kept = HARD_SPARES if turns < 2 * (cap + HARD_SPARES) and cap > HARD_SPARES else 0
     spare = min(SPARES - kept, len(easy) // 3)
-    spares = _alternating(hard[:kept], easy[:spare])
-    half = int(SURE * turns / 2)
-    if not len(spares) or len(hard) < min(cap, half) or len(easy) < half:
+    spares = _alternating(hard[len(hard) - kept :], easy[:spare])
+    if not len(spares) or len(hard) < min(cap, half - placed) or len(easy) < half:
         raise PoolError(
             f"{stratum}: {len(hard)} texts share format or topic with {key.format!r} about {key.topic!r}, {len(easy)} "
             f"share neither, {min(cap, half)} and {half} are needed: give more formats and topics, or lower distractors"
         )
-    order = _alternating(hard[kept:cap], easy[spare:])
-    ranks = words(row.of("places"), len(everybody.members)).astype(np.int64)
+    even = spare + placed  # as many easy turns as stand against the twins
+    order = np.concatenate([easy[spare:even], _alternating(hard[: len(hard) - kept], easy[even:])])
+    ranks = words(own.of("places"), len(everybody.members)).astype(np.int64)
     return Filler(Shape.of(stratum).pool(stratum.tier).name, Listed(order), spares, "ranked", ranks)
 
 
-def _shuffled(row: Streams, name: str, found: Indices) -> Indices:
-    return found[np.argsort(words(row.of("filler", name), len(found)), kind="stable")]
+def _by_format(own: Streams, found: Indices, everybody: Crowd) -> Indices:
+    """Return texts of one topic request by request, in random order of the requests."""
+    turns = words(own.of("filler", "requests"), len(everybody.numbers))
+    return found[np.argsort(turns[everybody.keys[found, 0]], kind="stable")]
+
+
+def _shuffled(own: Streams, name: str, found: Indices) -> Indices:
+    return found[np.argsort(words(own.of("filler", name), len(found)), kind="stable")]
 
 
 def _alternating(first: Indices, second: Indices) -> Indices:
@@ -173,15 +196,11 @@ class Listed:
         return self.indices[:count]
 
 
-def cells(library: Library, use: str, *, short: bool) -> dict[Label, list[int]]:
-    """Return the indices of the texts of each label that may be used so."""
+@lru_cache(maxsize=4)
+def shown_cells(library: Library) -> tuple[tuple[int, ...], ...]:
+    """Return the indices of the texts of each label that is kept for demonstrations."""
     found: dict[Label, list[int]] = {}
     for index, entry in enumerate(library.entries):
-        if entry.use == use and (entry.size == "short" or not short):
+        if entry.shown:
             found.setdefault(entry.label, []).append(index)
-    return found
-
-
-def entries(library: Library, indices: Sequence[int]) -> tuple[Entry, ...]:
-    """Return what texts are, by index."""
-    return tuple(library.entries[index] for index in indices)
+    return tuple(map(tuple, found.values()))

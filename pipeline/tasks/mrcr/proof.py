@@ -12,6 +12,8 @@ from pipeline.tasks.mrcr.reader import Conversation, near_doubles, parts, read_c
 
 RUN, MOST = 5, 0.5
 """Two matching replies are doubles if one holds more than MOST of the runs of RUN words of the other."""
+LONG_RUN, WORD = 8, re.compile(r"[a-z0-9']+")
+"""Words in a row that no two matching replies may share; texts of a corpus are its writer's."""
 PROBES, WIDTH = 8, 40
 """How many stretches of the asked reply are looked for elsewhere, and their characters."""
 EXAMPLE = re.compile(r"^======== EXAMPLE \d+ ========$", re.MULTILINE)
@@ -30,6 +32,7 @@ def faults(row: Published) -> Iterator[str]:
         yield "the last turn does not ask the question"
     yield from _mark_faults(row, conversation)
     yield from _double_faults(conversation)
+    yield from _run_faults(row, conversation)
     yield from _copy_faults(row)
     yield from _crowd_faults(row, conversation)
     yield from _example_faults(row, conversation)
@@ -69,6 +72,18 @@ def _double_faults(conversation: Conversation) -> Iterator[str]:
     matching = [reply.text for reply in conversation.matching()]
     for earlier, later in near_doubles(matching, RUN, MOST):
         yield f"matching replies {earlier + 1} and {later + 1} are nearly the same"
+
+
+def _run_faults(row: Published, conversation: Conversation) -> Iterator[str]:
+    if row.stratum.knob("corpus", ""):
+        return
+    holders: dict[tuple[str, ...], int] = {}
+    for number, reply in enumerate(conversation.matching(), start=1):
+        words = WORD.findall(reply.text.lower())
+        for run in zip(*(words[at:] for at in range(LONG_RUN)), strict=False):
+            if holders.setdefault(run, number) != number:
+                yield f"matching replies {holders[run]} and {number} share the words {' '.join(run)!r}"
+                return
 
 
 def _copy_faults(row: Published) -> Iterator[str]:

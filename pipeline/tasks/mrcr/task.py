@@ -3,117 +3,128 @@
 The latent structure is a table of lists: for every format and topic (and tone, with the knob `tone`) the replies in
 their order. `transcript` sends the conversation as one string with two demonstrations, `chat` as real turns. On purpose
 unlike the paper: 2, 4 or 8 replies match and not 1 or 2; hard distractors have a cap that does not grow with length;
-texts come from phrase grammars, a user's corpus or any model, and no text stands twice in a prompt.
+texts come from phrase grammars, a user's corpus or any model, and no text stands twice in a prompt. Grammars write the
+matching replies of each row for that row alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Sampled, Turns, Unit
+from pipeline.streams import Streams
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
 from pipeline.tasks.mrcr import proof, text
-from pipeline.tasks.mrcr.chance import DRAWN, guesses
-from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cells, crowd, filler
+from pipeline.tasks.mrcr.chance import DRAWN, GUESSES, guesses
+from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cap_of, crowd, filler, shown_cells, twins
+from pipeline.tasks.mrcr.places import depths
 from pipeline.tasks.mrcr.reader import read_conversation
-from pipeline.worlds.writing.library import Label
+from pipeline.worlds.writing.catalogue import topics_of
+from pipeline.worlds.writing.library import Asked, Label, Wanted
 from pipeline.worlds.writing.shelf import library_of
+from pipeline.worlds.writing.sources import formats
 
 LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"
 CODE = 12
 """Characters of the code: what the published metrics take it to have."""
 
 
+KNOBS: Mapping[str, tuple[Any, ...] | Digest] = {
+    "replies": ("any", "short"),
+    "distractors": CAPS,
+    "tone": (False, True),
+    "corpus": Digest("a corpus's SHA-256"),
+}
+"""Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
+
+
 @dataclass(frozen=True, slots=True)
-class Mrcr(Sampled):
+class Mrcr(Task):
     """One way of sending the conversation. `complexity` is the number of replies that match what is asked."""
 
+    family = "mrcr"
     subtask: str
+    title: str
     shots: int
-    family: str = "mrcr"
-    version: int = 1
-    scorer: str = "mrcr"
-    max_new_tokens: int = 640
-    complexities: tuple[int, ...] = (2, 4, 8)
-    keyed_by_packing: bool = False
-    paired: bool = False
+    most_shots: int
+    version = 2
+    scorer = "mrcr"
+    max_new_tokens = 640
+    complexities = (2, 4, 8)
+    knobs = KNOBS
+    corpora: str = ""
+    """The folder of frozen corpora."""
 
-    @property
-    def most_shots(self) -> int:
-        """Real turns hold no demonstrations."""
-        return 2 if self.subtask == "transcript" else 0
+    def at(self, corpora: str) -> Mrcr:
+        """Return the task with the folder that frozen corpora lie in."""
+        return replace(self, corpora=corpora)
 
-    @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:
-        """Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
-        return {
-            "replies": ("any", "short"),
-            "distractors": CAPS,
-            "tone": (False, True),
-            "corpus": Digest("a corpus's SHA-256"),
-        }
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row; eight replies and demonstrations need 8,192 tokens."""
+        if complexity == max(self.complexities):
+            return Stratum(self.family, self.subtask, "32k", 8192, complexity, 1)
+        return Stratum(self.family, self.subtask, "32k", 2048, complexity, 1, 0, (("replies", "short"),))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of exchanges."""
-        return (Shape.of(stratum).pool(stratum.tier),)
+        return (Shape.of(stratum).pool(stratum.tier, self.corpora),)
 
-    def sample(self, stratum: Stratum, index: int, row: Streams, cell: Streams) -> Sample:
-        """Draw what is asked: formats in equal shares, topics at random; the place asked follows the row's depth.
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw what is asked: formats in equal shares, topics too as far as formats suit them.
 
         Raises:
             PoolError: if no format and topic of the library has enough texts.
         """
-        everybody = _crowd(row, stratum)
-        label, matches = _asked(everybody, stratum, index, row, cell)
-        place = int(_depth(stratum, index, cell) * stratum.complexity)
-        code = _code(row.of("code"))
-        replies = [everybody.library.text(match) for match in matches]
+        everybody = _crowd(own, stratum, self.corpora)
+        found = _asked(everybody, stratum, index, own, shared)
+        place, places = depths(stratum, index, own, shared)
+        code = _code(own.of("code"))
         latent = {
-            "key": [label.format, label.topic, label.tone],
-            "matches": matches,
+            "key": [found.label.format, found.label.topic, found.label.tone],
             "place": place + 1,
-            "shown": [list(shown) for shown in _shown(everybody, stratum, self._shots(stratum), row)],
-            **_guesses(everybody, stratum, label, replies, place, row),
+            "ahead": place + sum(depth < places[place] for depth in _twin_depths(own, len(found.twins))),
+            "shown": [list(shown) for shown in _shown(everybody, stratum, self.shots_of(stratum), own)],
+            **_guesses(everybody, stratum, found, place, own),
         }
-        target = code + replies[place]
+        target = code + found.texts[place]
         key = Key(target, (target,), None, code)
-        return Sample("", stratum, index, latent, tuple(replies), text.question(label, place + 1, code), key)
+        return Sample("", stratum, index, latent, found.texts, text.question(found.label, place + 1, code), key)
 
-    def _shots(self, stratum: Stratum) -> int:
-        return self.shots if stratum.shots is None else stratum.shots
-
-    def layout(self, sample: Sample, row: Streams, cell: Streams) -> Layout:
-        """Put one matching reply into each n-th of the conversation, the asked one at a stratified depth."""
-        stratum, latent = sample.stratum, sample.latent
-        everybody, label = _crowd(row, stratum), Label(*latent["key"])
-        count, asked = stratum.complexity, latent["place"] - 1
-        depths = [(place + row.of("depth", place).random()) / count for place in range(count)]
-        depths[asked] = _depth(stratum, sample.index, cell)
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put the asked reply at its depth, the other matching ones at random places before and behind it."""
+        stratum, label = sample.stratum, Label(*sample.latent["key"])
+        everybody = _crowd(own, stratum, self.corpora)
+        asked, places = depths(stratum, sample.index, own, shared)
         placed = [
-            Placed(self._exchange(label, reply, "relevant" if place == asked else "match"), depth, place)
-            for place, (reply, depth) in enumerate(zip(sample.relevant, depths, strict=True))
+            Placed(self._exchange(label, reply, "relevant" if place == asked else "match"), depth)
+            for place, (reply, depth) in enumerate(zip(sample.relevant, places, strict=True))
         ]
-        head, tail = self._frame(sample, everybody, row)
-        return Layout(head, tuple(placed), filler(row, stratum, everybody, label), tail)
+        if twins(everybody, stratum):
+            others = _asked(everybody, stratum, sample.index, own, shared).twins
+            found = zip(others, _twin_depths(own, len(others)), strict=True)
+            placed += [Placed(self._exchange(*twin, "filler"), depth) for twin, depth in found]
+        ordered = sorted(placed, key=lambda item: item.depth)
+        ranked = tuple(replace(item, rank=rank) for rank, item in enumerate(ordered))
+        head, tail = self._frame(sample, everybody, own)
+        return Layout(head, ranked, filler(own, stratum, everybody, label), tail)
 
     def _exchange(self, label: Label, reply: str, role: Any) -> Unit:
         if self.subtask == "chat":
             return Unit((Piece(text.request(label), "filler", "user"), Piece(reply, role, "assistant")))
         return Unit((Piece(f"User: {text.request(label)}\n", "filler"), Piece(f"Model: {reply}\n", role)))
 
-    def _frame(self, sample: Sample, everybody: Crowd, row: Streams) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    def _frame(self, sample: Sample, everybody: Crowd, own: Streams) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
         if self.subtask == "chat":
             return (), (Piece(sample.question, "question", "user"),)
-        library, codes = everybody.library, row.of("shown codes")
+        library, codes = everybody.library, own.of("shown codes")
         shown = [[(library.entries[i].label, library.text(i)) for i in told] for told in sample.latent["shown"]]
         demos = [
             Piece(
-                text.example(number, tuple(told), row.of("shown asked", number).randrange(len(told)), _code(codes)),
+                text.example(number, tuple(told), own.of("shown asked", number).randrange(len(told)), _code(codes)),
                 "demo",
             )
             for number, told in enumerate(shown, start=1)
@@ -123,7 +134,7 @@ class Mrcr(Sampled):
 
     def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
         """Return openai/mrcr's columns: how many replies match, and the place of the asked one among the messages."""
-        asked = places[sample.latent["place"] - 1]
+        asked = places[sample.latent["ahead"]]
         return {"n_needles": sample.stratum.complexity, "desired_msg_index": 2 * asked + 1}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
@@ -143,36 +154,34 @@ class Mrcr(Sampled):
         return list(proof.faults(row))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of any reply, and of any that shares format or topic, as the paper's appendix B.1.1 has."""
-        return {name: sample.latent[name] for name in ("any_reply", "related_reply")}
+        """Return the score of any reply, any that shares format or topic, any that matches, and the last of these."""
+        return {name: sample.latent[name] for name in GUESSES}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return what is dealt: the ordinal, and of the grammars' texts format and topic, each as one of how many."""
+        stratum, (form, topic, _) = sample.stratum, sample.latent["key"]
+        ordinal = {f"ordinal of {stratum.complexity}": (sample.latent["place"], stratum.complexity)}
+        if stratum.knob("corpus", ""):
+            return {**ordinal}
+        return {**ordinal, "format": (form, len(formats())), "topic": (topic, topics_of(stratum.tier))}
 
 
-def _crowd(row: Streams, stratum: Stratum) -> Crowd:
+def _crowd(own: Streams, stratum: Stratum, corpora: str) -> Crowd:
     shape = Shape.of(stratum)
-    return crowd(library_of(row, stratum.tier, shape.corpus, toned=shape.toned), shape.short)
+    return crowd(library_of(own, stratum.tier, shape.corpus, corpora, toned=shape.toned), shape.short)
 
 
-def _depth(stratum: Stratum, index: int, cell: Streams) -> float:
-    return spread(cell.of("depth"), stratum.rows, index)
+def _asked(everybody: Crowd, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+    short, others = Shape.of(stratum).short, twins(everybody, stratum)
+    try:
+        return everybody.library.asked(Wanted(stratum.rows, index, stratum.complexity, others, short, own, shared))
+    except PoolError as fault:
+        raise PoolError(f"{stratum}: {fault}") from None
 
 
-def _asked(everybody: Crowd, stratum: Stratum, index: int, row: Streams, cell: Streams) -> tuple[Label, list[int]]:
-    """Return what is asked, and the indices of its matching texts in the order in which they will stand."""
-    found = cells(everybody.library, "ask", short=Shape.of(stratum).short)
-    enough = {label: texts for label, texts in found.items() if len(texts) >= stratum.complexity}
-    if not enough:
-        most = max(map(len, found.values()), default=0)
-        raise PoolError(
-            f"{stratum}: {stratum.complexity} texts of one format and topic are needed, the texts given have {most} "
-            "at the most: enlarge the corpus or lower the complexity"
-        )
-    forms = sorted({label.format for label in enough})
-    cell.of("formats").shuffle(forms)  # strata with fewer rows than formats ask others each
-    form = forms[deal(cell.of("format"), stratum.rows, index, len(forms))]
-    rng = row.of("key")
-    among = [label for label in enough if label.format == form]
-    label = among[rng.randrange(len(among))]
-    return label, rng.sample(enough[label], stratum.complexity)
+def _twin_depths(own: Streams, count: int) -> list[float]:
+    rng = own.of("twins")
+    return [rng.random() for _ in range(count)]
 
 
 def _code(rng: Random) -> str:
@@ -182,39 +191,39 @@ def _code(rng: Random) -> str:
     return "".join(pool[rng.randrange(len(pool))] for pool in pools)
 
 
-def _shown(everybody: Crowd, stratum: Stratum, shots: int, row: Streams) -> list[tuple[int, int]]:
+def _shown(everybody: Crowd, stratum: Stratum, shots: int, own: Streams) -> list[tuple[int, int]]:
     """Return for each demonstration the indices of its two texts: of two labels first, then of one."""
     if not shots:
         return []
-    rng, library = row.of("shown"), everybody.library
-    kept = list(cells(library, "show", short=False).values())
+    rng, library = own.of("shown"), everybody.library
+    kept = shown_cells(library)
     if len(kept) < 2:
         raise PoolError(f"{stratum}: demonstrations need texts of topics that are not asked: give more topics")
     singles = rng.sample(kept, 2)
     others = [texts for texts in kept if texts not in singles]
     pairs = [texts for texts in others if len(texts) > 1]
     if not pairs:
-        pairs = [[texts[0] for texts in (others if len(others) > 1 else singles)[:2]]]
+        pairs = [tuple(texts[0] for texts in (others if len(others) > 1 else singles)[:2])]
     chosen = [[texts[rng.randrange(len(texts))] for texts in singles], rng.sample(pairs[rng.randrange(len(pairs))], 2)]
     return [(told[0], told[1]) for told in chosen[:shots]]
 
 
-def _guesses(
-    everybody: Crowd, stratum: Stratum, label: Label, replies: Sequence[str], place: int, row: Streams
-) -> dict[str, float]:
-    twins, topical, formal, easy = everybody.hard_and_easy(label)
-    rng, library = row.of("guesses"), everybody.library
+def _guesses(everybody: Crowd, stratum: Stratum, asked: Asked, place: int, own: Streams) -> dict[str, float]:
+    doubles, topical, formal, easy = everybody.hard_and_easy(asked.label)
+    rng, library, turns = own.of("guesses"), everybody.library, int(everybody.turns(stratum))
 
     def some(found: Any, count: int) -> list[str]:
         drawn = rng.sample(found.tolist(), min(count, len(found)))
         return [library.text(int(everybody.members[one])) for one in drawn]
 
-    near = some(topical, DRAWN // 2) if not len(twins) else some(twins, 1) + some(topical, DRAWN // 2 - 1)
-    hard = near + some(formal, DRAWN // 2)
-    turns = int(everybody.turns(stratum))
-    cap = int(stratum.knob("distractors", CAPS[0]))
-    others = [reply for other, reply in enumerate(replies) if other != place]
-    return guesses(replies[place], others, hard, some(easy, DRAWN), turns, cap)
+    near = [said for _, said in asked.twins[:1]] or some(doubles, 1) or some(topical, 1)
+    one = rng.choice([other for other in range(len(asked.texts)) if other != place])
+    hard, cap = near + some(formal, 1), min(cap_of(stratum), turns // 2)
+    return guesses(asked.texts, place, one, hard, some(easy, DRAWN), turns, cap)
 
 
-TASKS = (Mrcr("transcript", shots=2), Mrcr("chat", shots=0))
+SAID = "one reply of a long conversation again, word for word; the conversation "
+TASKS = (
+    Mrcr("transcript", SAID + "as one string", shots=2, most_shots=2),
+    Mrcr("chat", SAID + "as real turns in `messages`", shots=0, most_shots=0),
+)

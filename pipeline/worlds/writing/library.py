@@ -1,16 +1,15 @@
-"""Libraries: which texts there are, by format, topic and tone, and what each of them says.
+"""Libraries: texts in many formats about many topics, and which of them a row asks for.
 
-A catalogue is cheap and says what every text is. A text is written when it is asked for, together with its cell (the
-texts of its format and topic), no two of which share a run of RUN words. A library is dense where it is asked: cells
-of asked topics hold many texts, those of other topics one, and some topics are kept apart for demonstrations.
+A library says what every text is before it is written. A text is written together with its cell (the texts of one
+format, topic and tone), no two of which share a run of RUN words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache
 from typing import Protocol
 
 from pipeline.streams import Streams
@@ -18,18 +17,10 @@ from pipeline.worlds.writing.realise import Realiser
 from pipeline.worlds.writing.sources import common, formats, tones
 from pipeline.worlds.writing.topics import Topic, topics
 
-WORLD = "writing@1"
 SIZES = {"short": (340, 560), "long": (560, 1100)}
 """Characters of a text of each size: 60 to 300 tokens in every shipped vocabulary."""
 CELL = ("short", "long", "long")
-"""The sizes of a cell's texts, again and again."""
-DENSE = 12
-"""Texts of an asked cell."""
-ASKED = {"32k": 4, "128k": 8, "1m": 28}
-OTHERS = {"32k": 30, "128k": 110, "1m": 1000}
-"""How many topics are asked, and how many others there are at the most: several times what a tier's prompt holds."""
-SHOWN = 8
-"""Topics that are kept for demonstrations, with two short texts of each format."""
+"""The sizes of texts, in equal shares."""
 RUN = 8
 TRIES = 2000
 DOUBLED = re.compile(r"\b([a-z]+) \1\b", re.IGNORECASE)
@@ -48,11 +39,36 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A text of a catalogue: `size` is ``short`` or ``long``, `use` is ``ask``, ``fill`` or ``show``."""
+    """What a text is: `size` is ``short`` or ``long``; those that are `shown` are kept for demonstrations."""
 
     label: Label
     size: str
-    use: str
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What row `index` of `rows` needs: `count` texts of one label, and `twins` of its format and topic in other tones.
+
+    `own` are the row's streams, `shared` those of all rows; with `short` all texts are short.
+    """
+
+    rows: int
+    index: int
+    count: int
+    twins: int
+    short: bool
+    own: Streams
+    shared: Streams
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a row asks for: the texts of a label, and others of its format and topic, each in a tone of its own."""
+
+    label: Label
+    texts: tuple[str, ...]
+    twins: tuple[tuple[Label, str], ...] = ()
 
 
 class Library(Protocol):
@@ -62,88 +78,29 @@ class Library(Protocol):
     def entries(self) -> Sequence[Entry]:
         """What the texts are, by index."""
 
+    @property
+    def topics(self) -> Sequence[str]:
+        """The topics that are asked for."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether what a row asks for is written for it, and its twins too."""
+
     def text(self, index: int) -> str:
         """Return a text."""
 
     def size(self, index: int) -> float:
         """Return about how many bytes a text has, without writing it."""
 
+    def asked(self, wanted: Wanted) -> Asked:
+        """Return what a row asks for.
+
+        Raises:
+            PoolError: if there are too few texts of any label.
+        """
+
     def __hash__(self) -> int:
         """Tell one library of a process from another."""
-
-
-def grammar_library(streams: Streams, tier: str, *, toned: bool) -> GrammarLibrary:
-    """Return the library of a tier that the phrase grammars write; `toned`: requests name a tone too.
-
-    `streams` are those of any row or pool below the same seed.
-    """
-    return _library(streams.world(WORLD, tier, "toned" if toned else "plain"), tier, toned)
-
-
-@lru_cache(maxsize=4)
-def _library(world: Streams, tier: str, toned: bool) -> GrammarLibrary:  # noqa: FBT001
-    return GrammarLibrary(world, tier, toned=toned)
-
-
-class GrammarLibrary:
-    """Texts that phrase grammars write."""
-
-    def __init__(self, world: Streams, tier: str, *, toned: bool) -> None:
-        self._world, self._tier, self._toned = world, tier, toned
-        self._written: dict[Label, list[str]] = {}
-
-    @cached_property
-    def entries(self) -> Sequence[Entry]:
-        """What the texts are: cell by cell, so that a cell's texts are neighbours."""
-        return tuple(entry for label, use in self._cells() for entry in self._cell(label, use))
-
-    @cached_property
-    def _starts(self) -> Mapping[Label, int]:
-        starts: dict[Label, int] = {}
-        for index, entry in enumerate(self.entries):
-            starts.setdefault(entry.label, index)
-        return starts
-
-    def text(self, index: int) -> str:
-        """Return a text, and remember those of its cell."""
-        label = self.entries[index].label
-        if label not in self._written:
-            self._written[label] = list(self._write(label))
-        return self._written[label][index - self._starts[label]]
-
-    def size(self, index: int) -> float:
-        """Return the middle of the size that a text has."""
-        return sum(SIZES[self.entries[index].size]) / 2
-
-    def _cells(self) -> Iterator[tuple[Label, str]]:
-        names = [topic.name for topic in topics()]
-        self._world.of("topics").shuffle(names)
-        asked = ASKED[self._tier] // (2 if self._toned else 1)
-        uses = ["show"] * SHOWN + ["ask"] * asked + ["fill"] * OTHERS[self._tier]
-        for name, use in zip(names, uses, strict=False):
-            for form in formats():
-                for tone in self._tones(form, name, use):
-                    yield Label(form, name, tone), use
-
-    def _tones(self, form: str, topic: str, use: str) -> Sequence[str]:
-        """Return the tones of a cell: two where it is asked, so that texts differ in tone alone."""
-        if not self._toned:
-            return ("",)
-        return self._world.of("tones", form, topic).sample(sorted(tones()), 2 if use == "ask" else 1)
-
-    def _cell(self, label: Label, use: str) -> Iterator[Entry]:
-        if use == "show":
-            yield from (Entry(label, "short", use) for _ in range(2))
-        elif use == "ask":
-            yield from (Entry(label, CELL[number % len(CELL)], use) for number in range(DENSE))
-        else:
-            yield Entry(label, CELL[self._world.of("size", label.format, label.topic).randrange(len(CELL))], use)
-
-    def _write(self, label: Label) -> Iterator[str]:
-        start = stop = self._starts[label]
-        while stop < len(self.entries) and self.entries[stop].label == label:
-            stop += 1
-        return written(self._world, label, [entry.size for entry in self.entries[start:stop]])
 
 
 def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]:
@@ -152,10 +109,21 @@ def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]
     Raises:
         ValueError: if the grammar has no more to say about this topic.
     """
-    rng = world.of("text", label.format, label.topic, label.tone)
-    realiser = Realiser(formats()[label.format], common().rules, _topic(label.topic), rng)
-    taken = set[tuple[str, ...]]()
-    for size in sizes:
+    return cell_texts(world, [(label, size) for size in sizes], set())
+
+
+def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[tuple[str, ...]]) -> Iterator[str]:
+    """Write texts of one format and topic, each of a label and size; none shares a run with another or what is `taken`.
+
+    Raises:
+        ValueError: if the grammar has no more to say about this topic.
+    """
+    if not kinds:
+        return
+    first = kinds[0][0]
+    rng = world.of("text", first.format, first.topic, first.tone)
+    realiser = Realiser(formats()[first.format], common().rules, _topic(first.topic), rng)
+    for label, size in kinds:
         text = _fresh(realiser, label, size, taken)
         taken |= runs(text)
         yield text

@@ -44,7 +44,9 @@ def _by_name(folder: str) -> Mapping[str, Grammar]:
 def source_digest() -> str:
     """Return the digest of all files that texts are written from."""
     folders = ("writing/formats", "writing/tones", "writing/topics")
-    return pool_digest(*NAMES, "writing/common", *(name for folder in folders for name in pools_in(folder)))
+    return pool_digest(
+        *NAMES, "writing/common", "writing/pairings", *(name for folder in folders for name in pools_in(folder))
+    )
 
 
 def unknown_references(grammar: Grammar) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""A model is asked: the endpoint, runs over rows, and texts for a corpus."""

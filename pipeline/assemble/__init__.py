@@ -1,0 +1,1 @@
+"""From recipe to rows: ids, plan, pools, fit, packing, cutting, and the jobs that write them."""

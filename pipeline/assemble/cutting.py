@@ -1,0 +1,202 @@
+"""From a layout to a published row: count, pack, join, and prove the sum by one encode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
+
+import numpy as np
+
+from pipeline.assemble.joining import Joined, Stock
+from pipeline.assemble.packing import Counts, Slot, pack
+from pipeline.errors import ExactError, FitError
+from pipeline.profiles import Profile
+from pipeline.recipe import TIERS, Stratum
+from pipeline.rows import CANARY, Row, plain_json, sha256_text
+from pipeline.tasks.base import Key, Layout, Piece, Placed, Sample, Task, Unit
+
+MEMO = 20_000
+
+
+class Cutter:
+    """Cuts rows for one profile and frame; remembers the counts of texts that many prompts share."""
+
+    def __init__(self, profile: Profile, frame: str) -> None:
+        self.profile, self.frame = profile, frame
+        self._counter = profile.counter()
+        self._memo: dict[tuple[str, bool], int] = {}
+
+    def tokens(self, pieces: Sequence[Piece], *, opens: bool = False) -> int:
+        """Return the tokens of pieces in a prompt (`opens`: from its first character).
+
+        A real turn's template tokens are counted with its message.
+        """
+        return sum(self._piece_tokens(piece, opens=opens and place == 0) for place, piece in enumerate(pieces))
+
+    def _piece_tokens(self, piece: Piece, *, opens: bool) -> int:
+        alone = opens or piece.turn is not None
+        if (piece.text, alone) not in self._memo:
+            if len(self._memo) > MEMO:
+                self._memo.clear()
+            count = self._counter.count(piece.text) if alone else int(self._counter.counts([piece.text])[0])
+            self._memo[piece.text, alone] = count
+        return self._memo[piece.text, alone] + self._turn_tokens(piece.turn)
+
+    def unit_tokens(self, units: Sequence[Unit]) -> Counts:
+        """Return the tokens of each pool unit in the middle of a prompt."""
+        if all(len(unit.pieces) == 1 and unit.pieces[0].turn is None for unit in units):
+            return np.asarray(self._counter.counts([unit.pieces[0].text for unit in units]), dtype=np.int64)
+        return np.array([self.tokens(unit.pieces) for unit in units], dtype=np.int64)
+
+    def _turn_tokens(self, turn: str | None) -> int:
+        """Return what a message adds to the template; a reply's share is counted with the request after it."""
+        if turn is None or turn == "assistant":
+            return 0
+        more = ("user", "assistant", "user") if turn == "user" else ("system", "user")
+        return self.profile.overhead(more, self.frame) - self.profile.overhead(("user",), self.frame)
+
+    def fixed_tokens(self, layout: Layout) -> int:
+        """Return all tokens that are sent beside filler and reply."""
+        template = self.profile.overhead(("user",), self.frame)
+        if layout.tail[-1].turn:
+            template -= self._turn_tokens("user")
+        placed = sum(self.tokens(item.unit.pieces) for item in layout.placed)
+        return (
+            template + placed + self.tokens(layout.head, opens=True) + self.tokens(layout.tail, opens=not layout.head)
+        )
+
+    def cut(self, task: Task, sample: Sample, layout: Layout, stock: Stock, rng: Random, reserve: int | None) -> Row:
+        """Return the row of a sample, exact to the token.
+
+        Raises:
+            FitError: if too little room is left for filler, or for the answer.
+            ExactError: if the finished prompt does not count what its parts count.
+        """
+        layout = replace(layout, placed=in_order(layout.placed))
+        context = self.profile.window(sample.stratum.length)
+        max_new = reserve or task.max_new_tokens
+        room = context - max_new - self.fixed_tokens(layout)
+        try:
+            packing = pack(room, stock.shelf, layout.filler, _slots(layout.placed, stock), rng)
+        except FitError as fault:
+            raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
+        joined = self._joined(layout).layout(layout, stock, packing)
+        places = [filler + before for before, filler in enumerate(packing.slots)]
+        key = task.key(sample, stock.pool.take(packing.units) if task.keyed_by_packing else ())
+        prompt = joined.prompt
+        if layout.numbering:
+            key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
+        self._assert_answerable(sample, key, max_new)
+        row = {
+            **labels(task, sample, self.profile.name, self.frame),
+            **self._tokens(joined, context, max_new),
+            "question": sample.question,
+            "answer_prefix": "",
+            **key.columns(),
+            **_text_columns(joined, prompt, task, sample, key, places),
+        }
+        self._assert_exact(row)
+        return row
+
+    def _assert_answerable(self, sample: Sample, key: Key, max_new: int) -> None:
+        """A reply must be able to hold its answer, whatever corpus that comes from."""
+        longest = max(map(self._counter.count, key.answers))
+        if longest > max_new:
+            raise FitError(
+                f"{sample.stratum} in profile {self.profile.name}: row {sample.id} has an answer of {longest} tokens, "
+                f"{max_new} are kept for the reply: shorten the corpus's texts or raise reserve"
+            )
+
+    def _joined(self, layout: Layout) -> Joined:
+        opening = self.profile.gaps(("user",), self.frame)[0]
+        turns = ("user", "assistant", "user")
+        return Joined(self.tokens, opening, self.profile.gaps(turns, self.frame)[2] if layout.tail[-1].turn else 0)
+
+    def _tokens(self, joined: Joined, context: int, max_new: int) -> Row:
+        roles = tuple(role for role, _ in joined.messages) or ("user",)
+        template = self.profile.overhead(roles, self.frame)
+        return {
+            "context_tokens": context,
+            "prompt_tokens": context - max_new - template,
+            "template_tokens": template,
+            "max_new_tokens": max_new,
+        }
+
+    def _assert_exact(self, row: Row) -> None:
+        contents = [turn["content"] for turn in row["messages"] or ()] or [row["prompt"]]
+        counted = sum(map(self._counter.count, contents))
+        if counted != row["prompt_tokens"]:
+            raise ExactError(
+                f"row {row['id']} in profile {self.profile.name}: {row['prompt_tokens']} prompt tokens were planned, "
+                f"{counted} counted: a segment of this task breaks the boundary rule"
+            )
+
+
+@lru_cache(maxsize=3)
+def cutter(profile: Profile, frame: str) -> Cutter:
+    """Return this process's cutter for a profile."""
+    return Cutter(profile, frame)
+
+
+def in_order(placed: Sequence[Placed]) -> tuple[Placed, ...]:
+    """Return placed units in the order in which they will stand: by rank where they have one, else by depth."""
+    return tuple(sorted(placed, key=lambda item: (item.rank or 0, item.depth)))
+
+
+def bucket(length: int) -> str:
+    """Return the smallest tier that holds a length."""
+    return next(tier for tier, limit in TIERS.items() if length <= limit)
+
+
+def labels(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
+    """Return the columns that name a row's cell."""
+    cell = sample.stratum
+    return {
+        "id": sample.id,
+        "family": cell.family,
+        "subtask": cell.subtask,
+        "tier": cell.tier,
+        "bucket": bucket(cell.length),
+        "tokenizer": tokenizer,
+        "frame": frame,
+        "scorer": task.scorer,
+        "length": cell.length,
+        "complexity": cell.complexity,
+        "shots": shots_of(task, cell),
+        "task_version": task.version,
+    }
+
+
+def shots_of(task: Task, cell: Stratum) -> int:
+    """Return the number of demonstrations: the stratum's, or the task's own."""
+    return task.shots if cell.shots is None else cell.shots
+
+
+def rounded(values: Mapping[str, float]) -> dict[str, float]:
+    """Return baselines as rows state them."""
+    return {name: round(value, 6) for name, value in values.items()}
+
+
+def _slots(placed: Sequence[Placed], stock: Stock) -> list[Slot]:
+    kinds = stock.pool.edge_kinds
+    return [Slot(item.depth, (kinds.get(item.unit.edges[0], 0), kinds.get(item.unit.edges[1], 0))) for item in placed]
+
+
+def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, places: Sequence[int]) -> Row:
+    metadata = {
+        **task.packed_metadata(sample, places),
+        "knobs": dict(sample.stratum.knobs),
+        "latent": dict(sample.latent),
+        "baselines": rounded(task.baselines(sample, key)),
+        "prompt_sha256": sha256_text(prompt),
+        "canary": CANARY,
+    }
+    return {
+        "question_start": joined.question_start,
+        "needles": joined.needles,
+        "metadata": plain_json(metadata),
+        "messages": [{"role": role, "content": content} for role, content in joined.messages] or None,
+        "prompt": prompt,
+    }

@@ -1,0 +1,66 @@
+"""Does every stratum fit every profile? Checked once pools are rendered, before anything is sampled or packed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pipeline.assemble.cutting import Cutter, cutter
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample, pool_of
+from pipeline.assemble.plan import Plan, row_streams
+from pipeline.errors import FitError
+from pipeline.profiles import Profile
+from pipeline.recipe import Stratum
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Layout
+
+PROBES = 3
+"""Rows of a stratum that are laid out."""
+SAFETY = 3
+"""Largest units of filler that must find room."""
+LONGEST = 128
+"""Units with the most characters, among which that with the most tokens is looked for."""
+
+
+def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
+    """Check that every stratum leaves room for three of its largest filler units in every profile.
+
+    Probes a few rows of each kind of stratum where its window is smallest: what fits there fits in larger ones.
+
+    Raises:
+        FitError: naming stratum, profile and the tokens that are wanting.
+    """
+    probed: dict[Stratum, list[Layout]] = {}
+    longest = {spec.name: pool_of(plan, spec).longest(LONGEST) for spec in plan.all_pools()}
+    for profile in profiles:
+        knife = cutter(profile, plan.recipe.frame)
+        largest = {name: int(knife.unit_tokens(units).max()) for name, units in longest.items()}
+        for cell in _tightest(plan, profile):
+            if cell not in probed:
+                probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.total))]
+            needed = SAFETY * max(largest[spec.name] for spec in plan.task(cell).pools(cell))
+            _check_cell(plan, cell, probed[cell], knife, needed)
+
+
+def _tightest(plan: Plan, profile: Profile) -> Iterable[Stratum]:
+    """Return each kind of stratum once, at the length with the smallest window."""
+    shortest: dict[object, Stratum] = {}
+    cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
+    for cell in sorted(cells, key=lambda cell: (-profile.window(cell.length), -cell.length)):
+        shortest[cell.family, cell.subtask, cell.complexity, cell.shots, cell.knobs] = cell
+    return shortest.values()
+
+
+def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
+    own, shared = row_streams(plan, cell, index)
+    return plan.task(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
+
+
+def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> None:
+    max_new = plan.recipe.reserve or task_of(cell).max_new_tokens
+    room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
+    if room < needed:
+        raise FitError(
+            f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, {needed} are needed "
+            f"(three of its largest unit): drop this length from the recipe, or lower shots or reserve ({max_new})"
+        )

@@ -1,0 +1,252 @@
+"""The stages: sample, render, count, pack. Each job writes one file, or finds it done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipeline.assemble.cutting import cutter
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.joining import Stock
+from pipeline.assemble.packing import Counts
+from pipeline.assemble.plan import Plan, Shard, row_streams
+from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.errors import CorruptError
+from pipeline.profiles import Profile
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
+from pipeline.store.parquet import is_done, is_whole, read_table, write_rows, write_table
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, PoolSpec, Sample
+
+POOLS = PoolCache(BUDGET)
+
+
+SAMPLE_SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("subtask", pa.string()),
+        ("length", pa.int32()),
+        ("complexity", pa.int32()),
+        ("index", pa.int32()),
+        ("latent", pa.string()),
+        ("relevant", pa.list_(pa.string())),
+        ("question", pa.string()),
+        ("target", pa.string()),
+        ("answers", pa.list_(pa.string())),
+        ("choices", pa.list_(pa.string())),
+        ("random_string_to_prepend", pa.string()),
+    ]
+)
+
+
+COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
+
+
+@dataclass(frozen=True, slots=True)
+class FileJob:
+    """Makes one small file of a plan, or finds it done; `make` returns what is to be written."""
+
+    path: Path
+    key: str
+    schema: pa.Schema
+    make: Callable[[], pa.Table]
+
+    def is_done(self) -> bool:
+        """Tell whether the file is the one this plan would write."""
+        return is_whole(self.path, self.key, self.schema.names)
+
+    def run(self) -> None:
+        """Write the file if it is not done."""
+        if not self.is_done():
+            write_table(self.path, self.make(), self.key)
+
+
+def sample_job(plan: Plan, family: str) -> FileJob:
+    """Return the job that draws all samples of a family."""
+    return FileJob(
+        plan.samples_path(family), plan.sample_key(family), SAMPLE_SCHEMA, partial(_sample_table, plan, family)
+    )
+
+
+def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
+    """Return the job that renders a pool."""
+    return FileJob(plan.pool_path(spec), plan.pool_key(spec), UNIT_SCHEMA, partial(_unit_table, plan, spec))
+
+
+def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
+    """Return the job that counts a pool in a profile."""
+    path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
+    return FileJob(path, key, COUNT_SCHEMA, partial(_count_table, plan, spec, profile))
+
+
+def _sample_table(plan: Plan, family: str) -> pa.Table:
+    records = [sample_record(draw_sample(plan, row)) for row in plan.rows(family)]
+    return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
+
+
+def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
+    """Return a pool in one chunk: chunks would show in the bytes of the file."""
+    return made_pool(plan.recipe.seed, spec).table.combine_chunks()
+
+
+def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
+    knife = cutter(profile, plan.recipe.frame)
+    counts = np.concatenate([*map(knife.unit_tokens, read_pool(plan, spec).batches())])
+    return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
+
+
+@dataclass(frozen=True, slots=True)
+class PackJob:
+    """Pack one shard and write its data and keys."""
+
+    plan: Plan
+    shard: Shard
+
+    @property
+    def data(self) -> Path:
+        """The file of rows."""
+        return self.shard.path(self.plan.out, "data")
+
+    @property
+    def proof(self) -> Path:
+        """The file of what was seen to hold of the shard."""
+        return self.shard.path(self.plan.out, "proofs")
+
+    @property
+    def keys(self) -> Path:
+        """The file of the same rows without text."""
+        return self.shard.path(self.plan.out, "keys")
+
+
+def draw_sample(plan: Plan, row: RowPlan) -> Sample:
+    """Draw one sample from its own streams."""
+    own, cell = row_streams(plan, row.stratum, row.index)
+    return replace(plan.task(row.stratum).sample(row.stratum, row.index, own, cell), id=row.id)
+
+
+def sample_record(sample: Sample) -> Row:
+    """Return a sample as the plain values of its file."""
+    cell = sample.stratum
+    return {
+        "id": sample.id,
+        "subtask": cell.subtask,
+        "length": cell.length,
+        "complexity": cell.complexity,
+        "index": sample.index,
+        "latent": plain_json(dict(sample.latent)),
+        "relevant": list(sample.relevant),
+        "question": sample.question,
+        **sample.key.columns(),
+    }
+
+
+def samples_of(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
+    """Return rows `start` to `stop` of a family's samples: read where they are, and else drawn."""
+    if sample_job(plan, family).is_done():
+        return read_samples(plan, family, start, stop)
+    return (draw_sample(plan, row) for row in plan.rows(family)[start:stop])
+
+
+def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
+    """Yield rows `start` to `stop` of a family's samples.
+
+    Raises:
+        CorruptError: if the file does not hold the rows of this plan.
+    """
+    rows = plan.rows(family)[start:stop]
+    path = plan.samples_path(family)
+    records = read_input(path).slice(start, len(rows)).to_pylist()
+    if [row.id for row in rows] != [record["id"] for record in records]:
+        path.unlink(missing_ok=True)
+        raise CorruptError(f"{str(path)!r} held other rows than the recipe: removed, run it again")
+    yield from map(_sample, rows, records)
+
+
+def read_input(path: Path) -> pa.Table:
+    """Read a file that packing needs; one that is broken is removed, so that the next run makes it again.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        return read_table(path)
+    except CorruptError as fault:
+        path.unlink(missing_ok=True)
+        raise CorruptError(f"{fault}: removed, run it again") from fault
+
+
+def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
+    latent, relevant = json.loads(record["latent"]), tuple(record["relevant"])
+    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], Key.of(record))
+
+
+def made_pool(seed: int, spec: PoolSpec) -> Pool:
+    """Make a pool in this process."""
+    return Pool.of(spec.make(Streams((seed, "pool", f"{spec.name}@{spec.version}")), spec))
+
+
+def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
+    """Return a pool: read where it is rendered, and otherwise made in memory."""
+
+    def load() -> Pool:
+        done = render_job(plan, spec).is_done()
+        return Pool(read_input(plan.pool_path(spec))) if done else made_pool(plan.recipe.seed, spec)
+
+    return POOLS.get((plan.pool_path(spec), plan.pool_key(spec)), load)
+
+
+def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
+    """Return a rendered pool."""
+    path = plan.pool_path(spec)
+    return POOLS.get((path, plan.pool_key(spec)), lambda: Pool(read_input(path)))
+
+
+@lru_cache(maxsize=8)
+def read_counts(path: Path, key: str) -> Counts:
+    """Return a pool's counts; `key` names the content, for the memory of this process."""
+    return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
+
+
+def pack_is_done(job: PackJob) -> bool:
+    """Tell whether both files of a shard are the ones this plan would write."""
+    return is_done(job.data, job.shard.key) and is_done(job.keys, job.shard.key)
+
+
+def run_pack(job: PackJob) -> None:
+    """Pack and write one shard."""
+    if not pack_is_done(job):
+        job.proof.unlink(missing_ok=True)
+        keys: list[Row] = []
+        write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key)
+        write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key)
+
+
+def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
+    """Pass rows on and keep all of them but their text."""
+    for row in rows:
+        keys.append({name: value for name, value in row.items() if name not in TEXT_COLUMNS})
+        yield row
+
+
+def pack_rows(job: PackJob) -> Iterator[Row]:
+    """Yield the rows of a shard."""
+    for sample in read_samples(job.plan, job.shard.family, job.shard.start, job.shard.stop):
+        yield cut_row(job.plan, sample, job.shard.profile)
+
+
+def cut_row(plan: Plan, sample: Sample, profile: Profile) -> Row:
+    """Lay out and cut one sample for one profile."""
+    task = plan.task(sample.stratum)
+    own, cell = row_streams(plan, sample.stratum, sample.index)
+    layout = task.layout(sample, own, cell)
+    spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
+    stock = Stock.of(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
+    knife = cutter(profile, plan.recipe.frame)
+    return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

@@ -1,0 +1,229 @@
+"""From a recipe to the ordered list of what is to be made, each file with its content key.
+
+A content key is the digest of everything that decides a file's content: recipe cell, task versions, pools, profile and
+schema. A file is done only if the key in its footer is the one that this plan gives it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache, wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from pipeline.assemble.ids import RowPlan, check_pairs, numbered
+from pipeline.errors import RecipeError, unknown
+from pipeline.profiles import Profile, load_profile
+from pipeline.recipe import PLAIN, Recipe, Stratum, digest
+from pipeline.rows import SCHEMA_VERSION
+from pipeline.streams import Streams
+from pipeline.tasks import check_stratum, task_of
+from pipeline.tasks.base import PoolSpec, Task
+
+SHARD_TOKENS = 8 * 1024 * 1024
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Rows `start` to `stop` of a family, as file `number` of `of`, in one profile; `rows` and nominal `tokens`."""
+
+    profile: Profile
+    family: str
+    tier: str
+    number: int
+    of: int
+    start: int
+    stop: int
+    tokens: int
+    key: str
+
+    @property
+    def rows(self) -> int:
+        """How many rows the shard holds."""
+        return self.stop - self.start
+
+    @property
+    def name(self) -> str:
+        """The shard below ``data``, ``keys`` and ``proofs``, without its ending."""
+        return f"{self.family}/{self.tier}/test-{self.number:05d}-of-{self.of:05d}"
+
+    def path(self, out: Path, part: str) -> Path:
+        """Return the file of the shard in one part of the profile's folder: data, keys or proofs."""
+        ending = "json" if part == "proofs" else "parquet"
+        return out / self.profile.name / part / f"{self.name}.{ending}"
+
+
+def once(method: Callable[Concatenate[Plan, P], R]) -> Callable[Concatenate[Plan, P], R]:
+    """Work a method of a plan out once for each of its arguments."""
+
+    @wraps(method)
+    def remembered(plan: Plan, *args: P.args, **kwargs: P.kwargs) -> R:
+        known: dict[Any, R] = plan.__dict__.setdefault("known", {})
+        call = method.__name__, *args
+        if call not in known:
+            known[call] = method(plan, *args, **kwargs)
+        return known[call]
+
+    return cast("Callable[Concatenate[Plan, P], R]", remembered)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a recipe makes for some profiles in one folder.
+
+    A job takes the four fields to its process and nothing that was worked out from them; all jobs that run there share
+    one plan.
+    """
+
+    recipe: Recipe
+    profiles: tuple[Profile, ...]
+    out: Path
+    families: tuple[str, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel as the fields alone."""
+        return _shared_plan, (self.recipe, self.profiles, self.out, self.families)
+
+    @once
+    def task(self, cell: Stratum) -> Task:
+        """Return the task of a stratum, which finds the corpora of this folder."""
+        return task_of(cell).at(str(self.out / "corpora"))
+
+    @once
+    def rows(self, family: str) -> list[RowPlan]:
+        """Return a family's rows in the order of its shards: by length and subtask, mixed over complexities."""
+        return list(numbered(self.recipe, self.recipe.of_family(family)))
+
+    @once
+    def pools(self, family: str) -> tuple[PoolSpec, ...]:
+        """Return the pools of a family, each once."""
+        specs = [spec for cell in self.recipe.of_family(family) for spec in self.task(cell).pools(cell)]
+        return tuple({spec.name: spec for spec in specs}.values())
+
+    @once
+    def all_pools(self) -> tuple[PoolSpec, ...]:
+        """Return the pools of all planned families, each once."""
+        specs = [spec for family in self.families for spec in self.pools(family)]
+        return tuple({spec.name: spec for spec in specs}.values())
+
+    @once
+    def sample_key(self, family: str) -> str:
+        """Return the content key of a family's samples."""
+        cells = self.recipe.of_family(family)
+        versions = sorted({(cell.subtask, task_of(cell).version) for cell in cells})
+        sources = sorted(self.pool_key(spec) for spec in self.pools(family))
+        return digest([SCHEMA_VERSION, self.recipe.tag, self.recipe.seed, cells, versions, sources])
+
+    @once
+    def pool_key(self, spec: PoolSpec) -> str:
+        """Return the content key of a rendered pool."""
+        return digest([SCHEMA_VERSION, self.recipe.seed, spec.name, spec.version, spec.tier, spec.source])
+
+    @once
+    def count_key(self, spec: PoolSpec, profile: Profile) -> str:
+        """Return the content key of a pool's counts in one profile."""
+        return digest([self.pool_key(spec), profile.digest, self.recipe.frame])
+
+    @once
+    def shards(self, family: str, profile: Profile) -> list[Shard]:
+        """Return a family's shards in one profile; their number never depends on profile or workers."""
+        rows = self.rows(family)
+        cuts = _cuts([row.stratum.length for row in rows])
+        made_of = [self.sample_key(family), [self.count_key(spec, profile) for spec in self.pools(family)]]
+        rules = sorted({(t.subtask, t.scorer, t.max_new_tokens) for t in map(task_of, self.recipe.of_family(family))})
+        return [
+            Shard(
+                profile, family, self.recipe.tier, number, len(cuts), start, stop,
+                tokens=sum(row.stratum.length for row in rows[start:stop]),
+                key=digest([made_of, rules, self.recipe.frame, self.recipe.reserve, start, stop, len(cuts)]),
+            )
+            for number, (start, stop) in enumerate(cuts)
+        ]  # fmt: skip
+
+    def all_shards(self) -> list[Shard]:
+        """Return every shard: profile by profile, so that a worker loads few vocabularies."""
+        return [
+            shard for profile in self.profiles for family in self.families for shard in self.shards(family, profile)
+        ]
+
+    def samples_path(self, family: str) -> Path:
+        """Return the file of a family's samples."""
+        return self.out / "samples" / family / f"{self.recipe.tier}.parquet"
+
+    def pool_path(self, spec: PoolSpec) -> Path:
+        """Return the file of a rendered pool."""
+        return self.out / "segments" / f"{spec.name}.parquet"
+
+    def counts_path(self, spec: PoolSpec, profile: Profile) -> Path:
+        """Return the file of a pool's counts in one profile."""
+        return self.out / profile.name / "counts" / f"{spec.name}.parquet"
+
+
+@lru_cache(maxsize=4)
+def _shared_plan(recipe: Recipe, profiles: tuple[Profile, ...], out: Path, families: tuple[str, ...]) -> Plan:
+    return Plan(recipe, profiles, out, families)
+
+
+def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tuple[str, ...] = ()) -> Plan:
+    """Check all names of a recipe and return its plan. Writes nothing.
+
+    Raises:
+        RecipeError: for an unknown family, subtask, complexity or knob, with the nearest right name.
+    """
+    for stratum in recipe.strata:
+        check_stratum(stratum)
+    check_pairs(recipe)
+    for family in families:
+        if family not in recipe.families:
+            raise RecipeError(unknown("family in this recipe:", family, recipe.families))
+    loaded = tuple(load_profile(name) for name in dict.fromkeys(profiles))
+    for profile in loaded:
+        if not PLAIN.fullmatch(profile.name) or profile.name in ("samples", "segments", "recipes", "corpora"):
+            raise RecipeError(
+                f"a profile cannot be called {profile.name!r}: it names a folder; give letters and digits"
+            )
+    twice = [name for name, times in Counter(profile.name for profile in loaded).items() if times > 1]
+    if twice:
+        raise RecipeError(f"two profiles are called {twice[0]!r}: rename one, their folders would be the same")
+    return Plan(recipe, loaded, out, families or recipe.families)
+
+
+def with_corpus(recipe: Recipe, digest: str) -> Recipe:
+    """Return a recipe whose texts come from a frozen corpus, wherever a task can be written from one.
+
+    Raises:
+        RecipeError: if no task of the recipe can.
+    """
+    strata = tuple(
+        replace(cell, knobs=tuple(sorted({**dict(cell.knobs), "corpus": digest}.items())))
+        if "corpus" in task_of(cell).knobs
+        else cell
+        for cell in recipe.strata
+    )
+    if strata == recipe.strata:
+        raise RecipeError(f"no family of {recipe.release} is written from a corpus: leave it out, or add family mrcr")
+    return replace(recipe, strata=strata)
+
+
+def _cuts(lengths: list[int]) -> list[tuple[int, int]]:
+    """Return row ranges of about equal nominal tokens, none much over SHARD_TOKENS."""
+    total = sum(lengths)
+    goal = total / max(1, -(-total // SHARD_TOKENS))
+    cuts, start, tokens = [], 0, 0
+    for stop, length in enumerate(lengths, start=1):
+        tokens += length
+        if tokens >= goal or stop == len(lengths):
+            cuts.append((start, stop))
+            start, tokens = stop, 0
+    return cuts
+
+
+def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams]:
+    """Return the streams of one row, and those that all rows of its stratum share."""
+    name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
+    path = (plan.recipe.seed, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
+    return Streams((*path, index)), Streams(path)

@@ -1,0 +1,164 @@
+"""Pools in memory: units as Arrow columns, and as many pools as a budget of bytes allows.
+
+A unit as Python objects takes five times its text. A sparse pool of the longest tier has 230,000 of them, so they are
+made only when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import cached_property
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pipeline.streams import Indices
+from pipeline.tasks.base import Piece, Unit
+
+UNIT_SCHEMA = pa.schema(
+    [
+        ("text", pa.list_(pa.string())),
+        ("role", pa.list_(pa.string())),
+        ("turn", pa.list_(pa.string())),
+        ("facts", pa.list_(pa.string())),
+        ("edges", pa.list_(pa.string())),
+    ]
+)
+BATCH = 4096
+"""Units that are Python objects at a time."""
+BUDGET = 128 * 1024 * 1024
+"""Bytes of pools that a process keeps; a single pool may be larger."""
+
+
+class Pool:
+    """The units of one pool, in the columns of `UNIT_SCHEMA`."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.table = table
+
+    @classmethod
+    def of(cls, units: Iterable[Unit]) -> Pool:
+        """Return a pool of units, which may be made one after the other."""
+        records = map(_record, units)
+        some = iter(lambda: list(islice(records, BATCH)), [])
+        return cls(pa.Table.from_batches((pa.RecordBatch.from_pylist(each, UNIT_SCHEMA) for each in some), UNIT_SCHEMA))
+
+    def __len__(self) -> int:
+        """Return the number of units."""
+        return int(self.table.num_rows)
+
+    def __getitem__(self, place: int) -> Unit:
+        """Return one unit; for many, `take` is quicker."""
+        return self.take(np.array([place]))[0]
+
+    def __iter__(self) -> Iterator[Unit]:
+        """Yield every unit."""
+        return chain.from_iterable(self.batches())
+
+    def batches(self) -> Iterator[list[Unit]]:
+        """Yield all units, some at a time."""
+        for start in range(0, len(self), BATCH):
+            yield _units(self.table.slice(start, BATCH))
+
+    def take(self, places: Indices) -> list[Unit]:
+        """Return the units at some places."""
+        return _units(self.table.take(pa.array(places)))
+
+    def texts(self, places: Indices) -> list[str]:
+        """Return the texts of all pieces of the units at some places."""
+        taken = pc.list_flatten(self.table.column("text").take(pa.array(places)))
+        found: list[str] = taken.to_numpy().tolist()
+        return found
+
+    def longest(self, count: int) -> list[Unit]:
+        """Return the units with the most characters, the longest first, of equal ones the first."""
+        return self.take(np.argsort(-self._lengths(), kind="stable")[:count])
+
+    def _lengths(self) -> NDArray[np.int64]:
+        texts = self.table.column("text")
+        before = np.concatenate([[0], np.cumsum(pc.utf8_length(pc.list_flatten(texts)).to_numpy())])
+        ends = np.cumsum(pc.list_value_length(texts).to_numpy())
+        return np.asarray(np.diff(before[ends], prepend=0), dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """The bytes that the pool takes."""
+        return int(self.table.nbytes)
+
+    @cached_property
+    def spoken(self) -> bool:
+        """Whether the units are real turns."""
+        turns = pc.list_flatten(self.table.column("turn"))
+        return bool(turns.null_count < len(turns))
+
+    @cached_property
+    def edge_kinds(self) -> dict[str, int]:
+        """A number for each kind of edge, that of edges of no kind being 0."""
+        found = pc.unique(pc.list_flatten(self.table.column("edges"))).to_pylist()
+        return {name: number for number, name in enumerate(sorted({"", *found}))}
+
+    @cached_property
+    def edges(self) -> NDArray[np.int8]:
+        """The kinds of the first and the last edge of every unit, as an array of two columns."""
+        kinds = pa.array(list(self.edge_kinds))
+        numbers = pc.index_in(pc.list_flatten(self.table.column("edges")), kinds)
+        return np.asarray(numbers.to_numpy(), dtype=np.int8).reshape(-1, 2)
+
+
+class PoolCache:
+    """The pools last asked for: as many as a budget of bytes allows, and the last one whatever its size."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._pools: OrderedDict[Hashable, Pool] = OrderedDict()
+
+    @property
+    def size(self) -> int:
+        """The bytes of all pools kept."""
+        return sum(pool.size for pool in self._pools.values())
+
+    def get(self, key: Hashable, make: Callable[[], Pool]) -> Pool:
+        """Return the pool of a key, made if it is not kept."""
+        if key not in self._pools:
+            self._pools[key] = make()
+            while len(self._pools) > 1 and self.size > self._budget:
+                self._pools.popitem(last=False)
+            pa.default_memory_pool().release_unused()
+        self._pools.move_to_end(key)
+        return self._pools[key]
+
+    def clear(self) -> None:
+        """Forget all pools."""
+        self._pools.clear()
+
+
+def _record(unit: Unit) -> dict[str, Any]:
+    return {
+        "text": [piece.text for piece in unit.pieces],
+        "role": [piece.role for piece in unit.pieces],
+        "turn": [piece.turn for piece in unit.pieces],
+        "facts": list(unit.facts),
+        "edges": list(unit.edges),
+    }
+
+
+def _units(table: pa.Table) -> list[Unit]:
+    columns = [_lists(table.column(name)) for name in UNIT_SCHEMA.names]
+    return [
+        Unit(tuple(map(Piece, texts, roles, turns)), tuple(facts), (edges[0], edges[1]))
+        for texts, roles, turns, facts, edges in zip(*columns, strict=True)
+    ]
+
+
+def _lists(column: pa.ChunkedArray) -> Iterator[list[Any]]:
+    """Yield the values of a column of lists; five times as fast as Arrow, which boxes each of them."""
+    flat = pc.list_flatten(column).to_numpy().tolist()
+    start = 0
+    for stop in np.cumsum(pc.list_value_length(column).to_numpy()).tolist():
+        yield flat[start:stop]
+        start = stop

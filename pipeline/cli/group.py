@@ -1,0 +1,96 @@
+"""The group of all commands. A command is loaded when it is asked for, so that the others cost no time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from pipeline import __version__
+from pipeline.errors import CarraraError, unknown
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+
+COMMANDS = {
+    "build": ("making", "Build a recipe from start to end, and prove every row."),
+    "chance": ("looking", "Print what guessers score on the rows of a split."),
+    "export": ("exporting", "Write a split in the format of another harness."),
+    "extend": ("freezing", "Add profiles, tiers or strata to a frozen release."),
+    "freeze": ("freezing", "Freeze a release: write its lock."),
+    "gallery": ("reporting", "Write a page with an example of every task of a split."),
+    "pack": ("making", "Pack the shards of a recipe, without proving them."),
+    "plan": ("making", "Show what a recipe would make, and what is there already."),
+    "publish": ("publishing", "Publish sealed splits on the Hugging Face Hub."),
+    "recipes": ("looking", "List the recipes that come with Carrara."),
+    "recut": ("freezing", "Write the recipes of the next major version, after a leak."),
+    "render": ("making", "Render the pools of filler of a recipe."),
+    "report": ("reporting", "Write a page of curves and failures, or of a build."),
+    "run": ("running", "Send a split to an OpenAI-compatible server."),
+    "sample": ("making", "Draw the samples of a recipe."),
+    "score": ("scoring", "Score the predictions of a model against a split."),
+    "show": ("looking", "Print one prompt of a split for reading."),
+    "verify": ("proving", "Re-count and re-solve every row of a build, or of a copy."),
+    "write": ("writing", "Write a corpus of texts for mrcr."),
+}
+"""Of each command the module that defines it, and its line in the list of commands."""
+
+
+class OneLine(click.Group):
+    """A group whose errors are one line on stderr and exit code 1; Ctrl-C is 130."""
+
+    def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
+        """Run the command line."""
+        debug = "--debug" in (sys.argv[1:] if args is None else args)
+        try:
+            return super().main(args, **{**extra, "standalone_mode": False})
+        except (CarraraError, click.ClickException) as fault:
+            if debug:
+                raise
+            message = fault.format_message() if isinstance(fault, click.ClickException) else str(fault)
+            click.echo(f"carrara: {' '.join(message.split())}", err=True)
+            sys.exit(1)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("carrara: interrupted: run the same command again, it goes on where it stopped", err=True)
+            sys.exit(130)
+
+
+class LazyGroup(OneLine):
+    """The group of the commands above."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Load a command; its module adds it to the group."""
+        if name in COMMANDS:
+            import_module(f"pipeline.cli.{COMMANDS[name][0]}")
+        return super().get_command(context, name)
+
+    def resolve_command(self, context: click.Context, args: list[str]) -> Any:
+        """Find the command that is asked for.
+
+        Raises:
+            CarraraError: with the nearest right name, if there is no such command.
+        """
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise CarraraError(unknown("command", args[0], COMMANDS))
+        return super().resolve_command(context, args)
+
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands, without loading one."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings=CONTEXT, invoke_without_command=True)
+@click.version_option(__version__, prog_name="carrara")
+@click.option("--debug", is_flag=True, help="Show the whole traceback of an error.")
+@click.pass_context
+def cli(context: click.Context, *, debug: bool) -> None:
+    """Cut long-context evaluation sets to exact size, and prove them."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

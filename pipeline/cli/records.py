@@ -1,0 +1,142 @@
+"""The lines of the tables that commands print, and the sentences around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import ceil, fsum, sqrt
+from pathlib import Path
+from typing import Any
+
+from pipeline.assemble.plan import Plan, Shard
+from pipeline.prove.chance import Makeup
+from pipeline.recipe import Stratum
+from pipeline.store.chance import Chance, pooled
+from pipeline.store.manifest import Manifest
+
+DISK_BYTES = 0.6
+"""Of a token in a shard, zstd and all: biographies take up to 0.6 bytes, list programs 0.3."""
+
+
+def plan_records(plan: Plan) -> list[dict[str, Any]]:
+    """Return a line for each family, subtask and length of a plan, for one profile.
+
+    Behind the rows of the default and of the full size stands half the width of a 95 % interval of accuracy, at most.
+    """
+    groups: dict[tuple[str, str, int], list[Stratum]] = {}
+    for family in plan.families:
+        for cell in plan.recipe.of_family(family):
+            groups.setdefault((family, cell.subtask, cell.length), []).append(cell)
+    return [_plan_record(*place, cells) for place, cells in groups.items()]
+
+
+def _plan_record(family: str, subtask: str, length: int, cells: Sequence[Stratum]) -> dict[str, Any]:
+    rows = sum(cell.total for cell in cells)
+    default, full = sum(cell.rows for cell in cells), sum(cell.rows * cell.full for cell in cells)
+    return {
+        "family": family,
+        "subtask": subtask,
+        "length": length,
+        "complexity": ",".join(str(cell.complexity) for cell in cells),
+        "rows": rows,
+        "95 %": f"+- {half_width(default):.0%}",
+        "full": f"{full:,}, +- {half_width(full):.0%}",
+        "tokens": rows * length,
+        "MB on disk": ceil(rows * length * DISK_BYTES / 1e6),
+    }
+
+
+def half_width(rows: int) -> float:
+    """Return the half-width of a 95 % interval of a mean score of one half, where it is widest."""
+    return 1.96 * sqrt(0.25 / rows)
+
+
+def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
+    """Return how many shards of each profile and family are already proven."""
+    counts: dict[tuple[str, str], list[bool]] = {}
+    for shard, done in state:
+        counts.setdefault((shard.profile.name, shard.family), []).append(done)
+    return [
+        {"profile": profile, "family": family, "shards": len(done), "proven": sum(done)}
+        for (profile, family), done in counts.items()
+    ]
+
+
+def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
+    """Return the chance tables of each family: by kind of stratum, and over all complexities of a subtask."""
+    families: dict[str, list[Chance]] = {}
+    for chance in found:
+        families.setdefault(chance.family, []).append(chance)
+    parts = {}
+    for family, chances in families.items():
+        names = sorted({name for chance in chances for name in chance.baselines})
+        parts[f"chance: {family}"] = [_chance_record(chance, names) for chance in chances]
+        parts[f"chance: {family}, all complexities (and their plain mean)"] = list(_by_subtask(chances, names))
+        if len({chance.subtask for chance in chances}) > 1:
+            parts[f"chance: {family}, all subtasks"] = list(_by_complexity(chances, names))
+    return parts
+
+
+def _chance_record(chance: Chance, names: Sequence[str]) -> dict[str, Any]:
+    return {
+        "subtask": chance.subtask,
+        "complexity": chance.complexity,
+        "asked": chance.asked or "-",
+        "rows": chance.rows,
+        "best constant": chance.best_constant,
+        "(reply)": " ".join(chance.constant.split())[:24],
+        **{name: chance.baselines.get(name, "-") for name in names},
+    }
+
+
+def _by_complexity(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for complexity in sorted({chance.complexity for chance in chances}):
+        rows, _, means = pooled([chance for chance in chances if chance.complexity == complexity])
+        yield {"complexity": complexity, "rows": rows, **{name: round(means.get(name, 0.0), 3) for name in names}}
+
+
+def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Average over rows, and over complexities: where these are the classes of an answer, balanced accuracy."""
+    for subtask in dict.fromkeys(chance.subtask for chance in chances):
+        own = [chance for chance in chances if chance.subtask == subtask]
+        by_class = [
+            pooled([each for each in own if each.complexity == complexity]).baselines
+            for complexity in sorted({each.complexity for each in own})
+        ]
+        rows, _, means = pooled(own)
+        plain = {name: fsum(each.get(name, 0.0) for each in by_class) / len(by_class) for name in names}
+        shown = {name: f"{means.get(name, 0.0):.3f} ({plain[name]:.3f})" for name in names}
+        yield {"subtask": subtask, "rows": rows, **shown}
+
+
+def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
+    """Return a line for each stratum and profile: how many units a prompt has, and how large they are."""
+    return [
+        {
+            "family": each.cell.family,
+            "subtask": each.cell.subtask,
+            "length": each.cell.length,
+            "complexity": each.cell.complexity,
+            "profile": each.profile,
+            "tokens per unit": round(each.unit_tokens, 1),
+            "units per prompt": round(each.units),
+            "distractors": "-" if each.distractors is None else round(each.distractors),
+        }
+        for each in found
+    ]
+
+
+def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:
+    """Return what a build says at its end: where the shards are, how many, and what was proven."""
+    return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
+
+
+def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:
+    if manifest is None:
+        return f"{out / profile}: not sealed, other parts or families of the recipe are still owed"
+    made, proven = manifest["tiers"][tier]["totals"], manifest["tiers"][tier]["proven"]
+    second = ", ".join(proven["second"])
+    recounted = "all" if proven["recounted"] == proven["rows"] else f"{proven['recounted']:,}"
+    return (
+        f"{out / profile / 'data'}: {made['rows']:,} rows, {made['tokens']:,} tokens ({made['bytes'] / 1e6:.3g} MB); "
+        f"all exact, all re-solved from their text, {recounted} re-counted by {second}"
+    )

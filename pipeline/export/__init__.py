@@ -1,0 +1,46 @@
+"""Frozen splits in the shapes of other harnesses: one module for each, registered in ``MODULES``."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from pipeline.errors import ExportError, unknown
+from pipeline.export.base import Export, Written, export
+from pipeline.export.openai_batch import for_model
+
+MODULES = (
+    "lm_eval",
+    "inspect_ai",
+    "lighteval",
+    "evalscope",
+    "verifiers",
+    "helmet",
+    "ruler",
+    "openai_mrcr",
+    "mrcr_v2",
+    "longbio",
+    "openai_batch",
+)
+"""Modules of this package, each with its `EXPORT`, in the order of lists."""
+
+HARNESSES: tuple[Export, ...] = tuple(import_module(f"{__name__}.{name}").EXPORT for name in MODULES)
+EXPORTS = {each.name: each for each in HARNESSES}
+
+
+def export_of(name: str, model: str | None = None) -> Export:
+    """Return the export of a harness; only openai-batch takes a model to ask for.
+
+    Raises:
+        ExportError: for an unknown name, with the nearest right one, or a model that the harness is told otherwise.
+    """
+    if name not in EXPORTS:
+        raise ExportError(unknown("harness", name, EXPORTS))
+    if model is None:
+        return EXPORTS[name]
+    asking = for_model(model)
+    if name != asking.name:
+        raise ExportError(f"--model {model!r} is for {asking.name}: {name} names the model when it runs")
+    return asking
+
+
+__all__ = ["EXPORTS", "Export", "Written", "export", "export_of"]

@@ -1,0 +1,90 @@
+"""What all exports share: a folder that appears whole or not at all, its README, and the rows it leaves out by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pipeline.errors import ExportError
+from pipeline.store.files import tree_aside
+from pipeline.store.split import Selection, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What an export wrote: how many rows, and the ids that it left out, by reason."""
+
+    rows: int
+    left_out: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """One harness, by its own `name`.
+
+    `write` puts the selected rows of a split below an empty folder. ``templates/<folder>/README.md`` is the text of its
+    README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry;
+    `values` returns what that template knows beside what all of them know.
+    """
+
+    name: str
+    title: str
+    harness: str
+    folder: str
+    write: Callable[[Split, Selection, Path], Written]
+    values: Callable[[Split, Selection], Mapping[str, Any]] = lambda split, selection: {}
+
+
+def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
+    """Write a split in the shape of a harness into a new folder.
+
+    Raises:
+        ExportError: if the folder is there and not empty, no row is selected, or the split has no keys.
+    """
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ExportError(f"--out {str(out)!r} is there and not empty: give a new folder, or remove it first")
+    with tree_aside(out) as aside:
+        written = harness.write(split, selection, aside)
+        if not written.rows:
+            reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
+            raise ExportError(f"no row is left to export to {harness.name} ({reasons or 'the selection is empty'})")
+        (aside / "README.md").write_text(_readme(harness, split, selection, written), encoding="utf-8")
+        if written.left_out:
+            lines = [f"{row_id}\t{reason}\n" for reason, ids in written.left_out.items() for row_id in ids]
+            (aside / "left_out.tsv").write_text("".join(lines), encoding="ascii")
+    return written
+
+
+def _readme(harness: Export, split: Split, selection: Selection, written: Written) -> str:
+    """Fill the template of a harness for the rows that were written.
+
+    Every template knows ``harness``, ``split``, ``manifest``, ``written``, ``cells`` (the strata that are wanted),
+    ``windows`` (the true window of each length, in tokens), ``window`` (the largest of them), ``reply`` (the most
+    tokens of a reply) and ``chat`` (whether rows are cut for a chat template).
+    """
+    cells = [cell for cell in split.strata if selection.wants(cell)]
+    windows = {cell["length"]: cell["context_tokens"] for cell in sorted(cells, key=lambda cell: int(cell["length"]))}
+    known = {
+        **harness.values(split, selection),
+        "harness": harness.harness,
+        "split": split,
+        "manifest": split.manifest,
+        "written": written,
+        "cells": cells,
+        "windows": windows,
+        "window": max(windows.values()),
+        "reply": max(cell["max_new_tokens"] for cell in cells),
+        "chat": split.manifest["frame"] == "chat",
+    }
+    with as_file(files("pipeline.export") / "templates") as folder:
+        templates = Environment(
+            loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+        )
+        return templates.get_template(f"{harness.folder}/README.md").render(
+            {**known, **harness.values(split, selection)}
+        )

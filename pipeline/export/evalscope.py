@@ -1,0 +1,35 @@
+"""EvalScope: a benchmark of one subset for each subtask and length, registered by a file that is its command too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pipeline.export.base import Export, Written
+from pipeline.export.parts import PART, Part, copy_metrics, lead, need_keys, template, write_card, write_parts
+from pipeline.store.split import Selection, Split
+
+
+def write(split: Split, selection: Selection, folder: Path) -> Written:
+    """Write ``carrara.py``, ``benchmark.json``, ``data`` and metrics.py."""
+    need_keys(split, "EvalScope")
+    parts = write_parts(split, selection, folder / "data", turns=True)
+    if parts.rows:
+        copy_metrics(folder)
+        write_card(folder / "data", parts.rows)
+        (folder / "carrara.py").write_text(template("evalscope/carrara.py"), encoding="ascii")
+        about = {"name": lead(split), "title": split.title, "subsets": [part.name for part in parts.rows]}
+        (folder / "benchmark.json").write_text(json.dumps(about, indent=1) + "\n", encoding="ascii")
+    return parts.written
+
+
+def _values(split: Split, selection: Selection) -> dict[str, Any]:
+    """Return the names that the README shows."""
+    cells = {Part(**{name: cell[name] for name in PART}) for cell in split.strata if selection.wants(cell)}
+    return {"lead": lead(split), "subsets": [part.name for part in sorted(cells)]}
+
+
+EXPORT = Export(
+    "evalscope", "a benchmark for EvalScope, with real turns as messages", "EvalScope", "evalscope", write, _values
+)

@@ -1,0 +1,96 @@
+"""HELMET: JSON Lines for its `ruler_` data sets, and a configuration for each length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.export.base import Export, Written
+from pipeline.export.lines import Tally, add_line, group_name, task_name
+from pipeline.export.parts import TURNS, need_keys
+from pipeline.export.substring import strings
+from pipeline.metrics import facts
+from pipeline.rows import Row
+from pipeline.store.split import Selection, Split
+
+ROOM = 1024
+"""Tokens that HELMET's words around a row may take, and the 100 that some of its backends keep free."""
+
+ONE, SEVERAL = "ruler_qa_1", "ruler_niah_mv"
+"""HELMET's names of the data sets whose metric is one of the answers (normalized), and the share of the answers."""
+
+COLUMNS = (
+    *("id", "family", "subtask", "tier", "length", "context_tokens", "max_new_tokens", "scorer"),
+    *("question", "question_start", "target", "answers", "messages", "prompt"),
+)
+CUE = "\nAnswer:"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Test:
+    """One test file: where it is, HELMET's name of its data set, the window and the room for replies in tokens."""
+
+    file: str
+    dataset: str
+    context_tokens: int
+    max_new_tokens: int
+
+
+def write(split: Split, selection: Selection, out: Path) -> Written:
+    """Write ``data/<task>_<tier>-<length>.jsonl`` and ``configs/<tier>-<length>.yaml``."""
+    need_keys(split, "HELMET")
+    tally = Tally()
+    tests: dict[str, set[Test]] = {}
+    for row in split.rows(COLUMNS, selection):
+        made = _line(row)
+        if isinstance(made, str):
+            tally.leave(row, made)
+            continue
+        dataset, line = made
+        file = f"data/{task_name(row)}_{group_name(row)}_{row['max_new_tokens']}.jsonl"
+        tests.setdefault(group_name(row), set()).add(Test(file, dataset, row["context_tokens"], row["max_new_tokens"]))
+        add_line(out / file, line)
+        tally.rows += 1
+    for name, some in tests.items():
+        path = out / "configs" / f"{name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(_config(sorted(some), chat=split.manifest["frame"] == "chat"), encoding="ascii")
+    return tally.written
+
+
+def _line(row: Row) -> tuple[str, Row] | str:
+    """Return the data set that grades a row and the row's line for it, or why there is none."""
+    if row["messages"] is not None:
+        return TURNS
+    wanted = strings(row)
+    if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
+        return wanted if isinstance(wanted, str) else facts(row["scorer"]).unnormalised
+    start = row["question_start"]
+    line = {"id": row["id"], "context": row["prompt"][:start], "outputs": list(wanted.wanted)}
+    if not wanted.each:
+        return ONE, {**line, "question": row["prompt"][start:].removesuffix(CUE)}
+    query = " ".join(row["question"].split("\n"))
+    return SEVERAL, {**line, "query": f"the following questions, in their order: {query}", "type_needle_v": "answers"}
+
+
+def _config(tests: Sequence[Test], *, chat: bool) -> str:
+    lists: dict[str, list[object]] = {
+        "datasets": [each.dataset for each in tests],
+        "test_files": [f"carrara/{each.file}" for each in tests],
+        "demo_files": ["" for _ in tests],
+        "input_max_length": [each.context_tokens + ROOM for each in tests],
+        "generation_max_length": [each.max_new_tokens for each in tests],
+    }
+    lines = [f"{name}: '{','.join(map(str, values))}'\n" for name, values in lists.items()]
+    return "".join(lines) + f"use_chat_template: {str(chat).lower()}\nshots: 0\nstop_new_line: false\n"
+
+
+EXPORT = Export(
+    "helmet",
+    "HELMET: JSON Lines and configurations for its RULER data sets",
+    "HELMET",
+    "helmet",
+    write,
+    lambda split, selection: {"room": ROOM, "one": ONE, "several": SEVERAL},
+)

@@ -1,0 +1,57 @@
+"""Inspect: one file of tasks, a family and tier each, with real turns as messages and scores grouped for curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pipeline.export.base import Export, Written
+from pipeline.export.parts import Part, copy_metrics, need_keys, template, write_parts
+from pipeline.store.split import Selection, Split
+
+TASK = '''
+
+@task
+def {name}(
+    subtask: str | None = None, length: int | None = None, complexity: int | None = None, limit: int | None = None
+) -> Task:
+    """Return the rows of {family} in tier {tier}, of one subtask, length or complexity if asked for."""
+    return rows_task("{family}", "{tier}", limit, subtask=subtask, length=length, complexity=complexity)
+'''
+
+
+def write(split: Split, selection: Selection, folder: Path) -> Written:
+    """Write ``carrara.py``, ``data`` and metrics.py."""
+    need_keys(split, "Inspect")
+    parts = write_parts(split, selection, folder / "data", turns=True)
+    if parts.rows:
+        copy_metrics(folder)
+        text = template("inspect_ai/carrara.py") + "".join(_tasks(parts.rows))
+        (folder / "carrara.py").write_text(text, encoding="ascii")
+    return parts.written
+
+
+def _tasks(parts: Iterable[Part]) -> Iterable[str]:
+    """Yield the tasks as text: Inspect finds them by reading the file, not by running it."""
+    for family, tier in dict.fromkeys((part.family, part.tier) for part in parts):
+        yield TASK.format(name=f"{family}_{tier}", family=family, tier=tier)
+
+
+def _values(split: Split, selection: Selection) -> dict[str, Any]:
+    """Return the greatest length of each task."""
+    lengths: dict[str, int] = {}
+    for cell in filter(selection.wants, split.strata):
+        task = f"{cell['family']}_{cell['tier']}"
+        lengths[task] = max(cell["length"], lengths.get(task, 0))
+    return {"lengths": lengths}
+
+
+EXPORT = Export(
+    "inspect",
+    "a file of tasks and scorers for Inspect, with real turns as messages",
+    "Inspect",
+    "inspect_ai",
+    write,
+    _values,
+)

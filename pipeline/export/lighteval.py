@@ -1,0 +1,51 @@
+"""lighteval: a file of custom tasks, a subtask at one length each, and lists of them for families and lengths."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+from pipeline.export.base import Export, Written
+from pipeline.export.parts import Part, copy_metrics, lead, need_keys, template, write_card, write_parts
+from pipeline.store.split import Selection, Split
+
+
+def write(split: Split, selection: Selection, folder: Path) -> Written:
+    """Write ``carrara_tasks.py``, ``tasks.json``, ``lists``, ``data`` and metrics.py."""
+    need_keys(split, "lighteval")
+    parts = write_parts(split, selection, folder / "data", turns=False)
+    if parts.rows:
+        copy_metrics(folder)
+        write_card(folder / "data", parts.rows)
+        (folder / "carrara_tasks.py").write_text(template("lighteval/carrara_tasks.py"), encoding="ascii")
+        names = {part: f"{lead(split)}:{part.name}" for part in parts.rows}
+        stops = parts.stops(split)
+        tasks = [
+            {"name": name, "config": part.name, "room": part.max_new_tokens, "stops": stops[part]}
+            for part, name in names.items()
+        ]
+        (folder / "tasks.json").write_text(json.dumps(tasks, indent=1) + "\n", encoding="ascii")
+        _write_lists(folder / "lists", names)
+    return parts.written
+
+
+def _write_lists(folder: Path, names: dict[Part, str]) -> None:
+    """Write files of names, which lighteval takes for the name of a task."""
+    lists: dict[str, list[str]] = defaultdict(list)
+    for part, name in names.items():
+        lists[f"{part.family}_{part.tier}"].append(name)
+        lists[f"{part.tier}_{part.length}"].append(name)
+    folder.mkdir()
+    for title, members in lists.items():
+        (folder / f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
+
+
+EXPORT = Export(
+    "lighteval",
+    "a file of custom tasks for lighteval",
+    "lighteval",
+    "lighteval",
+    write,
+    lambda split, selection: {"lead": lead(split)},
+)

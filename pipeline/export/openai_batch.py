@@ -1,0 +1,94 @@
+"""OpenAI's batch files, which vLLM reads too: one request a line, in files no bigger than the service takes."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pipeline.export.base import Export, Written
+from pipeline.metrics import STOPS, facts
+from pipeline.rows import Row
+from pipeline.store.split import Selection, Split
+
+MOST_LINES = 50_000
+MOST_BYTES = 200_000_000
+"""What a file may hold at OpenAI, 200 MB taken as the smaller of its meanings."""
+
+URLS = {"chat": "/v1/chat/completions", "raw": "/v1/completions"}
+COLUMNS = ("id", "frame", "scorer", "max_new_tokens", "messages", "prompt")
+OWN_TEMPERATURE = re.compile(r"(?:.*/)?(?:o\d|gpt-5)")
+"""Models that refuse a temperature."""
+
+
+class Batches:
+    """Writes lines to ``batch-00001.jsonl`` and on, a new file wherever the next line would be too much for one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files, self.lines, self.bytes = 0, 0, 0
+
+    def add(self, line: bytes) -> None:
+        """Add a line to the last file or, where that is full, to a new one."""
+        if not self.files or self.lines == MOST_LINES or self.bytes + len(line) > MOST_BYTES:
+            self.files, self.lines, self.bytes = self.files + 1, 0, 0
+        with (self.folder / f"batch-{self.files:05d}.jsonl").open("ab") as file:
+            file.write(line)
+        self.lines += 1
+        self.bytes += len(line)
+
+
+def write(split: Split, selection: Selection, out: Path, *, model: str | None = None) -> Written:
+    """Write ``batch-<number>.jsonl``; without a model for the first one that the profile names."""
+    batches = Batches(out)
+    name, rows = model or default_model(split), 0
+    for row in split.rows(COLUMNS, selection):
+        batches.add(json.dumps(_request(row, name)).encode("ascii") + b"\n")
+        rows += 1
+    return Written(rows)
+
+
+def default_model(split: Split) -> str:
+    """Return the first model of the split's profile."""
+    return str(split.manifest["tokenizer"]["models"][0])
+
+
+def _request(row: Row, model: str) -> Row:
+    chat = row["frame"] == "chat"
+    turns = row["messages"] or [{"role": "user", "content": row["prompt"]}]
+    cold = {} if OWN_TEMPERATURE.match(model) else {"temperature": 0}
+    said: Row = (
+        {"messages": turns, "max_completion_tokens": row["max_new_tokens"]}
+        if chat
+        else {"prompt": row["prompt"], "max_tokens": row["max_new_tokens"]}
+    )
+    if not chat and facts(row["scorer"]).stops:
+        said["stop"] = list(STOPS)
+    return {
+        "custom_id": row["id"],
+        "method": "POST",
+        "url": URLS[row["frame"]],
+        "body": {"model": model, **said, **cold},
+    }
+
+
+def for_model(model: str | None) -> Export:
+    """Return the export with requests for a model; None: for the first that the split's profile names."""
+
+    def values(split: Split, selection: Selection) -> dict[str, Any]:
+        url, named = URLS[split.manifest["frame"]], model or default_model(split)
+        return {"model": named, "url": url, "lines": MOST_LINES, "megabytes": MOST_BYTES // 1_000_000}
+
+    return Export(
+        "openai-batch",
+        "OpenAI batch files, also for vLLM run-batch",
+        "OpenAI batches and vLLM",
+        "openai_batch",
+        partial(write, model=model),
+        values,
+    )
+
+
+EXPORT = for_model(None)

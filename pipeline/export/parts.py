@@ -1,0 +1,182 @@
+"""Rows in the files that most harnesses read: a Parquet file for each subtask and length, the metrics beside it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import ExportError
+from pipeline.export.base import Written
+from pipeline.metrics import SCORERS, STOPS, UNKNOWN, Scorer, facts
+from pipeline.rows import DATA_SCHEMA, Row, text_bytes
+from pipeline.store.split import Selection, Split
+
+CARRIED = (
+    *("id", "family", "subtask", "tier", "length", "complexity", "scorer", "context_tokens", "max_new_tokens"),
+    *("question", "target", "answers", "choices", "random_string_to_prepend", "messages", "prompt"),
+)
+"""What a harness needs of a row: its stratum, the room for the reply, what its scorer reads, and the text."""
+
+TURNS = "real turns, which this harness cannot carry: it sends one string"
+GROUP_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Part:
+    """The rows of one subtask at one length, all with the same window and the same room for the reply, in tokens."""
+
+    tier: str
+    length: int
+    family: str
+    subtask: str
+    context_tokens: int
+    max_new_tokens: int
+
+    @property
+    def name(self) -> str:
+        """The name of its file and, behind the harness's own prefix, of its task."""
+        return f"{self.family}_{self.subtask.replace('-', '_')}_{self.tier}_{self.length}"
+
+
+PART = tuple(each.name for each in fields(Part))
+
+
+@dataclass(slots=True)
+class Parts:
+    """The files that were written: how many rows each part has, how they are scored, and what is left out."""
+
+    rows: dict[Part, int] = field(default_factory=dict)
+    left_out: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    scorers: dict[Part, Scorer] = field(default_factory=dict)
+
+    @property
+    def written(self) -> Written:
+        """What `export` reports."""
+        return Written(sum(self.rows.values()), self.left_out)
+
+    def stops(self, split: Split) -> dict[Part, list[str]]:
+        """Return the strings at which a harness may end the replies to each part: some for bare strings, none in chat.
+
+        Scorers drop what follows them, so that no score depends on whether the harness stops there.
+        """
+        raw = split.manifest["frame"] == "raw"
+        return {part: list(STOPS) if raw and self.scorers[part].stops else [] for part in self.rows}
+
+
+def part_of(row: Row) -> Part:
+    """Return the part that a row belongs to."""
+    return Part(**{name: row[name] for name in PART})
+
+
+def lead(split: Split) -> str:
+    """Return what the names of a harness's tasks begin with: the release."""
+    return re.sub(r"[^A-Za-z0-9]+", "_", str(split.manifest["release"])).strip("_").lower() or "carrara"
+
+
+def need_keys(split: Split, harness: str) -> None:
+    """Refuse a split whose keys are withheld.
+
+    Raises:
+        ExportError: if the rows have no target.
+    """
+    shards = split.shards()
+    if shards and "target" not in pq.read_schema(shards[0]).names:
+        raise ExportError(f"the keys of {split.title} are withheld, and {harness} scores by itself: use openai-batch")
+
+
+def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool) -> Parts:
+    """Write the selected rows as ``<part>.parquet`` below a folder.
+
+    With `turns` a row that has messages keeps them and an empty prompt, so that no text is there twice; without it
+    such rows are left out by name, and so is always a row whose scorer metrics.py does not know.
+
+    Raises:
+        ExportError: if two strata of one subtask and length leave different room for the reply.
+    """
+    found = Parts()
+    left: dict[str, list[str]] = defaultdict(list)
+    columns = [name for name in CARRIED if turns or name != "messages"]
+    with ExitStack() as open_files:
+        writers: dict[Part, pq.ParquetWriter] = {}
+        for part, group in _groups(_carried(split.rows(list(CARRIED), selection), left, turns=turns)):
+            if part not in writers:
+                _need_room(part, writers)
+                path = folder / f"{part.name}.parquet"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                writers[part] = open_files.enter_context(
+                    pq.ParquetWriter(path, _schema(columns), compression="zstd", store_schema=False)
+                )
+            writers[part].write_table(pa.Table.from_pylist(group, schema=_schema(columns)))
+            found.scorers[part] = facts(group[0]["scorer"])
+            found.rows[part] = found.rows.get(part, 0) + len(group)
+    found.rows = dict(sorted(found.rows.items()))
+    found.left_out = {reason: tuple(ids) for reason, ids in left.items()}
+    return found
+
+
+def _carried(rows: Iterable[Row], left: dict[str, list[str]], *, turns: bool) -> Iterator[Row]:
+    for row in rows:
+        if row["scorer"] not in SCORERS:
+            left[UNKNOWN.ungraded].append(row["id"])
+        elif row["messages"] is None:
+            yield row
+        elif turns:
+            yield row | {"prompt": ""}
+        else:
+            left[TURNS].append(row["id"])
+
+
+def _groups(rows: Iterable[Row]) -> Iterator[tuple[Part, list[Row]]]:
+    """Yield runs of rows of one part, no run with much more than GROUP_BYTES of text."""
+    group: list[Row] = []
+    part, size = None, 0
+    for row in rows:
+        if part is not None and (part != part_of(row) or size > GROUP_BYTES):
+            yield part, group
+            group, size = [], 0
+        part = part_of(row)
+        group.append(row)
+        size += text_bytes(row)
+    if part is not None:
+        yield part, group
+
+
+def _need_room(part: Part, others: Iterable[Part]) -> None:
+    for other in others:
+        if other.name == part.name:
+            raise ExportError(
+                f"rows of {part.name} leave {other.max_new_tokens} and {part.max_new_tokens} tokens for the reply: "
+                "export them apart with --complexity"
+            )
+
+
+def _schema(columns: Iterable[str]) -> pa.Schema:
+    return pa.schema([DATA_SCHEMA.field(name) for name in columns])
+
+
+def copy_metrics(folder: Path) -> None:
+    """Put metrics.py, as it is published, into a folder."""
+    with as_file(files("pipeline") / "metrics.py") as path:
+        shutil.copyfile(path, folder / "metrics.py")
+
+
+def write_card(folder: Path, parts: Iterable[Part]) -> None:
+    """Write the README.md by which `datasets` finds each part in a folder: a configuration with one split, ``test``."""
+    configs = "".join(
+        f"- config_name: {part.name}\n  data_files: [{{split: test, path: {part.name}.parquet}}]\n" for part in parts
+    )
+    (folder / "README.md").write_text(f"---\nconfigs:\n{configs}---\n", encoding="ascii")
+
+
+def template(name: str) -> str:
+    """Return the text of a file below ``templates``."""
+    return (files("pipeline.export") / "templates" / name).read_text(encoding="utf-8")

@@ -1,0 +1,144 @@
+"""Tasks for Inspect: a family and tier each, with the rows of this folder, each row's own room, and its own scorer.
+
+One file on purpose: two such folders can be evaluated in one run and share no module.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, grouped, mean, metric, scorer, stderr
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+FOLDER = Path(__file__).resolve().parent
+ROLES = {"user": ChatMessageUser, "assistant": ChatMessageAssistant, "system": ChatMessageSystem}
+STRATUM = ["family", "tier", "subtask", "length", "complexity"]
+AXES = ("length", "complexity", "subtask")
+"""What scores are grouped by, and samples are sorted by."""
+OWN = ("id", "messages", "prompt", "target")
+"""Columns that have a place of their own in a sample; all others are its metadata."""
+
+
+def rows_task(family: str, tier: str, limit: int | None, **wanted: Any) -> Task:
+    """Return a task of the rows of a family and tier, at most `limit` of each stratum; None wants all."""
+    asked = {name: value for name, value in wanted.items() if value is not None}
+    found = sorted(rows({"family": family, "tier": tier, **asked}, limit), key=lambda row: [row[name] for name in AXES])
+    samples = [sample(row) for row in found]
+    if not samples:
+        raise ValueError(f"no row of {family} in {tier} has {asked}")
+    return Task(
+        dataset=MemoryDataset(samples, name=f"{family}_{tier}"),
+        solver=reply(),
+        scorer=carrara_score(),
+        metrics=[mean(), stderr(), *seconds(found), *curves()],
+    )
+
+
+def rows(wanted: dict[str, Any], limit: int | None) -> Iterator[dict[str, Any]]:
+    """Yield the rows that are wanted; the text of others is not read."""
+    taken: dict[tuple[Any, ...], int] = defaultdict(int)
+    for path in sorted((FOLDER / "data").glob("*.parquet")):
+        with pq.ParquetFile(path) as file:
+            for group in range(file.num_row_groups):
+                chosen = []
+                for at, cell in enumerate(file.read_row_group(group, columns=STRATUM).to_pylist()):
+                    stratum = tuple(cell.values())
+                    if cell == {**cell, **wanted} and (limit is None or taken[stratum] < limit):
+                        taken[stratum] += 1
+                        chosen.append(at)
+                if chosen:
+                    yield from file.read_row_group(group).take(chosen).to_pylist()
+
+
+def sample(row: dict[str, Any]) -> Sample:
+    """Return a row as a sample; real turns are messages, all else is one user turn."""
+    turns = [ROLES[turn["role"]](content=turn["content"]) for turn in row["messages"] or ()]
+    metadata = {name: value for name, value in row.items() if name not in OWN}
+    return Sample(id=row["id"], input=turns or row["prompt"], target=row["target"], metadata=metadata)
+
+
+@solver
+def reply() -> Solver:
+    """Ask for a reply that is no longer than the row has room for."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        return await generate(state, max_tokens=state.metadata["max_new_tokens"])
+
+    return solve
+
+
+def load_metrics() -> Any:
+    """Load metrics.py of this folder, whatever else has that name."""
+    spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+METRICS = load_metrics()
+
+
+@scorer(metrics=[mean(), stderr()])
+def carrara_score() -> Scorer:
+    """Score a reply by the row's rule in metrics.py, from 0 to 1."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        row = {**state.metadata, "id": state.sample_id, "target": target.text}
+        said = state.output.completion
+        return Score(value=METRICS.score(row, said), answer=said)
+
+    return score
+
+
+def curves() -> list[Metric]:
+    """Return the mean score by length, complexity and subtask."""
+    return [grouped(mean(), name, all=False, name_template=name + " {group_name}") for name in AXES]
+
+
+@metric
+def pairs() -> Metric:
+    """Return the share of pairs, of those with both forms, whose forms both score; nan without any pair."""
+
+    def share(scores: list[SampleScore]) -> float:
+        found = defaultdict(list)
+        for one in scores:
+            if METRICS.facts((one.sample_metadata or {})["scorer"]).paired:
+                head, _, tag = str(one.sample_id).rpartition("-")
+                found[f"{head[:-1]}-{tag}"].append(one.score.as_float())
+        whole = [both for both in found.values() if len(both) == 2]
+        return sum(min(both) for both in whole) / len(whole) if whole else float("nan")
+
+    return share
+
+
+@metric
+def balanced() -> Metric:
+    """Return the mean of the mean scores where the text tells (complexity 1) and where it does not (0)."""
+
+    def even(scores: list[SampleScore]) -> float:
+        found = defaultdict(list)
+        for one in scores:
+            found[(one.sample_metadata or {})["complexity"]].append(one.score.as_float())
+        return sum(sum(some) / len(some) for some in found.values()) / len(found) if found else float("nan")
+
+    return even
+
+
+SECOND = {"pairs": pairs, "balanced": balanced}
+"""The second means of scorers that have one."""
+
+
+def seconds(found: list[dict[str, Any]]) -> list[Metric]:
+    """Return the second means of the scorers of some rows."""
+    named = {METRICS.facts(row["scorer"]).aggregate for row in found}
+    return [made() for name, made in SECOND.items() if name in named]

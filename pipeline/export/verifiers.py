@@ -1,0 +1,52 @@
+"""verifiers: a package with a taskset of the rows, and a harness that gives each row its own room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.export.base import Export, Written
+from pipeline.export.parts import copy_metrics, lead, need_keys, template, write_parts
+from pipeline.store.split import Selection, Split
+
+PROJECT = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "{name}"
+version = "{version}"
+description = "{title} as a taskset for verifiers"
+requires-python = ">=3.11"
+dependencies = ["verifiers>=0.4,<0.5", "pyarrow>=21"]
+
+[tool.hatch.build.targets.wheel]
+packages = ["{name}"]
+"""
+
+
+def package(split: Split) -> str:
+    """Return the name of the package, which is the taskset's id."""
+    return f"{lead(split)}_vf"
+
+
+def write(split: Split, selection: Selection, folder: Path) -> Written:
+    """Write a project with one package: ``__init__.py``, ``data`` and metrics.py."""
+    need_keys(split, "verifiers")
+    home = folder / package(split)
+    parts = write_parts(split, selection, home / "data", turns=True)
+    if parts.rows:
+        copy_metrics(home)
+        (home / "__init__.py").write_text(template("verifiers/environment.py"), encoding="ascii")
+        about = {"name": package(split), "version": split.manifest["version"], "title": split.title}
+        (folder / "pyproject.toml").write_text(PROJECT.format(**about), encoding="ascii")
+    return parts.written
+
+
+EXPORT = Export(
+    "verifiers",
+    "a taskset and harness for verifiers (v1), with real turns as messages",
+    "verifiers",
+    "verifiers",
+    write,
+    lambda split, selection: {"package": package(split)},
+)

@@ -1,7 +1,0 @@
-"""The Hugging Face Hub: releases that are whole or not there, and what was released back on a disk."""
-
-from pipeline.hub.dry import Line, Preview, preview
-from pipeline.hub.fetching import download, parse_repo
-from pipeline.hub.releasing import Released, release
-
-__all__ = ["Line", "Preview", "Released", "download", "parse_repo", "preview", "release"]

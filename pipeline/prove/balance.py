@@ -1,0 +1,75 @@
+"""Is what is dealt dealt evenly? Proven over the rows of every stratum, of every subtask and length, and of a tier.
+
+What a task deals (which attribute is asked, in which order people stand, which of several replies) it states by
+`Task.dealt`. Within a stratum a kind may come once more than an even deal gives it: that is what a joint deal of several
+things leaves to each. Over several strata the kinds that get the rows left over must be drawn anew in each: a chi-square
+of the totals, with the variance of such draws, is held to six standard deviations and a margin.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from math import sqrt
+
+from pipeline.assemble.jobs import samples_of
+from pipeline.assemble.plan import Plan
+from pipeline.errors import BuildError
+from pipeline.recipe import Stratum
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Sample
+
+DEVIATIONS, MARGIN = 6, 18
+LEAST = 0.25
+"""The variance that each stratum has at least: what a joint deal of several things may leave to one of them."""
+
+
+def check_balance(plan: Plan) -> None:
+    """Check that the rows of a plan's families were dealt evenly.
+
+    Raises:
+        BuildError: naming where, what, and the kind that comes too often.
+    """
+    for family in plan.families:
+        for fault in balance_faults(samples_of(plan, family)):
+            raise BuildError(f"{fault}: the task deals unevenly, and must be mended")
+
+
+def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
+    """Yield where the samples of a family are not dealt evenly."""
+    strata: dict[tuple[Stratum, str, int], Counter[Hashable]] = defaultdict(Counter)
+    for sample in samples:
+        for name, (kind, kinds) in task_of(sample.stratum).dealt(sample).items():
+            strata[sample.stratum, name, kinds][kind] += 1
+    places: dict[tuple[str, int], list[Counter[Hashable]]] = defaultdict(list)
+    for (cell, name, kinds), counts in strata.items():
+        if fault := _excess(counts, kinds):
+            yield f"{cell}: {name}: {fault}"
+        for place in (f"length {cell.length}", f"tier {cell.tier}"):
+            places[f"{cell.family}.{cell.subtask} {place}: {name}", kinds].append(counts)
+    for (place, kinds), parts in places.items():
+        if fault := _drift(parts, kinds):
+            yield f"{place}: {fault}"
+
+
+def _excess(counts: Counter[Hashable], kinds: int) -> str:
+    """Tell of a kind that an even deal would give fewer rows of a stratum."""
+    rows, even = counts.total(), -(-counts.total() // kinds)
+    (kind, most), *_ = counts.most_common(1)
+    return f"{most} of {rows} rows have {kind!r}, {even} are even" if most > even + 1 else ""
+
+
+def _drift(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
+    """Tell whether the same kinds get the rows that are left over, stratum after stratum."""
+    total = sum(parts, Counter[Hashable]())
+    even = total.total() / kinds
+    over = [part.total() % kinds / kinds for part in parts]
+    variance = sum(max(share * (1 - share), LEAST) for share in over)
+    missing = (kinds - len(total)) * even**2
+    found = (sum((count - even) ** 2 for count in total.values()) + missing) / variance
+    limit = kinds + DEVIATIONS * sqrt(2 * kinds) + MARGIN
+    if len(total) <= kinds and found <= limit:
+        return ""
+    (kind, most), *_ = total.most_common(1)
+    said = f"chi-square {found:.0f}, at most {limit:.0f}"
+    return f"{most} of {total.total()} rows have {kind!r}, {even:.1f} are even ({said})"

@@ -1,0 +1,166 @@
+"""Tables about rows: best constant answers and baselines, and what prompts are made of."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Any
+
+from pipeline.assemble.cutting import cutter
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample, pool_of
+from pipeline.assemble.plan import Plan, row_streams
+from pipeline.metrics import score
+from pipeline.profiles import Profile
+from pipeline.recipe import Stratum
+from pipeline.rows import asked_of, plain_json
+from pipeline.store.chance import Chance
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Layout, Sample, Unit
+
+CANDIDATES = 200
+BATCH = 120
+"""Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
+
+PROBES, WEIGHED = 3, 512
+"""Rows of a stratum that are laid out to see what prompts are made of, and units of filler that are counted in each."""
+
+JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
+"""What scorers look at, beside the question's words."""
+
+CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
+
+
+def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
+    """Return the chance table of published rows or keys, in order of family, subtask, complexity and what is asked."""
+    groups: dict[tuple[str, str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        asked = asked_of(json.loads(row["metadata"]))
+        groups[row["family"], row["subtask"], row["complexity"], asked].append(row)
+    return [_chance(place, groups[place]) for place in sorted(groups)]
+
+
+def _chance(place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]]) -> Chance:
+    constant, best = best_constant(rows)
+    each = [json.loads(row["metadata"])["baselines"] for row in rows]
+    names = sorted({name for baselines in each for name in baselines})
+    means = {name: fsum(baselines.get(name, 0.0) for baselines in each) / len(each) for name in names}
+    return Chance(*place, len(rows), round(best, 4), constant, {name: round(mean, 4) for name, mean in means.items()})
+
+
+def drawn_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield the keys of `draws` fresh samples of each family, spread evenly over its kinds of strata."""
+    for family in plan.families:
+        kinds = {(cell.subtask, cell.complexity): cell for cell in plan.recipe.of_family(family)}
+        for cell in kinds.values():
+            wanted = -(-draws // len(kinds))
+            for number in range(-(-wanted // BATCH)):
+                fresh = replace(cell, rows=min(BATCH, wanted - number * BATCH), length=cell.length + number)
+                yield from (_drawn_key(plan, fresh, index) for index in range(fresh.rows))
+
+
+def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
+    task, sample = task_of(cell), draw_sample(plan, RowPlan(cell, index, ""))
+    return {
+        "family": cell.family,
+        "subtask": cell.subtask,
+        "complexity": cell.complexity,
+        "scorer": task.scorer,
+        **sample.key.columns(),
+        "metadata": plain_json({"latent": dict(sample.latent), "baselines": task.baselines(sample, sample.key)}),
+    }
+
+
+def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """Return the one reply that scores best on all rows, and its mean score.
+
+    Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
+    """
+    counts = Counter(row["target"] for row in rows)
+    ordered = sorted(counts, key=_numeric_first)
+    spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
+    tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
+    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
+    best = max(tried, key=lambda reply: (_total(reply, distinct), reply))
+    return best, _total(best, distinct) / len(rows)
+
+
+def _plain(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _total(reply: str, distinct: Counter[tuple[object, ...]]) -> float:
+    return fsum(times * score(dict(zip(JUDGED, row, strict=True)), reply) for row, times in distinct.items())
+
+
+def _numeric_first(target: str) -> tuple[float, str]:
+    try:
+        return float(target), target
+    except ValueError:
+        return float("inf"), target
+
+
+@dataclass(frozen=True, slots=True)
+class Makeup:
+    """What a stratum's prompts are made of in one profile, on average.
+
+    `units` are all of a prompt, those of the pool's form that matter among them; `distractors` are the units of filler
+    that state a fact of a kind that is asked for, none where the task names no kind.
+    """
+
+    cell: Stratum
+    profile: str
+    unit_tokens: float
+    units: float
+    distractors: float | None
+
+
+def makeups(plan: Plan) -> list[Makeup]:
+    """Return what the prompts of every stratum are made of, in each profile, without building any.
+
+    Strata of one pool are looked at together: few pools are in memory at a time.
+    """
+    cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
+    by_pool = sorted(cells, key=lambda cell: [spec.name for spec in plan.task(cell).pools(cell)])
+    found = {cell: list(_makeups(plan, cell)) for cell in by_pool}
+    return [makeup for cell in cells for makeup in found[cell]]
+
+
+def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
+    probes = []
+    for index in range(min(PROBES, cell.total)):
+        sample = draw_sample(plan, RowPlan(cell, index, ""))
+        layout = plan.task(cell).layout(sample, *row_streams(plan, cell, index))
+        spec = next(spec for spec in plan.task(cell).pools(cell) if spec.name == layout.filler.pool)
+        filler = pool_of(plan, spec).take(layout.filler.order.take(WEIGHED))
+        probes.append((sample, layout, filler))
+    for profile in plan.profiles:
+        each = [_weighed(plan, cell, profile, *probe) for probe in probes]
+        told = [distractors for _, _, distractors in each if distractors is not None]
+        means = [fsum(values) / len(each) for values in list(zip(*each, strict=True))[:2]]
+        yield Makeup(cell, profile.name, means[0], means[1], fsum(told) / len(told) if told else None)
+
+
+def _weighed(
+    plan: Plan, cell: Stratum, profile: Profile, sample: Sample, layout: Layout, filler: Sequence[Unit]
+) -> tuple[float, float, float | None]:
+    """Return tokens per unit of filler, units in the prompt, and distractors among them."""
+    knife = cutter(profile, plan.recipe.frame)
+    max_new = plan.recipe.reserve or task_of(cell).max_new_tokens
+    mean = float(knife.unit_tokens(filler).mean())
+    count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
+    kinds = sample.kinds
+    stating = sum(any(fact.partition("(")[0] in kinds for fact in unit.facts) for unit in filler)
+    return (
+        mean,
+        count + len(layout.placed),
+        count * stating / len(filler) if stating or _told(filler, kinds) else None,
+    )
+
+
+def _told(filler: Sequence[Unit], kinds: frozenset[str]) -> bool:
+    """Tell whether a kind is asked for, and the filler states facts of any."""
+    return bool(kinds) and any("(" in fact for unit in filler for fact in unit.facts)

@@ -1,0 +1,176 @@
+"""A copy of a split, held to its manifest and its lock.
+
+Nothing of the build is needed: rows are counted and solved from what is published. Where answers are withheld, what can
+be checked is: that counts are exact, that each prompt has one answer, and, with the maintainer's own build at hand,
+that it is the right one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.assemble.plan import Plan
+from pipeline.engine import run
+from pipeline.frozen.guard import profile_fault
+from pipeline.frozen.lock import Lock, ProfileLock, ShardLock
+from pipeline.profiles import Profile
+from pipeline.progress import meter
+from pipeline.prove.copied import Checked, CheckJob, Place, check_shard
+from pipeline.recipe import Recipe, Stratum
+from pipeline.store.split import Split
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A split to check, with what it is held to. `own` is the maintainer's folder of the same profile."""
+
+    split: Split
+    profile: Profile
+    lock: Lock | None = None
+    own: Path | None = None
+
+    @property
+    def withheld(self) -> bool:
+        """Whether answers are withheld: the manifest says so, or tells no seed."""
+        manifest = self.split.manifest
+        return "withheld" in manifest or any("seed" not in made for made in manifest["tiers"].values())
+
+    @property
+    def frozen(self) -> ProfileLock | None:
+        """What the lock says of the profile."""
+        return self.lock.profiles.get(self.split.tokenizer) if self.lock else None
+
+    def jobs(self) -> Iterator[CheckJob]:
+        """Yield a job for each shard."""
+        for tier, made in self.split.manifest["tiers"].items():
+            recipe = published_recipe(self.split.manifest, tier)
+            plan = Plan(recipe, (self.profile,), self.split.folder, recipe.families)
+            locked = self.frozen.tiers[tier].shards if self.frozen and tier in self.frozen.tiers else {}
+            for shard in made["shards"]:
+                keys = self.own / "keys" / f"{shard['shard']}.parquet" if self.own and self.withheld else None
+                lock = locked.get(shard["shard"])
+                yield CheckJob(self.split.folder, plan, shard, self.withheld, made["tag"], lock, keys)
+
+
+def published_recipe(manifest: Mapping[str, Any], tier: str) -> Recipe:
+    """Return a tier's recipe as far as a manifest tells it, for reading rows: it makes none."""
+    made = manifest["tiers"][tier]
+    strata = tuple(
+        Stratum(
+            cell["family"], cell["subtask"], tier, cell["length"], cell.get("complexity", 0), cell["rows"],
+            cell.get("shots"), tuple(sorted(cell.get("knobs", {}).items())),
+        )
+        for cell in made["strata"]
+    )  # fmt: skip
+    names = {name: manifest[name] for name in ("release", "version", "variant", "frame")}
+    return Recipe(**names, seed=made.get("seed", 0), tier=tier, strata=strata, reserve=made.get("reserve"))
+
+
+def split_faults(copy: Copy) -> Iterator[str]:
+    """Yield what is wrong with a manifest by itself, beside its folder, and beside its lock."""
+    manifest = copy.split.manifest
+    if fault := profile_fault(
+        copy.profile, manifest["tokenizer"]["digest"], manifest["tokenizer"]["vocabulary_sha256"]
+    ):
+        yield f"manifest.json: {fault}"
+    for tier, made in manifest["tiers"].items():
+        if not copy.withheld and published_recipe(manifest, tier).tag != made["tag"]:
+            yield f"manifest.json: tier {tier} has tag {made['tag']}, which its seed and version do not give"
+        yield from (f"manifest.json: tier {tier} {fault}" for fault in _sum_faults(made))
+    named = set(copy.split.shards("data"))
+    for path in sorted((copy.split.folder / "data").rglob("*.parquet")):
+        if path not in named:
+            yield f"{path.relative_to(copy.split.folder)} is not in the manifest"
+    if copy.lock:
+        yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
+
+
+def _sum_faults(made: Mapping[str, Any]) -> Iterator[str]:
+    for name, part in (("rows", "rows"), ("tokens", "tokens"), ("bytes", "data_bytes")):
+        total = sum(shard[part] for shard in made["shards"])
+        if made["totals"][name] != total:
+            yield f"says {made['totals'][name]} {name}, its shards add up to {total}"
+
+
+def _lock_faults(copy: Copy, lock: Lock) -> Iterator[str]:
+    manifest, frozen = copy.split.manifest, copy.frozen
+    for name in ("release", "version", "variant", "frame", "schema_version"):
+        if manifest[name] != getattr(lock, name):
+            yield f"{name} is {manifest[name]!r}, frozen as {getattr(lock, name)!r}"
+    if frozen is None:
+        yield f"profile {copy.split.tokenizer} is not in the lock of {lock.title}"
+        return
+    if (manifest["tokenizer"]["digest"], manifest["tokenizer"]["vocabulary_sha256"]) != (
+        frozen.digest, frozen.vocabulary_sha256,
+    ):  # fmt: skip
+        yield f"profile {copy.split.tokenizer} has another digest than was frozen"
+    if sorted(manifest["tiers"]) != sorted(frozen.tiers):
+        yield f"its tiers are {', '.join(manifest['tiers'])}, frozen are {', '.join(frozen.tiers)}"
+    for tier in sorted(manifest["tiers"].keys() & frozen.tiers.keys()):
+        yield from _tier_faults(manifest["tiers"][tier], lock, tier, frozen.tiers[tier].shards)
+
+
+def _tier_faults(made: Mapping[str, Any], lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
+    if made["tag"] != lock.tiers[tier].tag:
+        yield f"tier {tier} has tag {made['tag']}, frozen as {lock.tiers[tier].tag}"
+    if "seed" in made and made["seed"] != lock.tiers[tier].recipe.seed:
+        yield f"tier {tier} has another seed than was frozen"
+    found = {shard["shard"] for shard in made["shards"]}
+    yield from (f"{name} is frozen and not in it" for name in sorted(shards.keys() - found))
+    yield from (f"{name} is in it and not frozen" for name in sorted(found - shards.keys()))
+
+
+def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
+    """Yield what no shard shows alone: ids that stand twice, strata with more or fewer rows than the manifest says."""
+    ids = Counter(each for shard in checked for each in shard.ids)
+    yield from (f"id {name!r} stands {times} times" for name, times in sorted(ids.items()) if times > 1)
+    for tier, made in copy.split.manifest["tiers"].items():
+        found: Counter[Place] = Counter()
+        for shard in checked:
+            if shard.shard.split("/")[1] == tier:
+                found.update(shard.places)
+        wanted = {
+            (cell["family"], cell["subtask"], cell["length"], cell.get("complexity")): cell["rows"]
+            for cell in made["strata"]
+        }
+        for place in sorted(wanted.keys() | found.keys(), key=str):
+            if wanted.get(place, 0) != found[place]:
+                cell = " ".join(str(part) for part in place if part is not None)
+                yield f"tier {tier}, {cell}: {found[place]} rows in place of {wanted.get(place, 0)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was seen of a copy: a line for people if all of it holds, else everything that does not."""
+
+    line: str
+    faults: tuple[str, ...]
+
+
+def check(copy: Copy, open_executor: Callable[[], Executor], *, quiet: bool) -> Seen:
+    """Check every byte and every row of a copy; nothing of it is changed."""
+    jobs, checked = list(copy.jobs()), []
+    with meter("verify", sum(job.shard["tokens"] for job in jobs), quiet=quiet) as shown:
+        for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
+            checked.append(found)
+            shown.advance(len(found.ids), job.shard["tokens"])
+    faults = [*split_faults(copy), *(fault for found in checked for fault in found.faults)]
+    return Seen(_line(copy, checked), tuple(faults or joint_faults(copy, checked)))
+
+
+def _line(copy: Copy, checked: Sequence[Checked]) -> str:
+    rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
+    second = copy.profile.second()
+    counted = (
+        f"{'all' if again == rows else format(again, ',')} re-counted by {second.name}" if second else "all counted"
+    )
+    answers = "all re-solved from their text"
+    if copy.withheld:
+        answers += ", answers as in the keys" if copy.own else ", answers withheld"
+    held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
+    return f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"

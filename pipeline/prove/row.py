@@ -1,0 +1,73 @@
+"""What is wrong with a row, judged from the published row and its sample."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pipeline.assemble.joining import conversation
+from pipeline.recipe import Stratum
+from pipeline.rows import Row, sha256_text
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Key, Needle, Published, Sample
+
+
+def cell_place(cell: Stratum) -> tuple[str, str, int, int]:
+    """Return what finds a row's stratum in its recipe."""
+    return cell.family, cell.subtask, cell.length, cell.complexity
+
+
+def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
+    """Return what is sent: the row's messages, or one user turn of its prompt."""
+    if row["messages"]:
+        return tuple((turn["role"], turn["content"]) for turn in row["messages"])
+    return (("user", row["prompt"]),)
+
+
+def sample_faults(row: Row, sample: Sample | None) -> list[str]:
+    """Return where a row says something else than the sample it is of."""
+    if sample is None or row["id"] != sample.id:
+        return ["another row belongs here"]
+    key = sample.key.columns()
+    wanted = {
+        "question": sample.question,
+        "answer_prefix": "",
+        **{name: key[name] for name in ("choices", "random_string_to_prepend")},
+    }
+    faults = [f"{name} is {row[name]!r} in place of {value!r}" for name, value in wanted.items() if row[name] != value]
+    if json.loads(row["metadata"])["latent"] != sample.latent:
+        faults.append("its latent structure is another")
+    return faults
+
+
+def answer_faults(row: Row, cell: Stratum) -> list[str]:
+    """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
+    task, metadata = task_of(cell), json.loads(row["metadata"])
+    faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["its prompt has another SHA-256"]
+    if not row["prompt"].isascii() and not cell.knob("corpus", ""):
+        faults.append("its prompt is not ASCII")
+    if row["messages"] and row["prompt"] != conversation(turns_of(row)):
+        faults.append("its prompt is not the conversation of its messages")
+    if (
+        row["question"] not in row["prompt"][row["question_start"] :]
+        or row["prompt"][row["question_start"] - 1] != "\n"
+    ):
+        faults.append("its question does not start where it says")
+    if sum(needle["role"] == "demo" for needle in row["needles"]) != row["shots"]:
+        faults.append("its demonstrations are not marked one by one")
+    try:
+        solved = task.solve(turns_of(row))
+        if row["answers"] != list(solved) or row["target"] != solved[0]:
+            faults.append(f"the text says {list(solved)}, the key {row['target']!r}, accepted {row['answers']}")
+        faults += task.check(published(row, cell, metadata))
+    except ValueError as fault:
+        faults.append(str(fault))
+    return faults
+
+
+def published(row: Row, cell: Stratum, metadata: dict[str, Any]) -> Published:
+    """Return a row as tasks check it."""
+    needles = tuple(
+        Needle(needle["role"], needle["char_start"], needle["char_end"], needle["depth"]) for needle in row["needles"]
+    )
+    return Published(cell, turns_of(row), row["prompt"], row["question"], needles, Key.of(row), metadata)

@@ -1,0 +1,8 @@
+"""The texts beside a published split's shards, made from its manifest: card, croissant.json, eval.yaml."""
+
+from pipeline.publish.card.croissant import croissant_of
+from pipeline.publish.card.evaluation import evaluation_of
+from pipeline.publish.card.facts import Facts
+from pipeline.publish.card.pages import card_of, keys_card_of
+
+__all__ = ["Facts", "card_of", "croissant_of", "evaluation_of", "keys_card_of"]

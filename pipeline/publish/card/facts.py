@@ -1,0 +1,128 @@
+"""What cards say of a split, taken from its manifest and its shards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pipeline.publish.card.papers import NOTHING, Notes
+from pipeline.recipe import TIERS
+from pipeline.rows import COLUMNS, Column
+from pipeline.store.manifest import Manifest
+from pipeline.store.split import Split
+
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""The Hub's names of sizes, by the number of rows that they stay below."""
+
+
+def _told(column: Column) -> Column:
+    """Return a column as it is where keys are withheld."""
+    return replace(column, note="JSON object: prompt sha256, canary") if column.name == "metadata" else column
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A configuration of the data set: its name, and the glob of its files."""
+
+    name: str
+    path: str
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A split as its cards show it.
+
+    `keys` is how its keys are published (``inline``, ``separate``, ``withhold``; ``private`` for the folder of keys
+    itself); `figures` are captions and alternative texts by the names of the files in ``figures``; `gallery` tells
+    whether ``gallery.html`` stands beside the card.
+    """
+
+    split: Split
+    repo: str
+    keys: str
+    siblings: tuple[str, ...] = ()
+    notes: Notes = NOTHING
+    figures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    gallery: bool = False
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest that is published."""
+        return self.split.manifest
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the rows have no answers."""
+        return self.keys in ("separate", "withhold")
+
+    @property
+    def tag(self) -> str:
+        """The tag of this version in the repo."""
+        return f"v{self.manifest['version']}"
+
+    @property
+    def short(self) -> str:
+        """The repo's name without its owner."""
+        return self.repo.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        """What a person calls the data set."""
+        words = (self.manifest["release"].capitalize(), self.manifest["variant"], f"for {self.split.tokenizer}")
+        return " ".join(filter(None, words))
+
+    @property
+    def tiers(self) -> list[str]:
+        """The tiers that were built, shortest first."""
+        return [tier for tier in TIERS if tier in self.manifest["tiers"]]
+
+    @property
+    def families(self) -> dict[str, list[str]]:
+        """The families of each tier, in the order of the recipe."""
+        return {tier: list(dict.fromkeys(cell["family"] for cell in self.strata(tier))) for tier in self.tiers}
+
+    def strata(self, tier: str) -> list[dict[str, Any]]:
+        """Return the strata of a tier."""
+        found: list[dict[str, Any]] = self.manifest["tiers"][tier]["strata"]
+        return found
+
+    @property
+    def all_families(self) -> list[str]:
+        """The families of all tiers."""
+        return list(dict.fromkeys(family for names in self.families.values() for family in names))
+
+    @property
+    def index(self) -> str:
+        """The folder of the rows without text."""
+        return "index" if self.withheld else "keys"
+
+    @property
+    def configs(self) -> list[Config]:
+        """The configurations: tiers (the shortest is the default), the index, and each family of a tier."""
+        tiers = [Config(tier, f"data/*/{tier}/test-*.parquet", tier == self.tiers[0]) for tier in self.tiers]
+        index = [Config("index", f"{self.index}/*/*/test-*.parquet")]
+        return tiers + index + [
+            Config(f"{family}_{tier}", f"data/{family}/{tier}/test-*.parquet")
+            for tier, names in self.families.items()
+            for family in names
+        ]  # fmt: skip
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the rows."""
+        gone = self.manifest.get("withheld", ())
+        shown = [column for column in COLUMNS if column.name not in gone]
+        return [_told(column) for column in shown] if self.withheld else shown
+
+    @property
+    def size(self) -> str:
+        """The Hub's name for the number of rows."""
+        rows = self.manifest["totals"]["rows"]
+        return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
+
+    @property
+    def own_corpus(self) -> bool:
+        """Whether texts of the maintainer's own are among the pools, whose licence Carrara does not know."""
+        return any(cell["knobs"].get("corpus") for tier in self.tiers for cell in self.strata(tier) if "knobs" in cell)

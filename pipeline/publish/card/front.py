@@ -1,0 +1,52 @@
+"""The YAML in front of a card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipeline.errors import StageError
+from pipeline.publish.card.facts import Facts
+
+LINE = 1 << 16
+"""Characters of a line: none is folded."""
+
+
+def front_of(facts: Facts) -> dict[str, Any]:
+    """Return what the Hub reads of a card."""
+    names = facts.all_families
+    choices = ["multiple-choice"] if "idk" in names else []
+    return {
+        "license": "other" if facts.own_corpus else "apache-2.0",
+        **({"license_name": "see-card", "license_link": "SOURCES.md"} if facts.own_corpus else {}),
+        "language": ["en"],
+        "pretty_name": facts.title,
+        "tags": [
+            "long-context", "benchmark", "evaluation", "synthetic", facts.manifest["release"], facts.split.tokenizer,
+            *(name.replace("_", "-") for name in names),
+        ],
+        "task_categories": ["question-answering", "text-generation", *choices],
+        "size_categories": [facts.size],
+        "configs": [
+            {
+                "config_name": config.name,
+                **({"default": True} if config.default else {}),
+                "data_files": [{"split": "test", "path": config.path}],
+            }
+            for config in facts.configs
+        ],
+    }  # fmt: skip
+
+
+def yaml_of(value: Mapping[str, Any]) -> str:
+    """Return plain values as YAML.
+
+    Raises:
+        StageError: if PyYAML is not installed.
+    """
+    try:
+        import yaml
+    except ImportError as fault:
+        raise StageError("PyYAML is not installed: pip install 'carrara[hub]'") from fault
+    text: str = yaml.safe_dump(dict(value), sort_keys=False, width=LINE)
+    return text

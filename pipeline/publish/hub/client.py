@@ -1,0 +1,219 @@
+"""One data-set repo on the Hub, through the Hub's own client."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from pipeline.errors import HubError
+from pipeline.publish.hub.connection import load_client, quieten, read_token
+from pipeline.publish.hub.faults import LOG_IN, Speaker, is_passing, wait_asked
+from pipeline.publish.hub.files import HubFile, LocalFile, is_same
+
+T = TypeVar("T")
+WAITS = (1.0, 2.0, 4.0, 8.0)
+"""Seconds between the tries of a call that the client sends only once."""
+LONGEST_WAIT = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refs:
+    """Branches and tags of a repo, each with the commit that it names."""
+
+    branches: Mapping[str, str]
+    tags: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit does.
+
+    Attributes:
+        files: what is there afterwards, by path.
+        dropped: paths that are not.
+        copied: those of the files that commit `source` has, large ones: they are not sent.
+        source: a commit of the same repo.
+    """
+
+    files: Mapping[str, LocalFile]
+    dropped: Sequence[str] = ()
+    copied: Sequence[str] = ()
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HubRepo:
+    """A data-set repo.
+
+    Attributes:
+        name: ``org/name``.
+        api: the client.
+        speaker: words its faults.
+        waits: seconds between the tries of a call that the client sends only once.
+        pause: how to wait.
+    """
+
+    name: str
+    api: Any
+    speaker: Speaker
+    waits: Sequence[float] = WAITS
+    pause: Callable[[float], None] = time.sleep
+
+    def visibility(self) -> str:
+        """Return ``public`` or ``private``, or nothing if there is no such repo. Asked once: nothing is lost yet."""
+        try:
+            found = self._tried(lambda: self.api.repo_info(self.name, repo_type="dataset"))
+        except HubError as fault:
+            # To somebody without a token the Hub does not say which repos there are.
+            if fault.status == 404 or (fault.status == 401 and not self.speaker.token):
+                return ""
+            raise
+        return "private" if found.private else "public"
+
+    def create(self, *, private: bool) -> None:
+        """Create the repo, unless it is there."""
+        self._single(lambda: self.api.create_repo(self.name, repo_type="dataset", private=private, exist_ok=True))
+
+    def refs(self) -> Refs:
+        """Return its branches and tags."""
+        found = self._single(lambda: self.api.list_repo_refs(self.name, repo_type="dataset"))
+        named = ({ref.name: ref.target_commit for ref in refs} for refs in (found.branches, found.tags))
+        return Refs(*named)
+
+    def files(self, revision: str) -> dict[str, HubFile]:
+        """Return the files of a revision by path."""
+
+        def listed() -> list[Any]:
+            return list(self.api.list_repo_tree(self.name, repo_type="dataset", revision=revision, recursive=True))
+
+        entries = (entry for entry in self._tried(listed) if hasattr(entry, "blob_id"))
+        return {e.path: HubFile(e.size, e.blob_id, e.lfs.sha256 if e.lfs else None) for e in entries}
+
+    def fetch(self, commit: str, patterns: Sequence[str] | None, cache: Path | None) -> Path:
+        """Return a folder with the files of a commit; what the cache has is not fetched again."""
+        return self._tried(
+            lambda: Path(
+                load_client().snapshot_download(
+                    self.name,
+                    repo_type="dataset",
+                    revision=commit,
+                    allow_patterns=list(patterns) if patterns else None,
+                    cache_dir=cache,
+                    endpoint=self.api.endpoint,
+                    token=self.api.token,
+                )
+            )
+        )
+
+    def branch(self, name: str, at: str) -> None:
+        """Start a branch at a commit, unless it is there."""
+        self._single(
+            lambda: self.api.create_branch(self.name, repo_type="dataset", branch=name, revision=at, exist_ok=True)
+        )
+
+    def drop_branch(self, name: str) -> None:
+        """Delete a branch, if it is there."""
+        try:
+            self._single(lambda: self.api.delete_branch(self.name, repo_type="dataset", branch=name))
+        except HubError as fault:
+            if fault.status != 404:
+                raise
+
+    def tag(self, name: str, at: str) -> None:
+        """Tag a commit.
+
+        Raises:
+            HubError: if the Hub refuses, or the tag names another commit.
+        """
+        try:
+            self._single(lambda: self.api.create_tag(self.name, repo_type="dataset", tag=name, revision=at))
+        except HubError as fault:
+            if fault.status != 409:
+                raise
+            if self.refs().tags.get(name) != at:
+                raise HubError(f"{self.name}: tag {name} was made meanwhile by somebody else: look at it") from fault
+
+    def put(self, branch: str, change: Change, say: str, parent: str) -> str:
+        """Commit a change on top of `parent`; returns the commit.
+
+        Bytes that the Hub has are not sent again, and those that arrive stay there whatever becomes of the commit.
+
+        Raises:
+            HubError: if the Hub refuses; its status is 412 if the branch is not at `parent`.
+        """
+        hub = load_client()
+        sent = {path: file for path, file in change.files.items() if path not in change.copied}
+        added = [hub.CommitOperationAdd(path, str(file.source)) for path, file in sent.items()]
+        copied = [hub.CommitOperationCopy(path, path, src_revision=change.source) for path in change.copied]
+        dropped = [hub.CommitOperationDelete(path, is_folder=False) for path in change.dropped]
+        # The client tries the parts of an upload again by itself; what is left for the commit it sends once.
+        self._tried(
+            lambda: self.api.preupload_lfs_files(
+                self.name, added, repo_type="dataset", revision=branch, free_memory=False
+            )
+        )
+        return self._committed(branch, [*added, *copied, *dropped], change, say, parent)
+
+    def _committed(self, branch: str, operations: Sequence[Any], change: Change, say: str, parent: str) -> str:
+        """Send a commit, until one arrives: the reply may be lost, and not what it answers."""
+        tries: list[str] = []
+
+        def once() -> str:
+            at = self.refs().branches.get(branch, "") if tries else parent
+            tries.append(at)
+            return at if at != parent and self._has(at, change) else self._sent(branch, operations, say, parent)
+
+        return self._single(once)
+
+    def _has(self, commit: str, change: Change) -> bool:
+        there = self.files(commit) if commit else {}
+        kept = all(path in there and is_same(file, there[path]) for path, file in change.files.items())
+        return kept and there.keys().isdisjoint(change.dropped)
+
+    def _sent(self, branch: str, operations: Sequence[Any], say: str, parent: str) -> str:
+        made = self.api.create_commit(
+            self.name, operations, repo_type="dataset", revision=branch, commit_message=say, parent_commit=parent
+        )
+        return str(made.oid)
+
+    def _single(self, call: Callable[[], T]) -> T:
+        """Make a call that the client sends once, and that may be sent again whatever became of it."""
+        return self._tried(call, self.waits)
+
+    def _tried(self, call: Callable[[], T], waits: Sequence[float] = ()) -> T:
+        for wait in (*waits, None):
+            try:
+                return call()
+            except HubError:  # a call within this one has had its own tries
+                raise
+            except Exception as fault:
+                asked = wait_asked(fault)
+                if wait is None or asked > LONGEST_WAIT or not is_passing(fault):
+                    self._give_up(fault)
+                self.pause(asked or wait or 0)
+        raise AssertionError("the last try has returned or raised")
+
+    def _give_up(self, fault: Exception) -> NoReturn:
+        error = self.speaker.error(fault, self.name)
+        if error is None:
+            raise fault
+        raise error from (None if self.speaker.tells(fault) else fault)
+
+
+def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sleep) -> HubRepo:
+    """Return a repo. Who only reads loses nothing by an error, and gets it at once.
+
+    Raises:
+        HubError: if there is no client, or no token where one is needed.
+    """
+    token = read_token()
+    if write and not token:
+        raise HubError(f"{name}: there is no token to publish with: {LOG_IN}")
+    quieten()
+    hub = load_client()
+    # False, and not None: the client would look for a token again.
+    api = hub.HfApi(endpoint=hub.constants.ENDPOINT, token=token or False)
+    return HubRepo(name, api, Speaker(api.endpoint, token), WAITS if write else (), pause)

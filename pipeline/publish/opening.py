@@ -1,0 +1,31 @@
+"""Splits wherever they are: a folder, or a published data set at a tag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipeline.errors import SplitError
+from pipeline.publish.hub import download, parse_repo
+from pipeline.store.split import Split, open_split
+
+KEYS = ("keys/*", "manifest.json")
+"""What scoring needs of a published split: everything but the text."""
+
+
+def split_from(where: str | Path, patterns: Sequence[str] | None = None) -> Split:
+    """Open a split in a folder, or a published one, of which files that match are fetched."""
+    return open_split(fetched(str(where), patterns))
+
+
+def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:
+    """Return the folder of a split: `where` itself, or where ``org/name@tag`` was downloaded to.
+
+    Raises:
+        SplitError: if there is no such folder, and it is no name of a data set with a tag.
+    """
+    if Path(where).is_dir():
+        return Path(where)
+    if "@" not in where:
+        raise SplitError(f"no folder {where!r}: give one, or a data set with its tag, as in org/name@v1.0.0")
+    return download(*parse_repo(where), patterns=patterns)

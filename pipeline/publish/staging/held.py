@@ -1,0 +1,76 @@
+"""What must hold of a split before it is published: its bytes are those that were proven, and all was proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pipeline.errors import CorruptError, StageError
+from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.store.manifest import shard_faults
+from pipeline.store.split import Split
+
+GUESSABLE = 1 << 64
+"""Seeds below this can be tried one by one."""
+
+
+def check_split(split: Split) -> None:
+    """Check that every shard of a split has the size and digest that the manifest says, and that all rows were proven.
+
+    Reads all bytes.
+
+    Raises:
+        StageError: if the split is a published one, holds no rows, or rows that were not counted twice.
+        CorruptError: naming the file that is missing or has other bytes.
+    """
+    if "withheld" in split.manifest:
+        raise StageError(f"{str(split.folder)!r} is published already: give the folder that build wrote")
+    if not split.manifest["totals"]["rows"]:
+        raise StageError(f"{split.title} holds no rows: build it first")
+    for tier, made in split.manifest["tiers"].items():
+        _check_proven(split, tier, made["proven"])
+        for shard in made["shards"]:
+            for _, path, fault in shard_faults(split.folder, shard):
+                raise CorruptError(f"{str(path)!r} {fault}: build the split again, then publish it")
+
+
+def _check_proven(split: Split, tier: str, proven: dict[str, Any]) -> None:
+    if proven["second"] != ["none"] and proven["recounted"] < proven["rows"]:
+        raise StageError(
+            f"{split.title}: {proven['recounted']:,} of {proven['rows']:,} rows of tier {tier} were counted twice: "
+            "run `carrara verify` on it first"
+        )
+
+
+def check_secret(split: Split) -> None:
+    """Check that the keys of a split cannot be made by who guesses its seed, nor read off its rows' shots.
+
+    Raises:
+        StageError: saying how to cut the split anew.
+    """
+    for tier, made in split.manifest["tiers"].items():
+        if abs(made["seed"]) < GUESSABLE or made["seed"] in _shipped_seeds():
+            raise StageError(
+                f"the seed of tier {tier}, {made['seed']}, can be guessed, and the keys made from it: cut the split "
+                "anew by `carrara recut --seed random`, or publish it with --keys inline"
+            )
+        for place in _told_apart(made["strata"]):
+            raise StageError(
+                f"{place}: rows with and without an answer have other shots or other room for the reply, "
+                "which tells them apart: give both the same"
+            )
+
+
+def _shipped_seeds() -> set[int]:
+    return {load_recipe(name).seed for name in shipped_recipes()}
+
+
+def _told_apart(strata: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the places where complexity is the class of the answer, and other columns tell it."""
+    kinds: dict[tuple[str, str, int], dict[int, tuple[int, int]]] = {}
+    for cell in strata:
+        place = cell["family"], cell["subtask"], cell["length"]
+        kinds.setdefault(place, {})[cell["complexity"]] = cell["shots"], cell["max_new_tokens"]
+    for (family, subtask, length), seen in kinds.items():
+        if 0 in seen and len(set(seen.values())) > 1:
+            yield f"{family}.{subtask} length {length}"

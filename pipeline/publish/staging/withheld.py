@@ -1,0 +1,124 @@
+"""A split in two: what may be public, and the keys, which carry the public ids.
+
+Columns that tell an answer are dropped, not nulled. An id of a pair ends in its form, which is the answer's class: in
+public the first of the two that stand side by side is `a`, the other `b`, and either may stand first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pipeline.assemble.ids import placed_names
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, plain_json, row_digest
+from pipeline.store.files import file_digest
+from pipeline.store.manifest import Manifest
+from pipeline.store.parquet import column, read_table, rewrite, write_table
+from pipeline.store.split import Split
+
+WITHHELD = ("complexity", "target", "answers", "needles")
+"""Columns that no public file has. The complexity of a question that may have no answer is the answer's class."""
+
+TOLD = ("canary", "prompt_sha256")
+"""What of a row's metadata stays."""
+
+PUBLIC = pa.schema([field for field in DATA_SCHEMA if field.name not in WITHHELD])
+INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])
+STRATUM = ("family", "subtask", "length", "shots", "context_tokens", "max_new_tokens", "task_version")
+SHARD = ("shard", "rows", "tokens", "prompt_tokens", "fewest_tokens", "most_tokens")
+PROVEN = ("rows", "exact", "solved", "recounted", "counter", "second")
+RELEASE = ("release", "version", "variant", "frame", "carrara", "schema_version", "canary", "tokenizer")
+NO_KEY = "withheld"
+"""In the footer of public shards: a content key is a digest of the seed, by which guesses could be tried."""
+
+
+def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]:
+    """Write the rows of a split without answers below `public`, and its keys below `private`.
+
+    Returns:
+        The public manifest, which tells no answer and nothing to make one from, and the private one.
+    """
+    names = _names(split)
+    told: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
+    for tier, made in split.manifest["tiers"].items():
+        pairs = [_shard(split, shard, public, private, names) for shard in made["shards"]]
+        told[tier] = {**public_tier(made), "shards": [shown for shown, _ in pairs]}
+        told[tier]["totals"] = {**made["totals"], "bytes": sum(shown["data_bytes"] for shown, _ in pairs)}
+        kept[tier] = {**made, "totals": told[tier]["totals"], "shards": [hidden for _, hidden in pairs]}
+    release = {name: split.manifest[name] for name in RELEASE}
+    totals = {**split.manifest["totals"], "bytes": sum(made["totals"]["bytes"] for made in told.values())}
+    shown = {**release, "withheld": list(WITHHELD), "tiers": told, "totals": totals}
+    return shown, {**split.manifest, "tiers": kept, "totals": totals}
+
+
+def _names(split: Split) -> dict[str, str]:
+    """Return the public id of every row by its own."""
+    names: dict[str, str] = {}
+    for made in split.manifest["tiers"].values():
+        paths = [split.folder / "keys" / f"{shard['shard']}.parquet" for shard in made["shards"]]
+        ids = [each for path in paths for each in column(read_table(path, ["id"]), "id")]
+        names |= dict(zip(ids, placed_names(ids), strict=True))
+    return names
+
+
+def _shard(
+    split: Split, shard: dict[str, Any], public: Path, private: Path, names: Mapping[str, str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
+    file = f"{shard['shard']}.parquet"
+    data, index, keys = public / "data" / file, public / "index" / file, private / "keys" / file
+    rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), PUBLIC))
+    own = _named(read_table(split.folder / "keys" / file), names)
+    write_table(index, _shown(own, INDEX), NO_KEY)
+    write_table(keys, own, shard["key"])
+    at = _digests("data", data)
+    told = {**{name: shard[name] for name in SHARD}, **at, **_digests("index", index)}
+    return told, {**shard, **at, "row_digest": row_digest(own.to_pylist()), **_digests("keys", keys)}
+
+
+def _digests(kind: str, path: Path) -> dict[str, Any]:
+    return {f"{kind}_bytes": path.stat().st_size, f"{kind}_sha256": file_digest(path)}
+
+
+def _named(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    return _put(table, "id", [names[each] for each in column(table, "id")])
+
+
+def _shown(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the columns that may be public, and of metadata what tells nothing."""
+    kept = (json.loads(each) for each in column(table, "metadata"))
+    plain = [plain_json({name: metadata[name] for name in TOLD}) for metadata in kept]
+    return _put(table, "metadata", plain).select(schema.names).cast(schema)
+
+
+def _put(table: pa.Table, name: str, values: list[str]) -> pa.Table:
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(at), pa.array(values, pa.string()))
+
+
+def public_tier(made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the public manifest says of a tier: no seed, no digest of it, no recipe, no chance, no depths."""
+    return {
+        "tag": made["tag"],
+        "reserve": made["reserve"],
+        "longest": made["longest"],
+        "strata": list(_merged(made["strata"])),
+        "proven": {name: made["proven"][name] for name in PROVEN},
+        **({"budgets": made["budgets"]} if "budgets" in made else {}),
+        "totals": made["totals"],
+    }
+
+
+def _merged(strata: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the strata as far as the public columns tell them apart, with the sum of their rows."""
+    rows: dict[tuple[Any, ...], int] = {}
+    for cell in strata:
+        place = tuple(cell[name] for name in STRATUM)
+        rows[place] = rows.get(place, 0) + cell["rows"]
+    for place, count in rows.items():
+        yield {**dict(zip(STRATUM, place, strict=True)), "rows": count}

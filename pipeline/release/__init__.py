@@ -1,0 +1,1 @@
+"""From release to release: freeze, extend, rebuild, re-cut."""

@@ -1,0 +1,218 @@
+"""The next minor version of a frozen release: more profiles, tiers or strata, and not one row changed.
+
+The frozen folder stays as it is. Its files enter the new folder as links, what is new is built beside them, and the
+new lock is held to the old one stratum by stratum.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.errors import FrozenError
+from pipeline.frozen.changes import parse_version, raised, tier_changes, told
+from pipeline.frozen.guard import profile_fault, tier_lock
+from pipeline.frozen.lock import LOCK_NAME, Lock, lock_in, read_lock
+from pipeline.profiles import Profile, load_profile, shipped_profiles
+from pipeline.recipe import Recipe
+from pipeline.release.freeze import counted_twice, freeze, sample_digests
+from pipeline.release.rebuild import keep_corpora
+from pipeline.stages import Stages
+from pipeline.store.files import written_aside
+
+SHARED = ("samples", "segments", "corpora")
+"""What a release folder holds for all profiles."""
+OF_PROFILE = ("data", "keys", "proofs", "counts")
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A frozen release and what is added to it. `names` are profiles, the frozen ones too if they are in `folder`."""
+
+    lock: Lock
+    folder: Path | None
+    out: Path
+    names: tuple[str, ...]
+    more: tuple[Recipe, ...]
+    size: str | None = None
+
+    @property
+    def corpora(self) -> list[Path]:
+        """Where the texts of users lie."""
+        return [self.folder / "corpora"] if self.folder else []
+
+    @property
+    def version(self) -> str:
+        """The next minor version."""
+        return raised(self.lock.version, "minor")
+
+    def recipes(self) -> Iterator[Recipe]:
+        """Yield the recipe of each tier in the new version: frozen, frozen with new strata, or new."""
+        given = {recipe.tier: recipe for recipe in self.more}
+        for tier in self.lock.tiers:
+            yield self._raised(given.pop(tier, self.lock.tiers[tier].recipe))
+        yield from map(self._raised, given.values())
+
+    def _raised(self, recipe: Recipe) -> Recipe:
+        return replace(recipe.sized(self.size) if self.size else recipe, version=self.version)
+
+    def plans(self) -> list[Plan]:
+        """Return a plan for each tier and the profiles that have it, or get it."""
+        return [make_plan(recipe, self._holders(recipe.tier), self.out) for recipe in self.recipes()]
+
+    def _holders(self, tier: str) -> tuple[str, ...]:
+        """Return the profiles of a tier: new ones have all tiers, and a new tier is cut for all profiles."""
+        names = {load_profile(name).name: name for name in self.names}
+        old = self.lock.profiles
+        return tuple(
+            given
+            for name, given in names.items()
+            if name not in old or tier not in self.lock.tiers or tier in old[name].tiers
+        )
+
+
+def open_extension(
+    source: Path, out: Path | None, names: Sequence[str], more: Sequence[Recipe], size: str | None = None
+) -> Extension:
+    """Read what is to be extended, and check that what is added can be.
+
+    Args:
+        source: a frozen folder, or a lock alone, to which only profiles can be added.
+        out: folder of the new version; by default beside the frozen one, below ``outputs`` for a lock alone.
+        names: profiles to add; the TOML of a frozen profile that is not shipped, too.
+        more: recipes of new tiers, or of frozen ones with more strata.
+        size: ``full`` for all rows of the full size; by default that of each recipe.
+
+    Raises:
+        FrozenError: if it is not frozen, nothing would be added, or a frozen stratum would change.
+    """
+    folder = source if source.is_dir() else None
+    lock = read_lock(source / LOCK_NAME if folder else source)
+    for recipe in more:
+        _check_recipe(lock, recipe)
+    loaded = {name: load_profile(name) for name in names}
+    for profile in loaded.values():
+        _check_profile(lock, profile)
+    given = {profile.name: name for name, profile in loaded.items()}
+    grows = size and any(tier.recipe.sized(size) != tier.recipe for tier in lock.tiers.values())
+    if not more and not grows and not given.keys() - lock.profiles.keys():
+        raise FrozenError(f"{lock.title} has all of it already: give a profile, a recipe or a size that is new")
+    if (more or grows) and not folder:
+        raise FrozenError("a lock alone takes no new rows: give the folder that was frozen")
+    kept = {name: _known(name) for name in lock.profiles if folder and name not in given and (folder / name).is_dir()}
+    first = replace(next(iter(lock.tiers.values())).recipe, version=raised(lock.version, "minor"))
+    target = out or (folder.resolve().parent if folder else Path("outputs")) / first.folder
+    _check_target(target, lock, folder)
+    return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more), size)
+
+
+def _check_profile(lock: Lock, profile: Profile) -> None:
+    frozen = lock.profiles.get(profile.name)
+    fault = profile_fault(profile, frozen.digest, frozen.vocabulary_sha256) if frozen else None
+    if fault:
+        raise FrozenError(f"{lock.title} has such a profile, and {fault}: give the new one a name of its own")
+
+
+def _known(name: str) -> str:
+    if name not in shipped_profiles():
+        raise FrozenError(f"frozen profile {name!r} is not shipped: give its TOML with --tokenizer too")
+    return name
+
+
+def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
+    there = lock_in(target)
+    if there or (folder and target.resolve() == folder.resolve()):
+        held = there or lock
+        raise FrozenError(f"{str(target)!r} is frozen as {held.title}: extend that folder, or give another with --out")
+
+
+def _check_recipe(lock: Lock, recipe: Recipe) -> None:
+    """Check that a recipe is of the release, and leaves every frozen stratum as it is."""
+    if (recipe.release, recipe.variant, recipe.frame) != (lock.release, lock.variant, lock.frame):
+        mine = " ".join(filter(None, (recipe.release, recipe.variant, recipe.frame)))
+        raise FrozenError(
+            f"the recipe is of {mine}, the lock of {lock.release} {lock.variant} {lock.frame}: give its own"
+        )
+    if parse_version(recipe.version)[0] != parse_version(lock.version)[0]:
+        raise FrozenError(
+            f"the recipe is of version {recipe.version}, frozen is {lock.version}: give the same major one"
+        )
+    seeds = {tier.recipe.seed for tier in lock.tiers.values()}
+    if recipe.seed not in seeds:
+        raise FrozenError(
+            "the recipe has another seed than the frozen ones: give theirs, or make the next major version"
+        )
+    if recipe.tier in lock.tiers:
+        _refuse_changes(lock, make_plan(replace(recipe, version=lock.version), (), Path()))
+
+
+def _refuse_changes(lock: Lock, plan: Plan, samples: dict[str, str] | None = None) -> None:
+    found = tier_changes(lock.tiers[plan.recipe.tier], tier_lock(plan, samples))
+    faults = [change.what for change in found if change.level == "major"]
+    if faults:
+        raise FrozenError(
+            f"{lock.title} cannot be extended so, its rows would change: {told(faults)}: add other subtasks or "
+            f"lengths, or make version {raised(lock.version, 'major')} of it"
+        )
+
+
+def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
+    """Build and freeze an extension; interrupted, the next call goes on.
+
+    Raises:
+        FrozenError: if samples are not those that were frozen, or a row of the frozen version would change.
+    """
+    lock, out = extension.lock, extension.out
+    plans = extension.plans()
+    for plan in plans:
+        _check_samples(extension, plan)
+    if extension.folder:
+        link_frozen(extension.folder, out, lock)
+    for plan in plans:
+        keep_corpora(tier_lock(plan).corpora, extension.corpora, out)
+        _build(plan, run)
+    present = {profile.name for plan in plans for profile in plan.profiles}
+    carried = {name: profile for name, profile in lock.profiles.items() if name not in present}
+    return freeze(out, before=lock, carried=carried)[0]
+
+
+def _check_samples(extension: Extension, plan: Plan) -> None:
+    """Draw the samples of a frozen tier, or read them where they are, and hold them to the lock; writes nothing."""
+    if plan.recipe.tier not in extension.lock.tiers:
+        return
+    if not extension.folder:
+        keep_corpora(tier_lock(plan).corpora, [], extension.out)
+    frozen = replace(plan.recipe, version=extension.lock.version)
+    before = replace(plan, recipe=frozen, out=extension.folder or extension.out)
+    _refuse_changes(extension.lock, before)
+    _refuse_changes(extension.lock, before, sample_digests(before))
+
+
+def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
+    """Build a tier, and count all of it again where the second encoder is slow and `build` leaves rows out."""
+    manifests = zip(plan.profiles, run(plan).build(), strict=True)
+    owed = tuple(each for each, made in manifests if made and not counted_twice(made["tiers"][plan.recipe.tier]))
+    if owed:
+        run(replace(plan, profiles=owed)).verify()
+
+
+def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
+    """Bring a frozen folder's files into another, as links where the disk has them: no file is changed in place."""
+    places = [*SHARED, *(f"{name}/{part}" for name in lock.profiles for part in OF_PROFILE)]
+    for place in places:
+        for path in sorted((folder / place).rglob("*")):
+            target = out / path.relative_to(folder)
+            if path.suffix in (".parquet", ".json") and not target.exists():
+                with written_aside(target) as aside:
+                    _link(path, aside)
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:
+        shutil.copyfile(path, target)

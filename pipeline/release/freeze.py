@@ -1,0 +1,236 @@
+"""Freezing: the lock of a release folder, from its manifests and its bytes, if every row of it is proven."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline import __version__
+from pipeline.assemble.jobs import sample_record, samples_of
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.errors import FrozenError, SplitError
+from pipeline.frozen.changes import check_version, parse_version
+from pipeline.frozen.guard import tier_lock
+from pipeline.frozen.lock import (
+    LOCK_NAME,
+    Lock,
+    ProfileLock,
+    ShardLock,
+    SplitLock,
+    TierLock,
+    lock_in,
+    read_lock,
+    write_lock,
+)
+from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
+from pipeline.store.manifest import Manifest, read_manifest, shard_faults
+from pipeline.store.parquet import read_rows
+from pipeline.store.recipes import kept_recipes
+from pipeline.store.split import no_build
+
+SHARD_PARTS = tuple(ShardLock.__dataclass_fields__)
+
+
+def freeze(
+    out: Path,
+    copy: Path | None = None,
+    *,
+    before: Lock | None = None,
+    carried: Mapping[str, ProfileLock] | None = None,
+) -> tuple[Lock, bool]:
+    """Write the lock of a release folder; return it, and whether it is new.
+
+    `copy` is a second place for it, such as beside the recipe under version control; what lies there, in the folder
+    and in its neighbours as an older lock, and `before`, decide which version is high enough. `carried` are profiles
+    that an older lock holds and this folder does not.
+    """
+    lock = lock_of(out, carried or {})
+    known = lock_in(out)
+    for old in (*older_locks(out, lock, copy), *([before] if before else [])):
+        check_version(old, lock)
+    if known and known.content == lock.content:
+        lock = known
+    else:
+        write_lock(out / LOCK_NAME, lock)
+    if copy and (not copy.is_file() or read_lock(copy) != lock):
+        write_lock(copy, lock)
+    return lock, lock is not known
+
+
+def older_locks(out: Path, lock: Lock, copy: Path | None) -> Iterator[Lock]:
+    """Yield the locks that a new one must go with: those in its places, and the next lower one beside its folder."""
+    yield from (read_lock(path) for path in (out / LOCK_NAME, copy) if path and path.is_file())
+    beside = (read_lock(path) for path in sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}")))
+    same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
+    lower = [each for each in same if parse_version(each.version) <= parse_version(lock.version)]
+    yield from sorted(lower, key=lambda each: parse_version(each.version))[-1:]
+
+
+def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock:
+    """Return the lock of a release folder: all tiers that are built, in all profiles that are sealed. Reads all bytes.
+
+    Raises:
+        SplitError: if a profile is not sealed, or not wholly proven.
+        FrozenError: if a file has other bytes than the manifest says, or was made by another Carrara.
+    """
+    recipes = kept_recipes(out)
+    if not recipes:
+        raise SplitError(no_build(out))
+    manifests = {name: _sealed(out, name, recipes) for name in _profiles(out)}
+    sealed = {tier for manifest in manifests.values() for tier in manifest["tiers"]}
+    for recipe in recipes:
+        if recipe.tier not in sealed:
+            raise SplitError(
+                f"tier {recipe.tier} in {str(out)!r} is not sealed in any profile: build or verify it first"
+            )
+    first = recipes[0]
+    parse_version(first.version)
+    plans = {recipe.tier: make_plan(recipe, (), out) for recipe in recipes}
+    return Lock(
+        first.release,
+        first.version,
+        first.variant,
+        first.frame,
+        __version__,
+        SCHEMA_VERSION,
+        _libraries(out, manifests),
+        {tier: _tier(plan, manifests) for tier, plan in plans.items()},
+        {**(carried or {}), **{name: _profile(out, manifest) for name, manifest in manifests.items()}},
+    )
+
+
+def _profiles(out: Path) -> list[str]:
+    """Return every profile that the folder holds rows of, or a manifest."""
+    found = {path.parent.name for name in ("data", "manifest.json") for path in out.glob(f"*/{name}")}
+    if not found:
+        raise SplitError(f"{str(out)!r} holds no shards: build it first")
+    return sorted(found)
+
+
+def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
+    """Return a manifest that holds every tier of the profile's shards, each row of them proven and counted twice."""
+    manifest = read_manifest(out, name)
+    tiers = manifest["tiers"] if manifest else {}
+    held = {path.name for path in (out / name / "data").glob("*/*") if path.is_dir()} | set(tiers)
+    known = {recipe.tier: recipe for recipe in recipes}
+    for tier in sorted(held):
+        made = tiers.get(tier)
+        if manifest is None or made is None or tier not in known:
+            raise SplitError(f"{name} of tier {tier} in {str(out)!r} is not sealed: build or verify it first")
+        recipe, proven = known[tier], made["proven"]
+        if made["recipe_digest"] != digest(recipe) or manifest["version"] != recipe.version:
+            raise SplitError(
+                f"{name} of tier {tier} in {str(out)!r} is of another recipe than the folder: build it again"
+            )
+        if not counted_twice(made):
+            counted = f"{proven['recounted']} of {made['totals']['rows']} rows of {name} {tier} are counted twice"
+            raise SplitError(f"{counted}: run carrara verify {out} first")
+    if manifest is None:
+        raise SplitError(f"{name} in {str(out)!r} is not sealed: build or verify it first")
+    return manifest
+
+
+def counted_twice(made: Manifest) -> bool:
+    """Tell whether every row of a tier was counted again, where there is a second encoder."""
+    proven = made["proven"]
+    return bool(proven["second"] == ["none"] or proven["recounted"] == made["totals"]["rows"])
+
+
+def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
+    """Return what a tier is made of; the code that is here must be the code that made it."""
+    tier, recipe = tier_lock(plan), plan.recipe
+    versions = {name: task.version for name, task in tier.tasks.items()}
+    for name, manifest in manifests.items():
+        made = manifest["tiers"].get(recipe.tier)
+        if not made:
+            continue
+        if made["tag"] != recipe.tag:
+            raise FrozenError(f"{name} {recipe.tier}: ids end in {made['tag']}, here in {recipe.tag}: build it again")
+        for cell in made["strata"]:
+            task = f"{cell['family']}.{cell['subtask']}"
+            if cell["task_version"] != versions[task]:
+                here = f"here it is version {versions[task]}"
+                raise FrozenError(f"{name} {recipe.tier}: task {task} has version {cell['task_version']}, {here}")
+        for pool, told in made["pools"].items():
+            if pool not in tier.pools or told["key"] != tier.pools[pool].key:
+                raise FrozenError(f"{name} {recipe.tier}: pool {pool} is made of other files than those here")
+    return replace(tier, samples=sample_digests(plan))
+
+
+def sample_digests(plan: Plan) -> dict[str, str]:
+    """Return a digest of each block's samples: ids, questions, keys and relevant texts, without any tokenizer."""
+    totals = {
+        block_name(str(cell), block): hashlib.sha256() for cell in plan.recipe.strata for block in range(cell.blocks)
+    }
+    for family in plan.recipe.families:
+        for sample in samples_of(plan, family):
+            name = block_name(str(sample.stratum), sample.index // sample.stratum.rows)
+            totals[name].update(plain_json(sample_record(sample)).encode() + b"\n")
+    return {name: total.hexdigest() for name, total in totals.items()}
+
+
+def block_name(stratum: str, block: int) -> str:
+    """Name a block of a stratum; the first has the stratum's own name, so that larger sizes keep it."""
+    return f"{stratum} block {block + 1}" if block else stratum
+
+
+def _profile(out: Path, manifest: Manifest) -> ProfileLock:
+    tokenizer, tiers = manifest["tokenizer"], manifest["tiers"]
+    counters = {
+        name: tuple(sorted({each for made in tiers.values() for each in made["proven"][name]}))
+        for name in ("counter", "second")
+    }
+    folder = out / tokenizer["name"]
+    return ProfileLock(
+        tokenizer["digest"],
+        tokenizer["vocabulary_sha256"],
+        counters["counter"],
+        counters["second"],
+        {tier: _split(folder, made) for tier, made in tiers.items()},
+    )
+
+
+def _split(folder: Path, made: Manifest) -> SplitLock:
+    for shard in made["shards"]:
+        for _, path, fault in shard_faults(folder, shard):
+            raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
+    shards = {shard["shard"]: ShardLock(**{name: shard[name] for name in SHARD_PARTS}) for shard in made["shards"]}
+    return SplitLock(stratum_digests(folder, sorted(shards), made["strata"]), shards)
+
+
+def stratum_digests(folder: Path, shards: list[str], strata: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return a digest of each block's rows in one profile, whatever shards they are cut into."""
+    block_rows = {_place(cell): cell["rows"] // cell["blocks"] for cell in strata}
+    totals: dict[str, Any] = {}
+    seen: Counter[str] = Counter()
+    for shard in shards:
+        for row in read_rows(folder / "keys" / f"{shard}.parquet"):
+            stratum = _place(row)
+            name = block_name(stratum, seen[stratum] // block_rows[stratum])
+            seen[stratum] += 1
+            totals.setdefault(name, hashlib.sha256()).update(row_text(row))
+    return {name: total.hexdigest() for name, total in totals.items()}
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    """Name a row's stratum, or a manifest's, as recipes do."""
+    return str(Stratum(row["family"], row["subtask"], "", row["length"], row["complexity"], 1))
+
+
+def _libraries(out: Path, manifests: Mapping[str, Manifest]) -> dict[str, str]:
+    """Return what wrote the files, as they say themselves, and what else may move a byte of them."""
+    paths = (
+        out / name / "data" / f"{made['shards'][0]['shard']}.parquet"
+        for name, manifest in manifests.items()
+        for made in manifest["tiers"].values()
+    )
+    writers = {str(pq.read_metadata(path).created_by) for path in paths if path.is_file()}
+    return {"parquet": ", ".join(sorted(writers)), "numpy": version("numpy"), "pyarrow": version("pyarrow")}

@@ -1,0 +1,134 @@
+"""A frozen split made again from its lock alone, and held to it byte by byte."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.errors import FrozenError
+from pipeline.frozen.changes import told
+from pipeline.frozen.guard import cut_faults, plan_faults
+from pipeline.frozen.lock import Lock, ShardLock
+from pipeline.stages import Stages
+from pipeline.store.files import written_aside
+from pipeline.store.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What became of the shards of a lock: `same` in every byte, `rows` in every row, and what is wrong."""
+
+    same: int
+    rows: int
+    faults: tuple[str, ...]
+    libraries: str
+
+    @property
+    def line(self) -> str:
+        """The same for people."""
+        if self.rows:
+            why = self.libraries or "the same libraries are installed"
+            return f"{self.same} shards rebuilt to the same bytes, {self.rows} to the same rows in other bytes ({why})"
+        return f"{self.same} shards rebuilt from the lock to the same bytes"
+
+
+def rebuild(
+    lock: Lock, profiles: Sequence[str], into: Path, corpora: Sequence[Path], run: Callable[[Plan], Stages]
+) -> Rebuilt:
+    """Build what a lock says for some profiles, and compare.
+
+    Args:
+        lock: what to build.
+        profiles: names or TOML files of profiles that the lock holds.
+        into: where to build; what is there already is not made again.
+        corpora: folders where the texts of users may lie.
+        run: gives the stages of a plan.
+
+    Raises:
+        FrozenError: if this Carrara would make something else, with what differs.
+    """
+    made = [_tier(lock, tier, profiles, into, corpora, run) for tier in lock.tiers]
+    found = [state for states in made for state in states]
+    faults = tuple(state for state in found if state not in ("same", "rows"))
+    return Rebuilt(found.count("same"), found.count("rows"), faults, library_difference(lock))
+
+
+def rebuilt_plan(lock: Lock, tier: str, profiles: Sequence[str], into: Path) -> Plan:
+    """Return the plan of a tier of a lock.
+
+    Raises:
+        FrozenError: if this Carrara would make something else of it.
+    """
+    plan = make_plan(lock.tiers[tier].recipe, tuple(profiles), into)
+    if faults := list(plan_faults(lock, plan)) or list(cut_faults(lock, plan)):
+        raise FrozenError(
+            f"{lock.title} cannot be made again here: {told(faults)}: install carrara {lock.carrara}, which froze it"
+        )
+    return plan
+
+
+def _tier(
+    lock: Lock, tier: str, names: Sequence[str], into: Path, corpora: Sequence[Path], run: Callable[[Plan], Stages]
+) -> list[str]:
+    loaded = make_plan(lock.tiers[tier].recipe, tuple(names), into).profiles
+    held = [name for name, profile in zip(names, loaded, strict=True) if tier in _tiers(lock, profile.name)]
+    if not held:
+        return []
+    plan = rebuilt_plan(lock, tier, held, into)
+    keep_corpora(lock.tiers[tier].corpora, corpora, into)
+    manifests = run(plan).build()
+    pairs = zip(plan.profiles, manifests, strict=True)
+    return [state for profile, manifest in pairs for state in _states(lock, tier, profile.name, manifest)]
+
+
+def _tiers(lock: Lock, profile: str) -> set[str]:
+    frozen = lock.profiles.get(profile)
+    return set(frozen.tiers) if frozen else set()
+
+
+def _states(lock: Lock, tier: str, profile: str, manifest: Manifest | None) -> Iterator[str]:
+    if manifest is None:
+        raise FrozenError(f"{profile} {tier} is not rebuilt whole: run all parts of it")
+    made = {shard["shard"]: shard for shard in manifest["tiers"][tier]["shards"]}
+    for name, frozen in lock.profiles[profile].tiers[tier].shards.items():
+        yield _state(f"{profile} {name}", frozen, made.get(name), library_difference(lock))
+
+
+def _state(name: str, frozen: ShardLock, made: Manifest | None, libraries: str) -> str:
+    if made is None or made["row_digest"] != frozen.row_digest:
+        return f"{name}: rebuilt from the lock it holds other rows"
+    if (made["data_sha256"], made["keys_sha256"]) == (frozen.data_sha256, frozen.keys_sha256):
+        return "same"
+    return "rows" if libraries else f"{name}: rebuilt from the lock it has other bytes, by the same libraries"
+
+
+def library_difference(lock: Lock) -> str:
+    """Return which libraries are other ones than wrote the frozen files; nothing if none are."""
+    here = {name: version(name) for name in sorted(lock.libraries) if name in ("numpy", "pyarrow")}
+    return ", ".join(
+        f"{name} {found} here, {lock.libraries[name]} then"
+        for name, found in here.items()
+        if found != lock.libraries[name]
+    )
+
+
+def keep_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> None:
+    """Bring the texts of users that a tier is made of into a folder.
+
+    Raises:
+        FrozenError: naming the corpus that is in none of the folders.
+    """
+    for digest in digests:
+        kept = out / "corpora" / f"{digest}.parquet"
+        found = next((path for each in folders if (path := each / kept.name).is_file()), None)
+        if not kept.is_file():
+            if found is None:
+                raise FrozenError(
+                    f"the corpus {digest[:12]}... is needed: give the folder that was frozen, which has it"
+                )
+            with written_aside(kept) as aside:
+                shutil.copyfile(found, aside)

@@ -1,0 +1,121 @@
+"""The next major version of a release after a leak: the same recipe under another seed, so that no row is the same."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from pipeline.errors import FrozenError, RecipeError
+from pipeline.frozen.changes import raised
+from pipeline.frozen.lock import read_lock
+from pipeline.recipe import Knob, Recipe, Stratum, load_recipe, recipe_text
+from pipeline.store.files import written_aside
+
+SEED_BITS = 128
+"""A seed that nobody can guess: from a guessed one the keys can be made."""
+
+
+def new_seed(asked: str) -> int:
+    """Return the seed that is asked for, or one of the system's for ``random``.
+
+    Raises:
+        RecipeError: if it is no whole number.
+    """
+    if asked == "random":
+        return secrets.randbits(SEED_BITS) | 1 << (SEED_BITS - 1)
+    if not re.fullmatch(r"[0-9]{1,78}", asked):
+        raise RecipeError(f"--seed {asked}: give a whole number, or random")
+    return int(asked)
+
+
+def recipes_in(source: str) -> list[tuple[Recipe, str]]:
+    """Return the recipes of a lock, or one by name or file, each with its text where there is one to keep."""
+    if source.endswith(".json"):
+        return [(tier.recipe, "") for tier in read_lock(Path(source)).tiers.values()]
+    return [(load_recipe(source), recipe_text(source))]
+
+
+def recut(recipe: Recipe, text: str, seed: int) -> str:
+    """Return the TOML of a recipe's next major version under another seed; what else its text says stays as it is.
+
+    Raises:
+        FrozenError: if the seed is the one that leaked.
+    """
+    if seed == recipe.seed:
+        raise FrozenError(f"seed {seed} is the one of {recipe.release} {recipe.version}: give another one, or random")
+    document = tomlkit.parse(text or tomlkit.dumps(_table(recipe)))
+    document["version"], document["seed"] = next_major(recipe).version, seed
+    return tomlkit.dumps(document)
+
+
+def next_major(recipe: Recipe) -> Recipe:
+    """Return a recipe of the next major version, of which only the seed is still the old one."""
+    return replace(recipe, version=raised(recipe.version, "major"))
+
+
+def _table(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as TOML has it; its strata are those of the recipe, in tables as large as they come."""
+    names = ("release", "version", "seed", "tier", "variant", "frame", "reserve")
+    top = {name: value for name in names if (value := getattr(recipe, name)) not in ("", None)}
+    return {**top, "strata": list(_tables(recipe.strata))}
+
+
+def _tables(strata: Iterable[Stratum]) -> Iterator[dict[str, Any]]:
+    for (family, rows, shots, knobs, full), subtasks, lengths, complexity in _products(strata):
+        yield {
+            "family": family,
+            "subtasks": subtasks,
+            "complexity": list(complexity),
+            "lengths": list(lengths),
+            "rows": rows,
+            **({} if shots is None else {"shots": shots}),
+            **({"knobs": dict(knobs)} if knobs else {}),
+            **({"full": full} if full > 1 else {}),
+        }
+
+
+Kind = tuple[str, int, int | None, tuple[tuple[str, Knob], ...], int]
+Product = tuple[Kind, list[str], tuple[int, ...], tuple[int, ...]]
+
+
+def _products(strata: Iterable[Stratum]) -> Iterator[Product]:
+    """Yield strata as products of subtasks, lengths and complexities: first alike in length, then in subtask."""
+    cells: dict[tuple[Kind, str], dict[int, list[int]]] = {}
+    for cell in strata:
+        kind = cell.family, cell.rows, cell.shots, cell.knobs, cell.full
+        cells.setdefault((kind, cell.subtask), {}).setdefault(cell.length, []).append(cell.complexity)
+    merged: dict[tuple[Kind, tuple[int, ...], tuple[int, ...]], list[str]] = {}
+    for (kind, subtask), by_length in cells.items():
+        for complexity in dict.fromkeys(map(tuple, by_length.values())):
+            lengths = tuple(length for length, found in by_length.items() if tuple(found) == complexity)
+            merged.setdefault((kind, lengths, complexity), []).append(subtask)
+    for (kind, lengths, complexity), subtasks in merged.items():
+        yield kind, subtasks, lengths, complexity
+
+
+def file_name(recipe: Recipe) -> str:
+    """Return the name of the file that a recipe's next major version is written to."""
+    wanted = next_major(recipe)
+    return "-".join(filter(None, (wanted.release, wanted.tier, wanted.variant, wanted.version))) + ".toml"
+
+
+def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
+    """Write recipes where there are none.
+
+    Raises:
+        FrozenError: if there is a file, or two recipes would have one name; then none is written.
+    """
+    paths = [path for path, _ in texts]
+    for at, path in enumerate(paths):
+        if path.exists() or path in paths[:at]:
+            raise FrozenError(f"{str(path)!r} is there already: give another file with --out")
+    for path, text in texts:
+        with written_aside(path) as aside:
+            aside.touch(mode=0o600)  # its seed may be a secret
+            aside.write_text(text, encoding="utf-8")

@@ -1,0 +1,125 @@
+"""The gallery: a short prompt of every subtask, marked for reading, with two replies and what they score."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from pipeline.figures.style import kilo
+from pipeline.metrics import SCORERS, score
+from pipeline.report.blocks import Answer, Example, Examples, Needle, Note, Page, Section
+from pipeline.report.builds import release_facts
+from pipeline.report.failures import SHOWN, cut, folded
+from pipeline.rows import Row
+from pipeline.store.split import Selection, Split
+
+CHANCE = ("uniform", "any_reply", "best_constant")
+"""Baselines that are chance, the first that a row has."""
+
+ACCEPTED = 6
+"""Accepted answers that are shown."""
+
+HOW_TO_READ = (
+    "Each example is one row of the shortest length. The strip above a prompt is its window from the first token to "
+    "the last, with marked pieces where they stand; depth 0 is before all filler, 1 after it. Long filler is folded."
+)
+
+
+def gallery_page(split: Split) -> Page:
+    """Return a page with an example of every subtask of a split.
+
+    Raises:
+        SplitError: if the split is published without keys.
+        CorruptError: if a shard cannot be read.
+    """
+    chosen = _chosen(split)
+    families: dict[str, list[Sequence[Row]]] = {}
+    for (family, _), rows in chosen.items():
+        families.setdefault(family, []).append(rows)
+    return Page(
+        title=f"Gallery: {split.title}",
+        subtitle="What each task asks, where the answer stands, and how replies are scored.",
+        facts=release_facts([split]),
+        sections=[
+            Section(family, family, [*([Note(HOW_TO_READ)] if not at else []), Examples([_example(*r) for r in rows])])
+            for at, (family, rows) in enumerate(families.items())
+        ],
+    )
+
+
+def _chosen(split: Split) -> dict[tuple[str, str], list[Row]]:
+    """Return two rows of each subtask at its shortest length: the one that is shown, and one with another answer."""
+    strata: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for cell in split.strata:
+        strata.setdefault((cell["family"], cell["subtask"]), []).append(cell)
+    return {place: list(_rows(split, *place, _shown(cells))) for place, cells in strata.items()}
+
+
+def _shown(cells: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """Return the stratum that is shown: the shortest length, and there a middle complexity."""
+    shortest = min(cell["length"] for cell in cells)
+    own = sorted((cell for cell in cells if cell["length"] == shortest), key=lambda cell: int(cell["complexity"]))
+    return own[len(own) // 2]
+
+
+def _rows(split: Split, family: str, subtask: str, cell: Mapping[str, Any]) -> Iterator[Row]:
+    wanted = Selection((family,), (subtask,), (cell["tier"],), (cell["length"],))
+    shown = next(iter(split.rows(selection=replace(wanted, complexities=(cell["complexity"],)))))
+    yield shown
+    yield from islice((row for row in split.rows(selection=wanted) if row["target"] != shown["target"]), 1)
+
+
+def _example(row: Row, other: Row | None = None) -> Example:
+    metadata = json.loads(row["metadata"])
+    named = {name: value for name, value in metadata["baselines"].items() if name in CHANCE}
+    chance = next((f"{named[name]:.1%} ({name.replace('_', ' ')})" for name in CHANCE if name in named), "not stated")
+    return Example(
+        name=f"{row['family']}.{row['subtask']}",
+        facts=f"{kilo(row['length'])}, complexity {row['complexity']}, {row['shots']} demonstrations",
+        question=cut(row["question"], SHOWN),
+        accepted=[cut(answer, 400) for answer in row["answers"][:ACCEPTED]],
+        more=max(0, len(row["answers"]) - ACCEPTED),
+        chance=chance,
+        rule=_rule(row["scorer"]),
+        answers=list(_answers(row, other)),
+        needles=list(_needles(row)),
+        parts=list(folded(row)),
+    )
+
+
+def _rule(scorer: str) -> str:
+    """Return the rule of a scorer as its docstring states it."""
+    said = inspect.getdoc(getattr(SCORERS[scorer], "rule", SCORERS[scorer])) or ""
+    return " ".join(said.replace("``", "`").split())
+
+
+def _needles(row: Row) -> Iterator[Needle]:
+    """Yield the marked pieces as parts of the window, from 0 to 1."""
+    window = row["context_tokens"]
+    for needle in row["needles"]:
+        start, end = needle["token_start"] / window, needle["token_end"] / window
+        yield Needle(needle["role"], start, max(end - start, 0.004))
+
+
+def _answers(row: Row, other: Row | None) -> Iterator[Answer]:
+    """Yield a reply that is right, in the words of a chat, and one that gives another row's answer."""
+    code = row["random_string_to_prepend"]
+    yield _answer(row, row["target"] if code else f"The answer is {row['target']}.", "the target")
+    if other is not None:
+        said = (code or "") + other["target"].removeprefix(other["random_string_to_prepend"] or "")
+        yield _answer(row, said, "the answer of another row")
+
+
+def _answer(row: Row, said: str, what: str) -> Answer:
+    given = score(row, said)
+    return Answer(cut(said, 800), f"{given:.2f}", f"{what}: {_why(given)}")
+
+
+def _why(given: float) -> str:
+    if given == 1:
+        return "it is accepted"
+    return "it is none of the accepted answers" if given == 0 else "part of the score, as the rule says"

@@ -1,0 +1,191 @@
+"""Records brought together: mean scores by any columns, classes of refusals, and the cumulative average score.
+
+The cumulative average score at length x (Michelangelo, section 3.2) is the mean over all rows of length up to x, each
+row weighted by 1 / r. r is the number of stacked sets (tiers of the splits given) that hold rows of the same task in
+the row's bucket: stacking 32k, 128k and 1m, rows in the 32k bucket weigh 1/3, in the 128k bucket 1/2, in the 1m
+bucket 1. All other means use the same weights, so that the last point of a curve is the score of the family; with one
+tier all weights are 1. Where a cell holds several families each of them counts the same.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.errors import PredictionsError, unknown
+from pipeline.score.intervals import Resampler, Stratum, Units
+from pipeline.score.results import ANSWERED, CHANCE, Cell, Classes, Record, Scored, plain_result
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+BINS = 5
+GROUPS = ("family", "subtask", "tier", "bucket", "length", "complexity", "depth", "kind")
+Value = Callable[[Record], float]
+
+
+class Tables:
+    """Tables of one model's records.
+
+    Args:
+        scored: the records.
+        bins: into how many equal parts depth is cut.
+    """
+
+    def __init__(self, scored: Scored, *, bins: int = BINS) -> None:
+        self.scored, self._bins = scored, bins
+        self._resampler = Resampler()
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """The weight of each row by its bucket, by id."""
+        holders: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for record in self.scored.records:
+            holders[record.family, record.subtask, record.bucket].add(record.subset)
+        return {each.id: 1 / len(holders[each.family, each.subtask, each.bucket]) for each in self.scored.records}
+
+    @property
+    def overall(self) -> Cell | None:
+        """The mean over all rows, each family counting the same; None without rows."""
+        return next(iter(self.by()), None)
+
+    def by(self, *names: str) -> list[Cell]:
+        """Return a cell for each combination of some of GROUPS that rows have, in order.
+
+        Rows without a depth or a kind are left out of tables by it; depth is given as the lower edge of its part.
+
+        Raises:
+            PredictionsError: for another name.
+        """
+        for name in names:
+            if name not in GROUPS:
+                raise PredictionsError(unknown("column to group by:", name, GROUPS))
+        groups: dict[tuple[str | int | float, ...], list[Record]] = defaultdict(list)
+        for record in self.scored.records:
+            place = tuple(self._value(record, name) for name in names)
+            if "" not in place:
+                groups[place].append(record)
+        return [self.cell(dict(zip(names, place, strict=True)), groups[place]) for place in sorted(groups)]
+
+    def frame(self, *names: str) -> DataFrame:
+        """Return a pandas frame: without names a line for each row of the split, else one for each cell of `by`.
+
+        Raises:
+            PredictionsError: for a name that is none of GROUPS.
+        """
+        from pandas import DataFrame
+
+        if not names:
+            return DataFrame([plain_result(record) for record in self.scored.records])
+        cells = [plain_result(cell) for cell in self.by(*names)]
+        return DataFrame([{**cell.pop("place"), **cell} for cell in cells])
+
+    def _value(self, record: Record, name: str) -> str | int | float:
+        if name == "depth":
+            return "" if record.depth is None else min(self._bins - 1, int(record.depth * self._bins)) / self._bins
+        value: str | int = getattr(record, name)
+        return value
+
+    def cumulative(self, *names: str) -> list[Cell]:
+        """Return the cumulative average score, by the given columns (such as family) and up to each length.
+
+        Each point is a cell whose place ends in ``up_to``; lengths are those of the rows with these columns.
+        """
+        points = []
+        for cell in self.by(*names):
+            rows = [each for each in self.scored.records if _is_in(each, cell.place)]
+            for length in sorted({each.length for each in rows}):
+                place = {**cell.place, "up_to": length}
+                points.append(self.cell(place, [each for each in rows if each.length <= length]))
+        return points
+
+    def classes(self) -> list[Classes]:
+        """Return accuracy by class for every subtask in which a refusal may be right."""
+        kinds = sorted({(each.family, each.subtask) for each in self.scored.records if each.kind})
+        return [self._classes(family, subtask) for family, subtask in kinds]
+
+    def _classes(self, family: str, subtask: str) -> Classes:
+        place = {"family": family, "subtask": subtask}
+        rows = [each for each in self.scored.records if each.kind and _is_in(each, place)]
+        found = {kind: [each for each in rows if each.kind == kind] for kind in ("stated", "unstated")}
+        cells = {kind: self.cell({**place, "kind": kind}, some, alone) for kind, some in found.items() if some}
+        means = [cell.mean for cell in cells.values()]
+        return Classes(
+            place,
+            cells.get("stated"),
+            cells.get("unstated"),
+            sum(means) / 2 if len(means) == 2 else None,
+            self.cell(place, rows) if any(each.pair for each in rows) else None,
+        )
+
+    def cell(self, place: Mapping[str, str | int | float], rows: Sequence[Record], value: Value | None = None) -> Cell:
+        """Return the cell of some rows: their mean, its interval, and what guessers score."""
+        value = value or counted
+        shares = self._shares(rows)
+        answered = [each for each in rows if each.state == ANSWERED]
+        low, high = self._resampler.interval(_strata(rows, shares, value))
+        known = {name for each in rows for name in each.baselines} - {"best_constant", *CHANCE[:1]}
+        chance = {each.id: each.chance for each in rows if each.chance is not None}
+        return Cell(
+            place=place,
+            rows=len(rows),
+            units=len({each.pair or each.id for each in rows}),
+            answered=len(answered),
+            mean=_mean(rows, shares, value) or 0.0,
+            low=low,
+            high=high,
+            answered_mean=_mean(answered, shares, value),
+            chance=_mean([each for each in rows if each.id in chance], shares, lambda each: chance[each.id]),
+            best_constant=_guessed(rows, shares, "best_constant"),
+            baselines={name: _guessed(rows, shares, name) or 0.0 for name in sorted(known)},
+        )
+
+    def _shares(self, rows: Iterable[Record]) -> dict[str, float]:
+        """Return the weight of each row in their mean; they sum to 1, and those of each family to the same."""
+        totals: dict[str, float] = defaultdict(float)
+        rows = list(rows)
+        for each in rows:
+            totals[each.family] += self.weights[each.id]
+        return {each.id: self.weights[each.id] / totals[each.family] / len(totals) for each in rows}
+
+
+def counted(record: Record) -> float:
+    """Return the score that counts: of a pair, both forms'."""
+    return record.score
+
+
+def alone(record: Record) -> float:
+    """Return the score of a row by itself."""
+    return record.alone
+
+
+def _is_in(record: Record, place: Mapping[str, object]) -> bool:
+    return all(getattr(record, name) == value for name, value in place.items())
+
+
+def _mean(rows: Sequence[Record], shares: Mapping[str, float], value: Value) -> float | None:
+    whole = sum(shares[each.id] for each in rows)
+    return min(1.0, sum(shares[each.id] * value(each) for each in rows) / whole) if rows else None
+
+
+def _guessed(rows: Sequence[Record], shares: Mapping[str, float], name: str) -> float | None:
+    return _mean([each for each in rows if name in each.baselines], shares, lambda each: each.baselines[name])
+
+
+def _strata(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:
+    """Return the units of each stratum; both forms of a pair are one unit, of a stratum without complexity."""
+    units: dict[Stratum, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    weights: dict[Stratum, float] = {}
+    for each in rows:
+        level = -1 if each.pair else each.complexity
+        stratum = (each.subset, each.family, each.subtask, each.length, level)
+        units[stratum][each.pair or each.id] += value(each)
+        weights[stratum] = shares[each.id]
+    return {
+        stratum: Units(np.fromiter(some.values(), dtype=np.float64), weights[stratum])
+        for stratum, some in units.items()
+    }

@@ -1,0 +1,107 @@
+"""Keys as scoring needs them: read once from one split or several, without what only provers look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from pipeline.errors import PredictionsError
+from pipeline.metrics import JUDGED, facts
+from pipeline.rows import KEYS_SCHEMA, Row, asked_of
+from pipeline.store.split import Selection, Split
+
+COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
+ALL = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A row's key: its columns, and what they say of depth, class, pair and guessers."""
+
+    row: Row
+    subset: str
+    depth: float | None
+    kind: str
+    pair: str
+    baselines: Mapping[str, float]
+
+
+def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
+    """Yield the keys of the selected rows, in the order of the split.
+
+    Raises:
+        PredictionsError: if the split withholds its keys.
+    """
+    best = _constants(split)
+    for row in _reader(split)(COLUMNS, selection):
+        yield _key_row(row, split.tags.get(row["tier"], ""), best)
+
+
+def known_ids(split: Split) -> Iterator[str]:
+    """Yield the ids of all rows of a split.
+
+    Raises:
+        PredictionsError: if the split withholds its keys.
+    """
+    for row in _reader(split)(["id"], ALL):
+        yield row["id"]
+
+
+def _reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
+    """Return what reads rows with keys: those of ``keys``, or where there are none, those of ``data``."""
+    return split.key_rows if _has_keys(split, "keys") else split.rows
+
+
+def _has_keys(split: Split, part: str) -> bool:
+    """Tell whether a part of a split has keys.
+
+    Raises:
+        PredictionsError: if neither part has.
+    """
+    path = next(iter(split.shards(part)), None)
+    if path is not None and path.is_file() and "target" in pq.read_schema(path).names:
+        return True
+    if part == "keys" and _has_keys(split, "data"):
+        return False
+    raise PredictionsError(f"{split.title} withholds its keys: score with the folder, or the data set, of its keys")
+
+
+def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRow:
+    metadata = json.loads(row.pop("metadata"))
+    places = [needle["depth"] for needle in row.pop("needles") if needle["role"] == "relevant"]
+    asked = asked_of(metadata)
+    constant = best.get((row["tier"], row["family"], row["subtask"], row["complexity"], asked))
+    found = {} if constant is None else {"best_constant": constant}
+    scorer = facts(row["scorer"])
+    return KeyRow(
+        row=row,
+        subset=f"{tag} {row['tier']}",
+        depth=places[0] if len(places) == 1 else None,
+        kind=("stated" if row["complexity"] else "unstated") if scorer.refuses else "",
+        pair=pair_of(row["id"]) if scorer.paired else "",
+        baselines={**metadata.get("baselines", {}), **found},
+    )
+
+
+def pair_of(row_id: str) -> str:
+    """Return what the ids of both forms of a pair share."""
+    head, _, tag = row_id.rpartition("-")
+    return f"{head[:-1]}-{tag}"
+
+
+def _constants(split: Split) -> dict[tuple[Any, ...], float]:
+    """Return what the best constant reply scores, by tier and kind of question, as the manifest has it."""
+    return {
+        (tier, each["family"], each["subtask"], each["complexity"], each["asked"]): each["best_constant"]
+        for tier, made in split.manifest["tiers"].items()
+        for each in made.get("chance", ())
+    }
+
+
+def judged(keys: Sequence[KeyRow]) -> list[Row]:
+    """Return what scorers look at, of each key."""
+    return [{name: key.row[name] for name in JUDGED} for key in keys]

@@ -1,0 +1,210 @@
+"""Predictions read from files of any known form, one at a time; what cannot be read is named and passed over."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import PredictionsError
+from pipeline.score.results import Fault
+from pipeline.score.shapes import SHAPES, Entry, Shape, shape_of
+
+LONGEST_LINE = 256 * 1024 * 1024
+"""Bytes of a line that are read; a logged sample of a million tokens takes up to 20 MB."""
+FOLDER = ("samples_*.jsonl", "*.eval", "*.jsonl", "*.parquet", "*.json")
+"""What is looked for in a folder: the first that is there."""
+FORMS = "give JSON Lines or Parquet with id and prediction, or the output of lm-eval, Inspect, a batch or carrara run"
+UNREADABLE = (ValueError, RecursionError)
+ZSTD = 93
+
+Found = Entry | Fault
+
+
+def files_of(given: Iterable[Path]) -> list[Path]:
+    """Return the files of predictions that are meant: those given, and those in the folders given.
+
+    Raises:
+        PredictionsError: naming what is not there, or a folder that holds none.
+    """
+    return [path for each in given for path in _files(each)]
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise PredictionsError(f"{str(path)!r} is not there: {FORMS}")
+    for pattern in FOLDER:
+        if found := sorted(path.rglob(pattern)):
+            return found
+    raise PredictionsError(f"{str(path)!r} holds no predictions: {FORMS}")
+
+
+def read_predictions(path: Path) -> Iterator[Found]:
+    """Yield the predictions of a file, and a fault for each place that cannot be read.
+
+    Raises:
+        PredictionsError: if the file is of no known form.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(4096)
+        if start.startswith(b"PAR1"):
+            yield from _parquet(path)
+        elif start.startswith(b"PK\x03\x04"):
+            yield from _log(path)
+        elif _is_log(start):
+            yield from _plain_log(path)
+        else:
+            yield from _lines(path)
+    except OSError as fault:
+        raise PredictionsError(f"{str(path)!r} cannot be read: {fault.strerror or fault}") from None
+
+
+def _lines(path: Path) -> Iterator[Found]:
+    """Read JSON Lines; the first object that can be read says which form all have."""
+    shape: Shape | None = None
+    empty = True
+    with path.open("rb") as file:
+        for where, line in _numbered(path, file):
+            if not line.strip():
+                continue
+            empty = False
+            found = _object(where, line)
+            if isinstance(found, Fault):
+                yield found
+                continue
+            shape = shape or _known(path, found)
+            yield shape.read(where, found) if shape.fits(found) else _misfit(where, shape)
+    if shape is None and not empty:
+        raise PredictionsError(f"{str(path)!r} is no file of predictions: no line of it is an object of JSON; {FORMS}")
+    if empty:
+        yield Fault("unreadable", f"{path}: it is empty")
+
+
+def _numbered(path: Path, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
+    """Yield lines with their place; one that is too long is given as far as it was read."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        yield f"{path}:{number}", line
+        while len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+            line = file.readline(LONGEST_LINE)
+
+
+def _object(where: str, line: bytes) -> dict[str, Any] | Fault:
+    try:
+        found = json.loads(line)
+    except UNREADABLE as fault:
+        kind = "the line ends in the middle" if not line.endswith(b"\n") else "no JSON"
+        return Fault("unreadable", f"{where}: {kind} ({_first(fault)})")
+    if not isinstance(found, dict):
+        return Fault("unreadable", f"{where}: {type(found).__name__} in place of an object")
+    return found
+
+
+def _known(path: Path, found: dict[str, Any]) -> Shape:
+    shape = shape_of(found)
+    if shape is None:
+        names = ", ".join(sorted(found)[:8]) or "nothing"
+        raise PredictionsError(f"{str(path)!r} is no file of predictions: its first object holds {names}; {FORMS}")
+    return shape
+
+
+def _misfit(where: str, shape: Shape) -> Fault:
+    return Fault("unreadable", f"{where}: not of the form of the lines before it ({shape.name})")
+
+
+def _parquet(path: Path) -> Iterator[Found]:
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = [name for name in ("id", "prediction", "error") if name in file.schema_arrow.names]
+            if columns[:2] != ["id", "prediction"]:
+                names = ", ".join(file.schema_arrow.names[:8])
+                raise PredictionsError(f"{str(path)!r} has the columns {names}: it must have id and prediction")
+            number = 0
+            for batch in file.iter_batches(256, columns=columns):
+                for body in batch.to_pylist():
+                    number += 1
+                    yield PLAIN.read(f"{path}: row {number}", body)
+    except (ValueError, pa.ArrowException) as fault:
+        raise PredictionsError(f"{str(path)!r} cannot be read ({_first(fault)}): write it again") from None
+
+
+def _log(path: Path) -> Iterator[Found]:
+    """Read an Inspect log (.eval): a ZIP with a file of JSON for each sample."""
+    try:
+        with zipfile.ZipFile(path) as log:
+            samples = sorted(
+                (each for each in log.infolist() if _is_sample(each.filename)), key=lambda each: each.filename
+            )
+            if not samples:
+                raise PredictionsError(f"{str(path)!r} is a ZIP and no log of Inspect with samples: {FORMS}")
+            for each in samples:
+                yield _sample(f"{path}: {each.filename}", _unpacked(path, log, each))
+    except zipfile.BadZipFile as fault:
+        raise PredictionsError(f"{str(path)!r} is a broken ZIP ({fault}): has the evaluation ended?") from None
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _unpacked(path: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """Return the bytes of an entry; Inspect packs with Zstandard, which zipfile learns in Python 3.14 only."""
+    if entry.compress_type != ZSTD:
+        return log.read(entry)
+    with path.open("rb") as file:
+        file.seek(entry.header_offset + 26)
+        sizes = file.read(4)
+        file.seek(int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little"), 1)
+        packed = file.read(entry.compress_size)
+    with pa.input_stream(pa.BufferReader(packed), compression="zstd") as stream:
+        return bytes(stream.read())
+
+
+def _sample(where: str, raw: bytes) -> Found:
+    found = _object(where, raw + b"\n")
+    if isinstance(found, Fault):
+        return found
+    return INSPECT.read(where, found) if INSPECT.fits(found) else _misfit(where, INSPECT)
+
+
+def _is_log(start: bytes) -> bool:
+    """Tell whether a file starts as a log of Inspect in JSON: an object over several lines, with its version first."""
+    return start.lstrip()[:1] == b"{" and b'"version"' in start[:64] and b'"eval"' in start
+
+
+def _plain_log(path: Path) -> Iterator[Found]:
+    """Read an Inspect log in JSON, sample by sample, as Inspect indents it."""
+    gathered: list[bytes] | None = None
+    number = found = 0
+    with path.open("rb") as file:
+        for line in file:
+            if gathered is None and line.rstrip() == b"    {":
+                gathered = []
+            if gathered is not None:
+                gathered.append(line)
+            if gathered and line.rstrip() in (b"    }", b"    },"):
+                body, gathered = b"".join(gathered).rstrip().rstrip(b","), None
+                number += 1
+                if b'"epoch"' in body and b'"output"' in body:
+                    found += 1
+                    yield _sample(f"{path}: object {number}", body)
+    if not found:
+        raise PredictionsError(f"{str(path)!r} is no log of Inspect with samples: {FORMS}")
+    if gathered:
+        yield Fault("unreadable", f"{path}: it ends in the middle of a sample")
+
+
+def _first(fault: BaseException) -> str:
+    return (str(fault).splitlines() or ["no reason given"])[0][:160]
+
+
+INSPECT, PLAIN = (next(shape for shape in SHAPES if shape.name == name) for name in ("Inspect", "plain"))

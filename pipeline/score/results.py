@@ -1,0 +1,159 @@
+"""What scoring gives: a record for each row of the split, faults of the predictions, and cells of tables.
+
+All are frozen and plain: `plain_result` turns them into JSON (``schemas/scores.schema.json``), pages draw from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pipeline.typed import Share, Whole
+
+HEAD = 2000
+"""Characters of a prediction, from its start, and from its end, that a record keeps."""
+CHANCE = ("uniform", "any_reply")
+"""The baselines that are taken for chance, the first that a row has: a draw among all answers, or all replies."""
+
+ANSWERED, MISSING, UNUSABLE = "answered", "missing", "unusable"
+"""States of a row: a reply was scored; there is none; or it is no text, or there are two. The last two score 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A row of the split with what became of it.
+
+    Attributes:
+        id: the row's id.
+        family, subtask, tier, bucket, length, context_tokens, complexity, scorer: columns of the row.
+        subset: the split tag and the tier: which of several stacked sets the row is of.
+        depth: of the relevant segment, from 0 to 1; None where there are several, or none.
+        kind: ``stated`` or ``unstated`` where a refusal may be right, else empty.
+        pair: what both forms of a pair share; empty for other rows.
+        state: ANSWERED, MISSING or UNUSABLE.
+        score: what counts, from 0 to 1: that of the row, or of a pair the product of both forms.
+        alone: the score of this row by itself.
+        prediction: the reply, its middle cut out where it is longer than twice HEAD; empty without one.
+        target, question: columns of the row.
+        baselines: what guessers score on the row (on the pair), by name; ``best_constant`` from the manifest.
+    """
+
+    id: str
+    family: str
+    subtask: str
+    tier: str
+    bucket: str
+    length: int
+    context_tokens: int
+    complexity: int
+    scorer: str
+    subset: str
+    depth: float | None
+    kind: str
+    pair: str
+    state: str
+    score: float
+    alone: float
+    prediction: str
+    target: str
+    question: str
+    baselines: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def chance(self) -> float | None:
+        """What blind guessing scores; None if the row tells of no such guesser."""
+        return next((self.baselines[name] for name in CHANCE if name in self.baselines), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong with the predictions: its kind, and where and what, one line for a person.
+
+    Kinds: ``missing``, ``failed`` (an error in place of a reply), ``conflict`` (two answers for one id),
+    ``repeated`` (the same answer twice; harmless), ``unknown`` (an id that the split lacks), ``no text``, ``huge``,
+    ``unreadable`` (a line that cannot be read), ``half`` (only one form of a pair is selected).
+    """
+
+    kind: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One model's predictions held against one split, or several stacked.
+
+    `model` is a label for pages, `split` the title of the split, `quirks` the ones that differ from the defaults as
+    ``mrcr=starts``, `records` stand in the order of the split; `counts` are how many rows are in each state, and how
+    many predictions were given.
+    """
+
+    model: str
+    split: str
+    tokenizer: str
+    tags: Mapping[str, str]
+    quirks: tuple[str, ...]
+    records: tuple[Record, ...]
+    faults: tuple[Fault, ...]
+    counts: Mapping[str, int]
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether every row has an answer and nothing was wrong with any."""
+        return all(fault.kind == "repeated" for fault in self.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A mean score over the rows of one kind, with its interval and what guessers score on the same rows.
+
+    Attributes:
+        place: what the rows have in common, as ``{"family": "mrcr", "length": 2048}``.
+        rows: how many rows there are; `units` counts a pair once.
+        answered: how many of them have a scored reply.
+        mean: the headline: over all rows, those without a reply as 0; weighted by bucket where tiers are stacked.
+        low, high: its 95 % interval.
+        answered_mean: over answered rows alone; None if there are none.
+        chance: the mean of what blind guessing scores; None where no row tells.
+        best_constant: what the best single reply scores for one who knows which kind of answer is asked for.
+        baselines: means of all other guessers, by name; only over rows that have them.
+    """
+
+    place: Mapping[str, str | int | float]
+    rows: Whole
+    units: Whole
+    answered: Whole
+    mean: Share
+    low: Share
+    high: Share
+    answered_mean: Share | None
+    chance: Share | None
+    best_constant: Share | None
+    baselines: Mapping[str, Share]
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Accuracy by class where a refusal may be right, each row by itself; `pairs` are passed if both forms are right.
+
+    `balanced` is the plain mean over both classes: always refusing scores one half.
+    """
+
+    place: Mapping[str, str | int | float]
+    stated: Cell | None
+    unstated: Cell | None
+    balanced: Share | None
+    pairs: Cell | None
+
+
+def plain_result(value: object) -> Any:
+    """Return a record, cell, fault or the like as values of JSON; floats with six digits."""
+    return _plain(asdict(value))  # type: ignore[call-overload]
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return round(value, 6) if isinstance(value, float) else value

@@ -1,0 +1,199 @@
+"""Predictions scored: every row of the split gets a record, on as many processes as are given."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from math import prod
+from pathlib import Path
+
+from pipeline.engine import processes, run
+from pipeline.errors import PredictionsError
+from pipeline.metrics import score, scorers_of
+from pipeline.rows import Row
+from pipeline.score.joining import Answer, Joined, join
+from pipeline.score.keys import ALL, KeyRow, judged, known_ids, read_keys
+from pipeline.score.results import ANSWERED, HEAD, MISSING, UNUSABLE, Fault, Record, Scored
+from pipeline.store.split import Selection, Split
+
+BATCH = 500
+WORTH_A_POOL = 2000
+"""Answers from which on other processes are worth their start."""
+
+Job = tuple[int, tuple[str, ...], list[Row], list[str]]
+
+
+def score_predictions(
+    splits: Sequence[Split],
+    paths: Sequence[Path],
+    *,
+    model: str = "",
+    selection: Selection = ALL,
+    quirks: Sequence[str] = (),
+    workers: int = 1,
+) -> Scored:
+    """Score the predictions of one model against one split, or several stacked.
+
+    Args:
+        splits: what was asked; several are stacked, and each bucket is weighted by how many of them hold it.
+        paths: files of predictions.
+        model: a label for the model.
+        selection: which rows are asked for; those of them without a prediction score 0.
+        quirks: other rules of published graders, as ``mrcr=starts``.
+        workers: processes.
+
+    Raises:
+        PredictionsError: if a file is of no known form, a prediction is of another split, keys are withheld, or splits
+            share rows.
+    """
+    scorers_of(quirks)
+    keys = [key for split in splits for key in read_keys(split, selection)]
+    _check_once(keys)
+    tags = {f"{split.title} {tier}": tag for split in splits for tier, tag in split.tags.items()}
+    title = " + ".join(split.title for split in splits)
+    everything = {key.row["id"] for key in keys} if selection == ALL else _ids(splits)
+    joined = join(paths, everything, tags, title)
+    records = _records(keys, joined, tuple(quirks), workers)
+    faults = (*joined.faults, *_lacking(records, joined), *_halves(keys))
+    return Scored(
+        model=model,
+        split=title,
+        tokenizer=" + ".join(dict.fromkeys(split.tokenizer for split in splits)),
+        tags=tags,
+        quirks=tuple(sorted(quirks)),
+        records=records,
+        faults=faults,
+        counts=_counts(records, joined),
+    )
+
+
+def _check_once(keys: Sequence[KeyRow]) -> None:
+    """Refuse splits that share rows, as those of two tokenizers do."""
+    for row_id, times in Counter(key.row["id"] for key in keys).items():
+        if times > 1:
+            raise PredictionsError(f"row {row_id!r} is given twice: stack splits of other tiers, of one tokenizer")
+
+
+def _ids(splits: Sequence[Split]) -> set[str]:
+    """Return the ids of all rows: those that are not selected are known, and do not count."""
+    return {key for split in splits for key in known_ids(split)}
+
+
+def _counts(records: Sequence[Record], joined: Joined) -> dict[str, int]:
+    states = Counter(record.state for record in records)
+    rows = {state: states[state] for state in (ANSWERED, MISSING, UNUSABLE)}
+    return {"rows": len(records), **rows, "predictions": joined.read}
+
+
+def _records(keys: Sequence[KeyRow], joined: Joined, quirks: tuple[str, ...], workers: int) -> tuple[Record, ...]:
+    answers = [joined.answers.get(key.row["id"]) for key in keys]
+    alone = _scores(keys, [_usable(answer) for answer in answers], quirks, workers)
+    whole = _by_pair(keys, alone)
+    guesses = _guesses(keys)
+    return tuple(
+        _record(key, answer, alone[at], whole[at], guesses[at])
+        for at, (key, answer) in enumerate(zip(keys, answers, strict=True))
+    )
+
+
+def _usable(answer: Answer | None) -> str | None:
+    return None if answer is None or answer.conflict else answer.text
+
+
+def _scores(keys: Sequence[KeyRow], texts: Sequence[str | None], quirks: tuple[str, ...], workers: int) -> list[float]:
+    """Return the score of each row by itself; 0 without a text."""
+    given = [at for at, text in enumerate(texts) if text is not None]
+    scores = [0.0] * len(keys)
+    pool = processes(workers if len(given) >= WORTH_A_POOL else 1)
+    for number, found in run(_judge, _jobs(keys, texts, given, quirks), pool):
+        for at, value in zip(given[number * BATCH :], found, strict=False):
+            scores[at] = value
+    return scores
+
+
+def _jobs(
+    keys: Sequence[KeyRow], texts: Sequence[str | None], given: Sequence[int], quirks: tuple[str, ...]
+) -> Iterator[Job]:
+    places = iter(given)
+    for number in range(-(-len(given) // BATCH)):
+        some = list(islice(places, BATCH))
+        yield number, quirks, judged([keys[at] for at in some]), [texts[at] or "" for at in some]
+
+
+def _judge(job: Job) -> tuple[int, list[float]]:
+    number, quirks, rows, texts = job
+    scorers = scorers_of(quirks)
+    return number, [score(row, text, scorers) for row, text in zip(rows, texts, strict=True)]
+
+
+def _by_pair(keys: Sequence[KeyRow], alone: Sequence[float]) -> list[float]:
+    """Return the scores that count: a pair's is the product of both its forms."""
+    return [prod(alone[other] for other in both) for both in _forms(keys)]
+
+
+def _forms(keys: Sequence[KeyRow]) -> list[list[int]]:
+    """Return, for each row, the rows that are scored together with it, itself among them."""
+    pairs: dict[str, list[int]] = defaultdict(list)
+    for at, key in enumerate(keys):
+        if key.pair:
+            pairs[key.pair].append(at)
+    return [pairs[key.pair] if key.pair else [at] for at, key in enumerate(keys)]
+
+
+def _guesses(keys: Sequence[KeyRow]) -> list[Mapping[str, float]]:
+    """Return what guessers score: who guesses both forms of a pair in one way must be right in both."""
+    found: list[Mapping[str, float]] = []
+    for at, both in enumerate(_forms(keys)):
+        each = [keys[other].baselines for other in both]
+        found.append({name: prod(one.get(name, 0.0) for one in each) for name in keys[at].baselines})
+        if len(both) > 1:
+            found[-1] = {name: 0.0 if name == "best_constant" else value for name, value in found[-1].items()}
+    return found
+
+
+def _record(key: KeyRow, answer: Answer | None, alone: float, whole: float, baselines: Mapping[str, float]) -> Record:
+    row = key.row
+    return Record(
+        **{name: row[name] for name in ("id", "family", "subtask", "tier", "bucket", "length", "context_tokens")},
+        complexity=row["complexity"],
+        scorer=row["scorer"],
+        subset=key.subset,
+        depth=key.depth,
+        kind=key.kind,
+        pair=key.pair,
+        state=_state(answer),
+        score=whole,
+        alone=alone,
+        prediction=_head(_usable(answer) or ""),
+        target=row["target"],
+        question=row["question"],
+        baselines=baselines,
+    )
+
+
+def _state(answer: Answer | None) -> str:
+    if answer is None or answer.failed:
+        return MISSING
+    return ANSWERED if _usable(answer) is not None else UNUSABLE
+
+
+def _head(text: str) -> str:
+    """Return a text whose middle is cut out if it is long."""
+    if len(text) <= 2 * HEAD:
+        return text
+    return f"{text[:HEAD]}\n[... {len(text) - 2 * HEAD:,} characters ...]\n{text[-HEAD:]}"
+
+
+def _lacking(records: Sequence[Record], joined: Joined) -> Iterator[Fault]:
+    for record in records:
+        if record.state == MISSING:
+            tried = joined.answers.get(record.id)
+            said = f"{tried.where}: {record.id}: {tried.failed}" if tried else record.id
+            yield Fault("failed" if tried else "missing", said)
+
+
+def _halves(keys: Sequence[KeyRow]) -> Iterator[Fault]:
+    for key, both in zip(keys, _forms(keys), strict=True):
+        if key.pair and len(both) == 1:
+            yield Fault("half", f"{key.row['id']}: the other form of the pair is not selected, this one counts alone")

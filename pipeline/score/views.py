@@ -1,0 +1,149 @@
+"""What scoring says: tables for a person, and one object of JSON for programs (``schemas/scores.schema.json``)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pipeline import __version__
+from pipeline.score.cells import Tables
+from pipeline.score.results import Cell, Classes, Fault, Record, Scored, plain_result
+from pipeline.tables import table
+
+NAMED = 10
+"""Faults of each kind that are named one by one."""
+TABLES = (("family",), ("subtask",), ("length",), ("complexity",), ("depth",))
+RESULTS_VERSION = 1
+SAID = {
+    "missing": "rows without a prediction, which score 0",
+    "failed": "rows with an error in place of a reply, which score 0",
+    "conflict": "ids with different answers, none of which counts",
+    "repeated": "answers given again, which changes nothing",
+    "unknown": "predictions with an id that the split lacks, left out",
+    "no text": "predictions that are no text, which score 0",
+    "huge": "predictions of which only the end is read",
+    "unreadable": "lines that cannot be read, left out",
+    "half": "rows of pairs whose other form is not selected",
+}
+"""Kinds of faults, in the words of a summary."""
+
+
+def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a result as one object of JSON; `rows` adds the score of each row, `by` a table by these columns."""
+    scored = tables.scored
+    named = [("family", *names) if names != ("family",) else names for names in TABLES]
+    made = {" ".join(names): tables.by(*names) for names in [*named, *([tuple(by)] if by else [])]}
+    result = {
+        "results_version": RESULTS_VERSION,
+        "carrara": __version__,
+        **{name: getattr(scored, name) for name in ("model", "split", "tokenizer")},
+        "tags": dict(scored.tags),
+        "quirks": list(scored.quirks),
+        "complete": scored.complete,
+        "counts": dict(scored.counts),
+        "overall": plain_result(tables.overall) if tables.overall else None,
+        "tables": {name: [plain_result(cell) for cell in cells] for name, cells in made.items()},
+        "cumulative": [plain_result(cell) for cell in tables.cumulative("family")],
+        "classes": [plain_result(each) for each in tables.classes()],
+        "faults": [plain_result(fault) for fault in scored.faults],
+    }
+    if rows:
+        result["rows"] = [_row(record) for record in scored.records]
+    return result
+
+
+def _row(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "state": record.state,
+        "score": round(record.score, 6),
+        "alone": round(record.alone, 6),
+    }
+
+
+def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
+    """Yield what was wrong: a summary of each kind, and the first of it one by one."""
+    kinds: dict[str, list[Fault]] = defaultdict(list)
+    for fault in faults:
+        kinds[fault.kind].append(fault)
+    for kind, said in SAID.items():
+        found = kinds.get(kind, [])
+        if found:
+            yield f"{len(found):,} {said}:"
+            yield from (f"  {fault.said}" for fault in found[:NAMED])
+            if len(found) > NAMED:
+                yield f"  ... and {len(found) - NAMED:,} more (--json names them all)"
+
+
+def page(tables: Tables, by: Sequence[str] = ()) -> str:
+    """Return the tables of a result for a person."""
+    if by:
+        return _titled(f"by {', '.join(by)}", table([_record(cell) for cell in tables.by(*by)]))
+    parts = [_titled(_title(tables.scored), table([_record(cell) for cell in _summary(tables)]))]
+    parts.append(_titled("by family, subtask", table([_record(cell) for cell in tables.by("family", "subtask")])))
+    for name in ("length", "complexity", "depth"):
+        cells = [*tables.by("family", "subtask", name), *tables.by("family", name)]
+        parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
+    parts.append(_titled("cumulative average score up to length", table(_pivot(tables.cumulative("family"), "up_to"))))
+    if classes := tables.classes():
+        parts.append(_titled("where a refusal may be right", table([_classes(each) for each in classes])))
+    return "\n\n".join(parts)
+
+
+def _title(scored: Scored) -> str:
+    counts = scored.counts
+    quirks = f", {', '.join(scored.quirks)}" if scored.quirks else ""
+    model = f"{scored.model} on " if scored.model else ""
+    return (
+        f"{model}{scored.split}{quirks}: {counts['rows']:,} rows, {counts['answered']:,} answered, "
+        f"{counts['missing']:,} missing, {counts['unusable']:,} unusable (rows without an answer score 0)"
+    )
+
+
+def _titled(title: str, lines: str) -> str:
+    return f"{title}\n{lines}"
+
+
+def _summary(tables: Tables) -> list[Cell]:
+    whole = tables.overall
+    families = tables.by("family")
+    return [*families, *([whole] if whole and len(families) > 1 else [])]
+
+
+def _record(cell: Cell) -> dict[str, Any]:
+    place = {name: str(value) for name, value in cell.place.items()} or {"family": "all (plain mean)"}
+    return {
+        **place,
+        "rows": cell.rows,
+        "answered": cell.answered,
+        "score": cell.mean,
+        "95 %": f"{cell.low:.3f} - {cell.high:.3f}",
+        "of answered": "-" if cell.answered_mean is None else cell.answered_mean,
+        "chance": "-" if cell.chance is None else cell.chance,
+        "best constant": "-" if cell.best_constant is None else cell.best_constant,
+    }
+
+
+def _pivot(cells: Sequence[Cell], column: str) -> list[dict[str, Any]]:
+    """Return a line for each place but for one of its columns, whose values become columns."""
+    across = sorted({cell.place[column] for cell in cells}, key=lambda value: (str(type(value)), value))
+    lines: dict[tuple[str, ...], dict[str, Any]] = {}
+    for cell in cells:
+        place = {name: str(value) for name, value in cell.place.items() if name != column}
+        head = {"family": place["family"], **({"subtask": place.get("subtask", "all")} if column != "up_to" else {})}
+        line = lines.setdefault(tuple(head.values()), {**head, **{_across(value, column): "-" for value in across}})
+        line[_across(cell.place[column], column)] = f"{cell.mean:.3f}"
+    return [lines[place] for place in sorted(lines, key=lambda place: (place[0], place[1:] == ("all",), place))]
+
+
+def _across(value: str | int | float, column: str) -> str:
+    if column in ("length", "up_to") and isinstance(value, int):
+        return f"{value // 1024}K" if value < 1024 * 1024 else f"{value // 1024 // 1024}M"
+    return f"{value:.1f}+" if isinstance(value, float) else str(value)
+
+
+def _classes(each: Classes) -> dict[str, Any]:
+    cells = {"stated": each.stated, "not stated": each.unstated, "balanced": each.balanced, "pairs": each.pairs}
+    values = {name: value.mean if isinstance(value, Cell) else value for name, value in cells.items()}
+    return {**each.place, **{name: "-" if value is None else f"{value:.3f}" for name, value in values.items()}}

@@ -1,5 +1,0 @@
-"""The folder that is published: made from a sealed split, with its answers or without."""
-
-from pipeline.staging.folder import KEYS_SUFFIX, MODES, Draw, Staged, stage
-
-__all__ = ["KEYS_SUFFIX", "MODES", "Draw", "Staged", "stage"]

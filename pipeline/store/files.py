@@ -1,0 +1,91 @@
+"""Files that are whole or absent: written aside, renamed, moved away."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pipeline.errors import BuildError
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """Give a path to write to; on success it takes the place of `path`, on failure nothing is left.
+
+    Raises:
+        BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
+    """
+    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check_regular(path)
+        yield aside
+        os.replace(aside, path)
+    except OSError as fault:
+        raise BuildError(_disk_fault(path, fault)) from fault
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def check_regular(path: Path) -> None:
+    """Check that a path is free, or that of a file: a device must not be replaced, and may be read without end.
+
+    Raises:
+        BuildError: naming it.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise BuildError(f"{str(path)!r} is a device or a pipe: give the name of a file")
+
+
+@contextmanager
+def tree_aside(path: Path) -> Iterator[Path]:
+    """Give an empty folder to fill; on success it takes the place of `path`, on failure nothing is left.
+
+    `path` must be missing, or an empty folder.
+
+    Raises:
+        BuildError: if the folder cannot be written or the disk is full.
+    """
+    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(parents=True)
+        yield aside
+        os.replace(aside, path)
+    except OSError as fault:
+        raise BuildError(_disk_fault(path, fault)) from fault
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _disk_fault(path: Path, fault: OSError) -> str:
+    if fault.errno == errno.ENOSPC:
+        return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again, it goes on"
+    if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        return f"cannot write {str(path)!r} ({fault.strerror}): choose a folder that can be written with --out"
+    return f"cannot write {str(path)!r}: {fault}"
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def put_aside(path: Path) -> None:
+    """Move a file that does not hold out of the way, where the next build finds it missing."""
+    if path.exists():
+        path.replace(path.with_name(path.name + ".corrupt"))
+
+
+def clean_aside(paths: Iterable[Path]) -> None:
+    """Remove what killed processes left half-written beside these files."""
+    for path in paths:
+        for half in sorted(path.parent.glob(f"{path.name}.part-*")):
+            half.unlink(missing_ok=True)

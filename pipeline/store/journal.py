@@ -1,0 +1,100 @@
+"""A file of JSON objects that only grows, one a line. One process at a time has it; a crash costs half a line."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from errno import ENOSPC
+from pathlib import Path
+from typing import Any, Self
+
+from pipeline.errors import BuildError, CarraraError
+from pipeline.store.files import check_regular
+
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What reading a line of another shape may raise."""
+
+
+class Journal(ABC):
+    """A journal, open.
+
+    Args:
+        path: the file; it is made if it is not there.
+        other: what to do if another run has it.
+    """
+
+    def __init__(self, path: Path, other: str) -> None:
+        self.path, self._other = path, other
+
+    def __enter__(self) -> Self:
+        """Read what is there, mend its last line, and open the file for what is to come.
+
+        Raises:
+            CarraraError: if a line is none of this kind.
+            BuildError: if the file cannot be read or written, or another process has it.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            check_regular(self.path)
+            self._file = self.path.open("a+b", buffering=0)
+        except OSError as fault:
+            raise self._unwritten(fault) from None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._read()
+        except OSError as fault:
+            self._file.close()
+            raise self._unwritten(fault) from None
+        except CarraraError:
+            self._file.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @abstractmethod
+    def _note(self, number: int, line: bytes) -> None:
+        """Take line `number` in, the first being 1; raise a CarraraError if it is none of this kind."""
+
+    def _read(self) -> None:
+        """Note all lines; half a last line, which a crash has left, is cut off."""
+        whole = 0
+        with self.path.open("rb") as file:
+            for number, line in enumerate(file, start=1):
+                if not line.endswith(b"\n") and not _is_whole(line):
+                    self._file.truncate(whole)
+                    return
+                self._note(number, line)
+                whole += len(line)
+                if not line.endswith(b"\n"):
+                    self._file.write(b"\n")
+                    return
+
+    def _append(self, said: Mapping[str, Any]) -> None:
+        """Write a line.
+
+        Raises:
+            BuildError: if it cannot be written.
+        """
+        line = json.dumps(said).encode() + b"\n"
+        try:
+            if self._file.write(line) != len(line):
+                raise OSError(ENOSPC, "No space left on device")
+        except OSError as fault:
+            raise self._unwritten(fault) from None
+
+    def _unwritten(self, fault: OSError) -> BuildError:
+        if isinstance(fault, BlockingIOError):
+            return BuildError(f"{str(self.path)!r} is at work in another run: wait for it, or {self._other}")
+        return BuildError(f"{str(self.path)!r} cannot be written: {fault.strerror}; the same command goes on")
+
+
+def _is_whole(line: bytes) -> bool:
+    try:
+        return bool(json.loads(line))
+    except UNREADABLE:
+        return False

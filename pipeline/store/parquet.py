@@ -1,0 +1,157 @@
+"""Parquet files that say in their footer what they were made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import CorruptError
+from pipeline.rows import SMALL_COLUMNS, Row, text_bytes
+from pipeline.store.files import written_aside
+
+KEY = b"carrara.key"
+GROUP_BYTES = 32 * 1024 * 1024
+PART_ROWS = 4096
+CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
+
+
+def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str) -> int:
+    """Write rows in groups of about 32 MB of text and return how many there were."""
+    count = 0
+    with written_aside(path) as aside, _writer(aside, schema, key) as writer:
+        for group in _groups(rows):
+            writer.write_table(pa.Table.from_pylist(group, schema=schema), row_group_size=len(group))
+            count += len(group)
+    return count
+
+
+def write_table(path: Path, table: pa.Table, key: str) -> None:
+    """Write a small table (samples, segments, counts) in one piece."""
+    with written_aside(path) as aside, _writer(aside, table.schema, key) as writer:
+        writer.write_table(table)
+
+
+def rewrite(source: Path, path: Path, key: str, changed: Callable[[pa.Table], pa.Table]) -> None:
+    """Write a changed copy of a file, one row group in memory at a time."""
+    with written_aside(path) as aside, ExitStack() as open_files:
+        writer: pq.ParquetWriter | None = None
+        for group in read_groups(source):
+            table = changed(group)
+            writer = writer or open_files.enter_context(_writer(aside, table.schema, key))
+            writer.write_table(table, row_group_size=len(table))
+
+
+@contextmanager
+def _writer(path: Path, schema: pa.Schema, key: str) -> Iterator[pq.ParquetWriter]:
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=3,
+        write_page_index=True,
+        write_page_checksum=True,
+        use_content_defined_chunking=CHUNKING,
+        use_dictionary=[name for name in SMALL_COLUMNS if name in schema.names],
+        store_schema=False,
+    ) as writer:
+        writer.add_key_value_metadata({KEY: key.encode()})
+        yield writer
+
+
+def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    size = 0
+    for row in rows:
+        fresh = text_bytes(row)
+        if group and size + fresh > GROUP_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(row)
+        size += fresh
+    if group:
+        yield group
+
+
+def content_key(path: Path) -> str | None:
+    """Return the content key in a file's footer; None if there is no such file or it is not whole."""
+    try:
+        metadata = pq.read_metadata(path).metadata or {}
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+    found: bytes | None = metadata.get(KEY)
+    return found.decode(errors="replace") if found else None
+
+
+def is_done(path: Path, key: str) -> bool:
+    """Tell whether a file is the one that a build with this content key would write. Reads the footer only."""
+    return path.is_file() and content_key(path) == key
+
+
+def is_whole(path: Path, key: str, columns: list[str]) -> bool:
+    """Tell whether a small file is done, and every byte of its pages the one that was written."""
+    try:
+        return is_done(path, key) and all(part.schema.names == columns for part in read_parts(path))
+    except CorruptError:
+        return False
+
+
+def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
+    """Yield the rows of a file, one row group in memory at a time."""
+    for group in read_groups(path, columns):
+        yield from group.to_pylist()
+
+
+def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the row groups of a file.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns=columns)
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+
+
+def read_parts(path: Path) -> Iterator[pa.RecordBatch]:
+    """Yield a file in parts that are small whatever its row groups; at least one, which may be empty.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
+            yield from file.iter_batches(PART_ROWS)
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a small table whole.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            return file.read(columns=columns)
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+
+
+def _first_line(fault: BaseException) -> str:
+    return (str(fault).splitlines() or ["no reason given"])[0]
+
+
+def column(table: pa.Table, name: str) -> list[Any]:
+    """Return a column as a list of plain values."""
+    values: list[Any] = table.column(name).to_pylist()
+    return values

@@ -1,0 +1,77 @@
+"""The recipes of a release folder, kept beside what they made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import msgspec
+
+from pipeline.errors import BuildError
+from pipeline.recipe import Recipe
+from pipeline.store.files import written_aside
+
+
+def recipe_path(out: Path, tier: str) -> Path:
+    """Return where the recipe of a tier is kept."""
+    return out / "recipes" / f"{tier}.json"
+
+
+def keep_recipe(out: Path, recipe: Recipe) -> None:
+    """Write a recipe beside what it makes, unless it is there."""
+    check_release(out, recipe)
+    text = json.dumps(asdict(recipe), indent=1) + "\n"
+    path = recipe_path(out, recipe.tier)
+    if not path.is_file() or path.read_bytes() != text.encode():
+        with written_aside(path) as aside:
+            aside.write_text(text, encoding="ascii")
+
+
+def check_release(out: Path, recipe: Recipe) -> None:
+    """Check that a folder is of the same release; within it a tier may be cut anew.
+
+    Raises:
+        BuildError: naming both releases.
+    """
+    for other in _readable(out, recipe.tier):
+        again = other.tier == recipe.tier and _name(other) == _name(recipe)
+        if not again and _release(other) != _release(recipe):
+            theirs, ours = (" ".join(filter(None, _release(each))) for each in (other, recipe))
+            raise BuildError(f"{str(out)!r} holds {theirs}, not {ours}: give another folder with --out")
+
+
+def _release(recipe: Recipe) -> tuple[str, ...]:
+    return recipe.release, recipe.version, recipe.variant, recipe.frame
+
+
+def _name(recipe: Recipe) -> tuple[str, ...]:
+    return recipe.release, recipe.variant
+
+
+def _readable(out: Path, mended: str) -> list[Recipe]:
+    """Return the recipes of a folder; that of the tier which is about to be built may be broken."""
+    found = []
+    for path in sorted((out / "recipes").glob("*.json")):
+        try:
+            found.append(_read(path))
+        except BuildError:
+            if path != recipe_path(out, mended):
+                raise
+    return found
+
+
+def kept_recipes(out: Path) -> list[Recipe]:
+    """Return the recipes of a release folder, by tier.
+
+    Raises:
+        BuildError: if one of them cannot be read.
+    """
+    return [_read(path) for path in sorted((out / "recipes").glob("*.json"))]
+
+
+def _read(path: Path) -> Recipe:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+    except (OSError, ValueError) as fault:
+        raise BuildError(f"{str(path)!r} cannot be read ({fault}): build its tier again") from fault

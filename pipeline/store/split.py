@@ -1,0 +1,190 @@
+"""A split on disk, as its users read it: one tokenizer's folder of a build, or the folder of a published data set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import CorruptError, SplitError, unknown
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row
+from pipeline.store.manifest import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PLACE = ("family", "subtask", "tier", "length", "complexity")
+"""The columns that say which stratum a row is of; withheld splits have no complexity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows are wanted: an empty tuple wants all; `limit` is the most rows of one stratum."""
+
+    families: tuple[str, ...] = ()
+    subtasks: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = ()
+    complexities: tuple[int, ...] = ()
+    limit: int | None = None
+
+    def wants(self, row: Row) -> bool:
+        """Tell whether a row's stratum is wanted."""
+        return all(
+            not wanted or row[name] in wanted
+            for name, wanted in (
+                ("family", self.families),
+                ("subtask", self.subtasks),
+                ("tier", self.tiers),
+                ("length", self.lengths),
+                ("complexity", self.complexities),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A sealed folder with ``data``, ``keys`` and ``manifest.json``."""
+
+    folder: Path
+    manifest: Manifest = field(repr=False)
+
+    @property
+    def tokenizer(self) -> str:
+        """The profile's name."""
+        return str(self.manifest["tokenizer"]["name"])
+
+    @property
+    def title(self) -> str:
+        """Release, version and profile, as errors and pages name the split."""
+        parts = (self.manifest["release"], self.manifest["version"], self.manifest["variant"], self.tokenizer)
+        return " ".join(filter(None, parts))
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The split tag at the end of every row id, by tier."""
+        return {tier: str(made["tag"]) for tier, made in self.manifest["tiers"].items()}
+
+    @property
+    def strata(self) -> list[dict[str, Any]]:
+        """The strata of all tiers, each with its tier."""
+        return [{"tier": tier, **cell} for tier, made in self.manifest["tiers"].items() for cell in made["strata"]]
+
+    def shards(self, part: str = "data") -> list[Path]:
+        """Return the files of ``data`` or ``keys`` that the manifest names, by tier, family and number."""
+        names = (shard["shard"] for made in self.manifest["tiers"].values() for shard in made["shards"])
+        return [self.folder / part / f"{name}.parquet" for name in names]
+
+    def rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
+        """Yield the rows that are wanted, in the order of the shards, one row group in memory at a time.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        return self._read("data", columns or DATA_SCHEMA.names, selection)
+
+    def key_rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
+        """Yield the same rows without text.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        return self._read("keys", columns or KEYS_SCHEMA.names, selection)
+
+    def frame(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> DataFrame:
+        """Return rows as a pandas frame; without `columns` all but the text.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        from pandas import DataFrame
+
+        names = list(columns or KEYS_SCHEMA.names)
+        rows = self.rows if set(names) & set(TEXT_COLUMNS) else self.key_rows
+        return DataFrame(list(rows(names, selection)), columns=names)
+
+    def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
+        self._check(selection)
+        taken: Counter[tuple[Any, ...]] = Counter()
+        for path in self.shards(part):
+            family, tier = path.parts[-3:-1]
+            if (not selection.families or family in selection.families) and (
+                not selection.tiers or tier in selection.tiers
+            ):
+                yield from _wanted(path, list(columns), selection, taken)
+
+    def _check(self, selection: Selection) -> None:
+        for kind, wanted, name in (
+            ("family", selection.families, "family"),
+            ("subtask", selection.subtasks, "subtask"),
+            ("tier", selection.tiers, "tier"),
+            ("length", selection.lengths, "length"),
+            ("complexity", selection.complexities, "complexity"),
+        ):
+            known = {str(cell[name]) for cell in self.strata if name in cell}
+            if wanted and not known:
+                raise SplitError(f"{self.title} does not say the {kind} of its rows, which are published without keys")
+            for one in wanted:
+                if str(one) not in known:
+                    raise SplitError(unknown(f"{kind} in {self.title}:", str(one), known))
+
+
+def _wanted(path: Path, columns: list[str], selection: Selection, taken: Counter[tuple[Any, ...]]) -> Iterator[Row]:
+    """Yield a shard's wanted rows; text is read only of row groups that hold one."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            names = file.schema_arrow.names
+            for name in columns:
+                if name not in names:
+                    raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
+            place = [name for name in PLACE if name in names]
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group, columns=place).to_pylist()
+                chosen = [at for at, row in enumerate(rows) if _takes(row, selection, taken)]
+                if chosen:
+                    table = file.read_row_group(group, columns=columns).select(columns)
+                    for at in chosen:
+                        yield table.slice(at, 1).to_pylist()[0]
+    except (OSError, ValueError, pa.ArrowException) as fault:
+        raise CorruptError(f"{str(path)!r} cannot be read ({fault})") from fault
+
+
+def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> bool:
+    stratum = tuple(row.values())
+    if not selection.wants(row) or (selection.limit is not None and taken[stratum] >= selection.limit):
+        return False
+    taken[stratum] += 1
+    return True
+
+
+def no_build(folder: Path) -> str:
+    """Return the line for a folder in which no release was built."""
+    if (folder / "manifest.json").is_file():
+        return f"{str(folder)!r} is of one tokenizer: give the folder of the release, {str(folder.parent)!r}"
+    return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0"
+
+
+def open_split(folder: Path) -> Split:
+    """Open one tokenizer's folder of a build, or the folder of a published data set.
+
+    Raises:
+        SplitError: if the folder holds no sealed split, or several.
+    """
+    manifest = read_manifest(folder.parent, folder.name) if folder.is_dir() else None
+    if manifest:
+        return Split(folder, manifest)
+    inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    if len(inside) == 1:
+        return open_split(inside[0])
+    if inside:
+        raise SplitError(f"{str(folder)!r} holds several splits: give one of {', '.join(map(str, inside))}")
+    what = "is not sealed" if (folder / "data").is_dir() else "holds no split"
+    raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, as outputs/v1.0.0/o200k")

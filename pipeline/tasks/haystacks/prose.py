@@ -1,0 +1,55 @@
+"""The haystack of prose: a pool of paragraphs of essays, of which a prompt takes whole essays one after another.
+
+It names nobody and states no number, so that texts about people can be told from it by their looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.haystacks import SPARES
+from pipeline.worlds.essays import MIDDLES, WORLD, Essay, essays, paragraphs, source_digest
+
+
+def make_essays(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every paragraph of a tier. They state no facts."""
+    return (unit(paragraph + "\n") for paragraph in paragraphs(streams, spec.tier))
+
+
+def essays_spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of paragraphs of a tier."""
+    return PoolSpec(f"essays-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_essays)
+
+
+def prose(own: Streams, stratum: Stratum) -> Filler:
+    """Return filler of whole essays in random order, and notes for spares."""
+    every = essays(own, stratum.tier)
+    whole, notes = _kinds(every)
+    spares = notes[Shuffled(own.of("spares"), len(notes)).take(SPARES)]
+    return Filler(essays_spec(stratum).name, _Essays(own, whole), spares, "sequence")
+
+
+@lru_cache(maxsize=4)
+def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices]:
+    """Return first paragraph and number of paragraphs of every essay, and the paragraphs that are notes."""
+    whole = np.array([(essay.start, essay.count) for essay in every if essay.count > 1], dtype=np.int64)
+    return whole, np.array([essay.start for essay in every if essay.count == 1], dtype=np.int64)
+
+
+class _Essays:
+    """Paragraphs in the order of their essays, and essays in random order."""
+
+    def __init__(self, own: Streams, whole: Indices) -> None:
+        self._order, self._whole = Shuffled(own.of("filler"), len(whole)), whole
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` paragraphs."""
+        starts, counts = self._whole[self._order.take(count // (MIDDLES[0] + 2) + 1)].T
+        before = np.cumsum(counts) - counts
+        return (np.repeat(starts - before, counts) + np.arange(counts.sum()))[:count]

@@ -1,0 +1,147 @@
+"""The words that a prompt is laid out in before it is packed: pieces, units, filler, pools and the key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pipeline.streams import Indices, Streams
+
+Role = Literal["instruction", "demo", "relevant", "match", "decoy", "anchor", "filler", "question"]
+Turn = Literal["system", "user", "assistant"]
+Turns = Sequence[tuple[str, str]]
+FillerOrder = Literal["free", "ranked", "sequence"]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """An indivisible segment of text: its token counts add at its edges.
+
+    The text ends in one newline (the last piece of a prompt in none), starts and otherwise ends in no white space, and
+    does not start with ``/``. With a `turn` it is the whole content of one message, and ends in no newline.
+    """
+
+    text: str
+    role: Role
+    turn: Turn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Pieces that enter a prompt or stay out together.
+
+    `facts` are what the text states, for solvers' tests and readers of the segments file. `edges` name the kind of its
+    first and last line where some kinds must not touch (empty: may touch anything).
+    """
+
+    pieces: tuple[Piece, ...]
+    facts: tuple[str, ...] = ()
+    edges: tuple[str, str] = ("", "")
+
+
+def unit(text: str, role: Role = "filler", facts: tuple[str, ...] = (), edges: tuple[str, str] = ("", "")) -> Unit:
+    """Return a unit of one piece without turns."""
+    return Unit((Piece(text, role),), facts, edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A unit with a wanted depth: filler tokens before it / all filler tokens of the body, 0 first, 1 last.
+
+    Where `rank` is given, units stand in the order of their ranks whatever their depths. A placed unit never touches a
+    filler unit whose facing edge has the same name as its own.
+    """
+
+    unit: Unit
+    depth: float
+    rank: int | None = None
+
+
+class Order(Protocol):
+    """One order of pool indices for all profiles, of which a budget takes a prefix."""
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices; fewer only if there are no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filler:
+    """What fills a prompt: units of one pool.
+
+    `order` is drawn from as far as the budget goes; `spares` close the last gap, each used at most once. ``free`` and
+    ``sequence`` keep the order and put spares at random places; ``ranked`` sorts all by `ranks` (one for each unit of
+    the pool), stably.
+    """
+
+    pool: str
+    order: Order
+    spares: Indices
+    policy: FillerOrder = "free"
+    ranks: Indices | None = None
+
+
+class Numbering(Protocol):
+    """Writes what only the packed order tells over marks of the same length in characters and in tokens.
+
+    `places` holds for each placed unit, in order, how many units stand before it in the body.
+    """
+
+    def prompt(self, text: str, places: Sequence[int]) -> str:
+        """Return a prompt with numbers in place of marks."""
+
+    def key(self, key: Key, places: Sequence[int]) -> Key:
+        """Return a key with numbers in place of marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A prompt before it is packed: only the amount of filler is open, and numbers that count what was packed."""
+
+    head: tuple[Piece, ...]
+    placed: tuple[Placed, ...]
+    filler: Filler
+    tail: tuple[Piece, ...]
+    numbering: Numbering | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a reply is scored against: one plain target, and every accepted answer."""
+
+    target: str
+    answers: tuple[str, ...]
+    choices: tuple[str, ...] | None = None
+    random_string_to_prepend: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Key:
+        """Return the key in the columns of a row."""
+        choices = None if row["choices"] is None else tuple(row["choices"])
+        return cls(row["target"], tuple(row["answers"]), choices, row["random_string_to_prepend"])
+
+    def columns(self) -> dict[str, Any]:
+        """Return the key as columns of a row."""
+        return {
+            "target": self.target,
+            "answers": list(self.answers),
+            "choices": None if self.choices is None else list(self.choices),
+            "random_string_to_prepend": self.random_string_to_prepend,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSpec:
+    """A pool of filler units that the render stage writes once for all profiles.
+
+    `source` is the digest of the files it is made from; `make` must be a module-level function, and what it makes a
+    function of the streams and this description alone. `corpora` is the folder of frozen corpora, where one is read:
+    where it lies decides nothing.
+    """
+
+    name: str
+    version: int
+    tier: str
+    source: str
+    make: Callable[[Streams, PoolSpec], Iterable[Unit]]
+    corpora: str = ""

@@ -1,0 +1,59 @@
+"""A cache of what readers made of single lines, within one budget for all readers.
+
+Prompts of one build share paragraphs, and a worker reads prompts of every subtask: a budget for each reader would add
+up, and one in paragraphs would say nothing about bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+BUDGET = 40 * 1024 * 1024
+"""Characters of all lines in the cache; with what was read in them they take about three bytes each."""
+
+Read = TypeVar("Read", bound=Callable[..., Any])
+
+
+class LineCache:
+    """Keeps what functions of strings returned, and drops everything when it is full.
+
+    What a function raises is not kept; it must never return None.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._tables: list[dict[tuple[str, ...], Any]] = []
+        self.size = 0
+        """Characters of all arguments in the cache."""
+
+    def of(self, read: Read) -> Read:
+        """Return a function that looks into the cache first; it takes strings alone."""
+        known: dict[tuple[str, ...], Any] = {}
+        self._tables.append(known)
+
+        @wraps(read)
+        def recall(*texts: str) -> Any:
+            found = known.get(texts)
+            if found is None:
+                found = read(*texts)
+                self._make_room(sum(map(len, texts)))
+                known[texts] = found
+            return found
+
+        return cast(Read, recall)
+
+    def _make_room(self, fresh: int) -> None:
+        if self.size + fresh > self._budget:
+            self.clear()
+        self.size += fresh
+
+    def clear(self) -> None:
+        """Drop everything."""
+        for known in self._tables:
+            known.clear()
+        self.size = 0
+
+
+LINES = LineCache(BUDGET)

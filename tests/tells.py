@@ -1,0 +1,103 @@
+"""A classifier that reads no words: what it can learn of a row's class from the look of story, question and choices.
+
+Logistic regression by Newton's method, on features of surface and place, judged on rows that it has not seen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.tasks.base import Sample
+from pipeline.tasks.idk.chance import WORD, noun_positions, positions
+
+JOINERS = ("and", "but", "which", "who", "not", "only", "by", "for", "of", "to", "that", "former", "latter", "first")
+FAR = 12
+"""Words from which on a distance is far."""
+
+
+def class_features(sample: Sample) -> list[float]:
+    """Return what is to be seen of one row without knowing what its words mean."""
+    story = sample.relevant[0]
+    words = WORD.findall(story.lower())
+    asked = noun_positions(story, sample.latent["noun"])
+    choices = [positions(story, choice) for choice in (sample.key.choices or ())[:3]]
+    found = [place for places in choices for place in places]
+    counted = [float(words.count(word)) for word in JOINERS]
+    marks = [float(story.count(mark)) for mark in ".,;:'-"]
+    sizes = [len(story) / 100, len(words) / 10, len(asked), *(float(bool(places)) for places in choices)]
+    places = [asked[0] / len(words), asked[-1] / len(words), min(found) / len(words), max(found) / len(words)]
+    overlap = len(set(WORD.findall(sample.question.lower())) & set(words)) / 10
+    return [
+        *counted, *marks, *sizes, *places, overlap, len(found),
+        *_gaps(asked, found), *_sentence(story, sample), *_choice_gaps(asked, choices),
+    ]  # fmt: skip
+
+
+def _gaps(asked: Sequence[int], found: Sequence[int]) -> list[float]:
+    """Mark which signed distances, in words, there are between the asked thing and a stated choice."""
+    gaps = {max(-FAR, min(FAR, place - noun)) for place in found for noun in asked}
+    nearest = min((place - noun for place in found for noun in asked), key=abs)
+    marked = [float(gap in gaps) for gap in range(-FAR, FAR + 1)]
+    return [*marked, *(float(max(-FAR, min(FAR, nearest)) == gap) for gap in range(-FAR, FAR + 1))]
+
+
+def _choice_gaps(asked: Sequence[int], choices: Sequence[Sequence[int]]) -> list[float]:
+    """Return how near each choice comes to the asked thing, and which comes nearest."""
+    gaps = [min((abs(place - noun) for place in places for noun in asked), default=99) for places in choices]
+    return [*(1 / (1 + gap) for gap in gaps), *(float(gap == min(gaps)) for gap in gaps)]
+
+
+def _sentence(story: str, sample: Sample) -> list[float]:
+    """Return how the sentences look in which the asked thing stands."""
+    noun = sample.latent["noun"].removeprefix("the ")
+    sentences = story.rstrip(".\n").split(". ")
+    parts = [re.split(rf"\b{noun}\b", said, flags=re.IGNORECASE) for said in sentences]
+    own = [number for number, around in enumerate(parts) if len(around) > 1]
+    said = [sentences[number] for number in own]
+    starts = [len(parts[number][0].split()) for number in own]
+    ends = [len(parts[number][-1].split()) for number in own]
+    commas = [text.count(",") for text in said]
+    return [
+        len(sentences), own[0], own[-1], own[-1] - own[0], min(starts), max(starts), min(ends), max(ends),
+        sum(commas), max(commas), min(len(text) for text in said) / 10, max(len(text) for text in said) / 10,
+        *(float(start == place) for place in range(8) for start in (min(starts),)),
+        *(float(end == place) for place in range(8) for end in (min(ends),)),
+        *(float(re.search(rf"{noun}{mark}", said[0], re.IGNORECASE) is not None) for mark in (",", r"\b[^,]*,")),
+    ]  # fmt: skip
+
+
+def held_out_auc(
+    unknown: Sequence[Sample], known: Sequence[Sample], features: Callable[[Sample], list[float]] = class_features
+) -> float:
+    """Train on the even rows of both classes, and return the AUC on the odd ones."""
+    rows = np.array([features(sample) for sample in (*unknown, *known)])
+    truth = np.array([0.0] * len(unknown) + [1.0] * len(known))
+    held = np.array([*(place % 2 for place in range(len(unknown))), *(place % 2 for place in range(len(known)))]) == 1
+    rows = rows[:, rows[~held].std(axis=0) > 0]
+    rows = (rows - rows[~held].mean(axis=0)) / rows[~held].std(axis=0)
+    rows = np.hstack([rows, np.ones((len(rows), 1))])
+    return auc(rows[held] @ _weights(rows[~held], truth[~held]), truth[held])
+
+
+def _weights(rows: NDArray[np.float64], truth: NDArray[np.float64], ridge: float = 10.0) -> NDArray[np.float64]:
+    weights = np.zeros(rows.shape[1])
+    for _ in range(8):
+        said = 1 / (1 + np.exp(-rows @ weights))
+        slope = rows.T @ (truth - said) - ridge * weights
+        bend = (rows * (said * (1 - said))[:, None]).T @ rows + ridge * np.eye(rows.shape[1])
+        weights += np.linalg.solve(bend, slope)
+    return weights
+
+
+def auc(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    """Return the share of pairs, one of each class, that the scores put in the right order; ties count half."""
+    order = np.argsort(scores, kind="stable")
+    _, tied = np.unique(scores[order], return_inverse=True)
+    ranks = np.bincount(tied, weights=np.arange(1, len(scores) + 1)) / np.bincount(tied)
+    known = ranks[tied][truth[order] == 1].sum()
+    positive, negative = int(truth.sum()), int((1 - truth).sum())
+    return float((known - positive * (positive + 1) / 2) / (positive * negative))

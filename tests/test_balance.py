@@ -1,0 +1,66 @@
+"""What is dealt is even, and a deal that is not is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import Plan
+from pipeline.prove.balance import balance_faults
+from pipeline.recipe import Stratum, load_recipe
+from pipeline.streams import deal, stream
+from pipeline.tasks import TASKS
+from pipeline.tasks.base import Key, Sample
+
+KINDS = 120
+
+
+def samples(rows: int = 13, lengths: int = 7) -> list[Sample]:
+    cells = [Stratum("bio", "rank", "128k", 2048 << at, 5, rows) for at in range(lengths)]
+    return [Sample("", cell, at, {}, (), "", Key("", ())) for cell in cells for at in range(rows)]
+
+
+def dealt_by(monkeypatch: pytest.MonkeyPatch, kind_of: Callable[[Sample], int], kinds: int = KINDS) -> None:
+    def dealt(_: object, sample: Sample) -> Mapping[str, tuple[int, int]]:
+        return {"order": (kind_of(sample), kinds)}
+
+    monkeypatch.setattr(type(TASKS["bio", "rank"]), "dealt", dealt)
+
+
+@pytest.mark.parametrize("kinds", [2, 6, 13, 120])
+def test_an_even_deal_passes(monkeypatch: pytest.MonkeyPatch, kinds: int) -> None:
+    for seed in range(200):
+
+        def fair(sample: Sample, seed: int = seed) -> int:
+            return deal(stream(seed, sample.stratum.length), 13, sample.index, kinds)
+
+        dealt_by(monkeypatch, fair, kinds)
+        assert list(balance_faults(samples())) == []
+
+
+@pytest.mark.parametrize(
+    ("kind_of", "kinds"),
+    [
+        (lambda sample: 0, 2),  # always the same
+        (lambda sample: sample.index % 13, KINDS),  # the first kinds in every stratum
+        (lambda sample: sample.index % 12 % 10, 10),  # two kinds twice as often
+        (lambda sample: 0 if sample.index < 9 else 1, 2),  # nine of thirteen
+        (lambda sample: sample.index, 6),  # kinds that there are none of
+    ],
+    ids=["constant", "first kinds", "two kinds oftener", "lopsided", "more kinds"],
+)
+def test_an_uneven_deal_is_found(monkeypatch: pytest.MonkeyPatch, kind_of: Callable[[Sample], int], kinds: int) -> None:
+    dealt_by(monkeypatch, kind_of, kinds)
+    assert list(balance_faults(samples()))
+
+
+@pytest.mark.parametrize("family", sorted({family for family, _ in TASKS}))
+def test_what_tasks_deal_is_even_in_both_sizes(family: str, tmp_path: Path) -> None:
+    recipe = load_recipe("32k")
+    short = tuple(cell for cell in recipe.of_family(family) if cell.length <= 8192)
+    plan = Plan(replace(recipe, strata=short), (), tmp_path, (family,))
+    assert list(balance_faults(draw_sample(plan, row) for row in plan.rows(family))) == []

@@ -1,0 +1,95 @@
+"""What holds for every export and every task: rows are carried or left out by name, and nothing unknown breaks one."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipeline.errors import ExportError
+from pipeline.export import EXPORTS, Written, export
+from pipeline.store.split import Selection, Split
+from pipeline.tasks import TASKS
+
+every_harness = pytest.mark.parametrize("name", EXPORTS)
+
+
+def carried(folder: Path, known: set[str]) -> Counter[str]:
+    """Return how often each known id stands in the files of an export, whatever their shapes."""
+    found: Counter[str] = Counter()
+    for path in folder.rglob("*"):
+        if path.suffix == ".parquet":
+            found.update(pq.read_table(path, columns=["id"]).column("id").to_pylist())
+        elif path.is_file() and path.name not in ("left_out.tsv", "README.md"):
+            text = path.read_text(encoding="utf-8")
+            found.update({row_id: text.count(row_id) for row_id in known if row_id in text})
+    return found
+
+
+def accounted(folder: Path, written: Written, known: set[str]) -> None:
+    """Hold an export to what it says: every row is there once, or left out once with a reason."""
+    there, left = carried(folder, known), Counter(row_id for ids in written.left_out.values() for row_id in ids)
+    assert there + left == Counter(known)
+    assert written.rows == len(there)
+    assert all(reason.strip() for reason in written.left_out)
+
+
+def changed(split: Split, folder: Path, columns: Mapping[str, Any]) -> Split:
+    """Return a copy of a split in which some columns of text have one value in every row."""
+    strata = [{**cell, **{name: value for name, value in columns.items() if name in cell}} for cell in split.strata]
+    for path in split.shards():
+        table = pq.read_table(path)
+        for name, value in columns.items():
+            at = table.schema.get_field_index(name)
+            table = table.set_column(
+                at, table.schema.field(at), pa.array([value] * len(table), table.schema.field(at).type)
+            )
+        copy = folder / path.relative_to(split.folder)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(table, copy)
+    tiers = {tier: {**made, "strata": strata} for tier, made in split.manifest["tiers"].items()}
+    return Split(folder, {**split.manifest, "tiers": tiers})
+
+
+def test_the_split_asks_every_task(split: Split) -> None:
+    assert {(row["family"], row["subtask"]) for row in split.rows(["family", "subtask"])} == set(TASKS)
+
+
+@every_harness
+def test_every_row_of_every_task_is_carried_or_left_out_by_name(name: str, split: Split, tmp_path: Path) -> None:
+    known = {row["id"] for row in split.rows(["id"])}
+    accounted(tmp_path / "out", export(EXPORTS[name], split, Selection(), tmp_path / "out"), known)
+
+
+@every_harness
+@pytest.mark.parametrize("family", dict.fromkeys(family for family, _ in TASKS))
+def test_a_family_alone_is_carried_or_refused_by_name(name: str, family: str, split: Split, tmp_path: Path) -> None:
+    carried_or_refused(name, split, Selection(families=(family,), limit=1), tmp_path / "out")
+
+
+@every_harness
+@pytest.mark.parametrize(
+    "columns",
+    [{"scorer": "of_a_later_release"}, {"family": "tales", "scorer": "of_a_later_release"}],
+    ids=["scorer", "family"],
+)
+def test_what_is_unknown_is_carried_or_left_out_and_breaks_nothing(
+    name: str, columns: dict[str, str], split: Split, tmp_path: Path
+) -> None:
+    carried_or_refused(name, changed(split, tmp_path / "later", columns), Selection(), tmp_path / "out")
+
+
+def carried_or_refused(name: str, split: Split, chosen: Selection, out: Path) -> None:
+    known = {row["id"] for row in split.rows(["id"], chosen)}
+    with contextlib.suppress(ExportError):
+        accounted(out, export(EXPORTS[name], split, chosen, out), known)
+        return
+    with pytest.raises(ExportError, match="no row is left"):
+        export(EXPORTS[name], split, chosen, out)
+    assert not out.exists()

@@ -1,0 +1,54 @@
+"""Splits and scores from Python: what notebooks use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import made
+import pipeline
+from pipeline.errors import SplitError
+from pipeline.rows import KEYS_SCHEMA
+from pipeline.store.split import Selection, Split
+
+
+def test_a_split_gives_frames_of_keys_or_of_text(split: Split) -> None:
+    opened = pipeline.open_split(split.folder)
+    keys = opened.frame()
+    assert list(keys.columns) == KEYS_SCHEMA.names
+    assert keys["id"].tolist() == [row["id"] for row in split.key_rows(["id"])]
+    few = opened.frame(["id", "prompt"], Selection(limit=1))
+    assert list(few.columns) == ["id", "prompt"]
+    assert few["prompt"].str.len().min() > 1000
+    assert len(opened.frame(["id"], Selection(limit=0))) == 0
+
+
+def test_what_is_no_split_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SplitError, match="holds no split"):
+        pipeline.open_split(tmp_path)
+    with pytest.raises(SplitError, match=r"org/name@v1\.0\.0"):
+        pipeline.open_split("nowhere")
+
+
+def test_scores_give_a_line_a_row_or_a_cell(split: Split, tmp_path: Path) -> None:
+    rows = list(split.key_rows(["id", "target"]))
+    said = made.lines(tmp_path / "said.jsonl", [{"id": rows[0]["id"], "prediction": rows[0]["target"]}])
+    scores = pipeline.open_scores(split.folder, said, model="one answer")
+    frame = scores.frame()
+    assert frame["id"].tolist() == [row["id"] for row in rows]
+    assert frame.loc[0, "state"] == "answered"
+    assert set(frame.loc[1:, "state"]) == {"missing"}
+    cells = scores.frame("family", "length")
+    assert {"family", "length", "rows", "mean", "low", "high", "chance"} <= set(cells.columns)
+    assert cells["rows"].sum() == len(rows)
+    assert pipeline.open_scores(split, [said]).frame().equals(frame)
+
+
+def test_the_package_is_light_until_it_is_used() -> None:
+    heavy = "numpy", "pyarrow", "pandas", "jinja2", "tiktoken"
+    run = f"import sys, pipeline; print([name for name in {heavy!r} if name in sys.modules])"
+    seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert seen.stdout == "[]\n"

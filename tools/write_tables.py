@@ -1,0 +1,156 @@
+"""Write the tables of the docs from the registries: ``python tools/write_tables.py``.
+
+A table stands between ``<!-- table: NAME -->`` and ``<!-- end of table -->`` in a page. A test writes all of them again
+and compares.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pipeline import tasks as registry
+from pipeline.cli.group import COMMANDS
+from pipeline.export import HARNESSES
+from pipeline.profiles import DEFAULT_PROFILES, load_profile, shipped_profiles
+from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.rows import COLUMNS
+from pipeline.tasks.base import Digest, Task
+
+ROOT = Path(__file__).resolve().parents[1]
+MARKED = re.compile(r"(<!-- table: ([a-z_]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
+K = 1024
+SHIPPED = {(cell.family, cell.subtask) for name in shipped_recipes() for cell in load_recipe(name).strata}
+TASKS = {place: task for place, task in registry.TASKS.items() if place in SHIPPED}
+"""Tasks that a shipped recipe asks: adding one to the registry alone changes no page."""
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+def tasks() -> str:
+    """Every task with what it asks."""
+    return table(
+        ("family", "subtask", "what is asked", "complexity", "reply tokens", "scorer"),
+        ((f"[`{t.family}`]({t.family}.md)", f"`{t.subtask}`", t.title, *_asked(t)) for t in TASKS.values()),
+    )
+
+
+def _asked(task: Task) -> tuple[object, ...]:
+    return _list(task.complexities), task.max_new_tokens, f"`{task.scorer}`"
+
+
+def families() -> tuple[str, ...]:
+    """The families of these tasks, in registry order."""
+    return tuple(dict.fromkeys(family for family, _ in TASKS))
+
+
+def families_table() -> str:
+    """Every family with its subtasks, for the README."""
+    rows = []
+    for family in families():
+        own = [task for task in TASKS.values() if task.family == family]
+        rows.append((f"[`{family}`](docs/tasks/{family}.md)", ", ".join(f"`{t.subtask}`" for t in own)))
+    return table(("family", "subtasks"), rows)
+
+
+def recipes() -> str:
+    """Every shipped recipe with its rows and lengths."""
+    rows = []
+    for name in shipped_recipes():
+        recipe = load_recipe(name)
+        lengths = sorted({cell.length for cell in recipe.strata})
+        count = sum(cell.rows for cell in recipe.strata)
+        rows.append((f"`{name}`", f"{count:,}", f"{lengths[0] // K}K to {_size(lengths[-1])}"))
+    return table(("recipe", "rows", "lengths"), rows)
+
+
+def _size(length: int) -> str:
+    return "1M" if length == K * K else f"{length // K}K"
+
+
+def profiles() -> str:
+    """Every shipped profile with its models and windows."""
+    rows = []
+    for name in shipped_profiles():
+        profile = load_profile(name)
+        odd = [f"{_size(length)} is {window:,}" for length, window in profile.windows if length != window]
+        shown = "yes" if name in DEFAULT_PROFILES else ""
+        rows.append((f"`{name}`", profile.title, profile.template_kind, "; ".join(odd) or "as named", shown))
+    return table(("profile", "models", "template", "windows", "default"), rows)
+
+
+def knobs() -> str:
+    """Every knob of every task."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for task in TASKS.values():
+        for name, allowed in task.knobs.items():
+            said = allowed.what if isinstance(allowed, Digest) else _list(allowed)
+            found.setdefault((name, said), []).append(f"{task.family}.{task.subtask}")
+    return table(
+        ("knob", "values", "tasks"),
+        ((f"`{name}`", said, _tasks(names)) for (name, said), names in sorted(found.items())),
+    )
+
+
+def _tasks(names: list[str]) -> str:
+    own = {family: [n for n in names if n.startswith(family + ".")] for family in families()}
+    whole = {family for family in own if len(own[family]) == sum(f == family for f, _ in TASKS)}
+    said = [f"all of `{f}`" if f in whole else ", ".join(f"`{n}`" for n in own[f]) for f in own if own[f]]
+    return ", ".join(said)
+
+
+def columns() -> str:
+    """Every column of a row."""
+    return table(("column", "type", "what it holds"), ((f"`{c.name}`", f"`{c.type}`", c.note) for c in COLUMNS))
+
+
+def harnesses() -> str:
+    """Every export."""
+    return table(
+        ("harness", "what is written"), ((f"[`{each.name}`]({each.name}.md)", each.title) for each in HARNESSES)
+    )
+
+
+def commands() -> str:
+    """Every command with its one-line help."""
+    return table(("command", "what it does"), ((f"`carrara {name}`", says) for name, (_, says) in COMMANDS.items()))
+
+
+def _list(values: Iterable[object]) -> str:
+    return ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "tasks": tasks,
+    "families": families_table,
+    "recipes": recipes,
+    "profiles": profiles,
+    "knobs": knobs,
+    "columns": columns,
+    "harnesses": harnesses,
+    "commands": commands,
+}
+
+
+def pages(root: Path = ROOT) -> list[Path]:
+    """Return the pages that hold tables."""
+    found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    return [path for path in found if MARKED.search(path.read_text(encoding="utf-8"))]
+
+
+def written(path: Path) -> str:
+    """Return a page with its tables as they should be."""
+    text = path.read_text(encoding="utf-8")
+    return MARKED.sub(lambda found: f"{found[1]}\n{TABLES[found[2]]()}\n\n{found[3]}", text)
+
+
+if __name__ == "__main__":
+    for page in pages():
+        page.write_text(written(page), encoding="utf-8")
+        print(f"wrote {page.relative_to(ROOT)}", file=sys.stderr)
