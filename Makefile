@@ -26,7 +26,7 @@ ENVS := .venv-harness
 CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
 HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
-FOLDER := $(if $(OUT),$(OUT),outputs/v1.0.0)
+FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
@@ -92,7 +92,7 @@ verify: setup  ## re-count and re-solve every row in OUT
 publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline CHANGELOG=changes.md
 	@$(CARRARA) publish '$(FOLDER)' --repo '$(REPO)' $(if $(KEYS),--keys $(KEYS)) $(if $(CHANGELOG),--changelog '$(CHANGELOG)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
-score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v1.0.0/o200k
+score: setup  ## PREDICTIONS=out.jsonl against SPLIT=outputs/v2.0.0/o200k
 	@$(CARRARA) score '$(SPLIT)' $(PREDICTIONS)
 
 report: $(VENV)/.ready-report  ## a page of the build in OUT, or of PREDICTIONS=out.jsonl against SPLIT

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pipeline.score.cells import Tables
     from pipeline.store.split import Split
 
-__version__ = "1.0.0"
+__version__ = "2.0.0"
 __all__ = ["__version__", "open_scores", "open_split"]
 
 

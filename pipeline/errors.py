@@ -3,7 +3,7 @@
 Every message is one line that says what was wrong, the value, and what would be right::
 
     CarraraError
-    |-- RecipeError      a recipe that cannot be meant
+    |-- RecipeError      a recipe with an unknown name or an impossible value
     |   `-- FitError     a stratum that does not fit its window
     |-- ProfileError     a tokenizer profile that cannot be loaded, or is not what its digest says
     |-- PoolError        a pool too small, or not what the recipe says
@@ -11,9 +11,9 @@ Every message is one line that says what was wrong, the value, and what would be
     |   `-- ExactError   a prompt whose tokens are not what was planned
     |-- CorruptError     a file whose bytes are not what was written
     |-- SplitError       a split that is not there, or not what is asked for
-    |   `-- FrozenError  what would change a frozen split, or is not what was frozen
+    |   `-- FrozenError  a change to a frozen split, or a copy that differs from it
     |-- StageError       a split that cannot be published
-    |-- ExportError      rows that a harness cannot take
+    |-- ExportError      rows that a harness cannot use
     |-- PredictionsError predictions that cannot be read, or are of another split
     |-- EndpointError    a server that refuses, or stays silent
     |   `-- RequestError a server that refuses one request, and perhaps not the next
@@ -27,7 +27,7 @@ import difflib
 from collections.abc import Iterable
 
 LISTED, NEAREST = 30, 12
-"""Names that a message lists at the most, and how many of more than these."""
+"""The most names that a message lists, and how many of a longer list."""
 
 
 class CarraraError(Exception):

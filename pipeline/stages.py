@@ -79,9 +79,8 @@ class Stages:
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders.
 
-        Pools are rendered first, by all workers; whether every stratum fits is then seen from them. A recipe that does
-        not fit leaves them behind and nothing else: their keys name their content, so that the mended recipe finds
-        them.
+        Pools are rendered first, by all workers, and every stratum is checked for fit against them. A recipe that does
+        not fit leaves only these pools behind: their keys name their content, so a corrected recipe reuses them.
         """
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)

@@ -202,13 +202,13 @@ def test_near_doubles_are_those_that_share_most_runs() -> None:
     [
         (b"", "it has no rows"),
         (b"\n \n", "it has no rows"),
-        (b'{"format": "poem", \n', "row 1 is no JSON: "),
-        (b"\n{}}\n", "row 2 is no JSON: "),
-        (b"[" * 100_000, "row 1 is no JSON: "),
+        (b'{"format": "poem", \n', "row 1 is not JSON: "),
+        (b"\n{}}\n", "row 2 is not JSON: "),
+        (b"[" * 100_000, "row 1 is not JSON: "),
         (b"[1, 2]\n", "row 1: give an object with format, topic, text"),
         (b"null", "row 1: give an object with format, topic, text"),
         (b'{"text": "\xff"}', "cannot be read: 'utf-8' codec can't decode byte 0xff"),
-        (b"PAR1 but no more", "row 1 is no JSON: "),
+        (b"PAR1 but no more", "row 1 is not JSON: "),
     ],
 )
 def test_lines_that_are_no_json(raw: bytes, said: str, tmp_path: Path) -> None:

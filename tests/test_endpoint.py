@@ -369,7 +369,7 @@ def test_a_certificate_that_does_not_hold_is_told_at_once(monkeypatch: pytest.Mo
     ],
 )
 def test_what_is_no_address_is_told_before_anything_is_sent(url: str) -> None:
-    with pytest.raises(EndpointError, match=r"--endpoint '.*' is no address: give http\(s\)://host/v1"):
+    with pytest.raises(EndpointError, match=r"--endpoint '.*' is not an address: give http\(s\)://host/v1"):
         Endpoint(url, MODEL)
 
 
@@ -695,7 +695,7 @@ def test_a_word_in_place_of_a_key_is_no_secret(serve: Callable[..., Server], tmp
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--endpoint", "localhost"], "--endpoint 'localhost' is no address"),
+        (["--endpoint", "localhost"], "--endpoint 'localhost' is not an address"),
         (["--model", ""], "--endpoint without a model: give --model or set CARRARA_MODEL"),
         (["--topic", "tea."], "its topic is 'tea.': give a plain phrase"),
         (["--format", "talk about"], "its format is 'talk about'"),
@@ -753,7 +753,7 @@ def test_a_broken_line_is_named(serve: Callable[..., Server], tmp_path: Path, li
     broken = f"{first}\n{line}\n{rest}"
     replies_path(corpus).write_text(broken, encoding="ascii")
     said = failed(carrara(*command(server, corpus)))
-    assert f"'{corpus}.replies', line 2 is no reply that was kept" in said
+    assert f"'{corpus}.replies', line 2 is not a reply that was kept" in said
     assert replies_path(corpus).read_text(encoding="ascii") == broken
 
 

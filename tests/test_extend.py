@@ -148,7 +148,7 @@ def test_a_recipe_that_changes_a_frozen_row_is_refused(home: Path, changed: dict
         ),
         (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "a lock alone takes no new rows"),
         (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen whole"),
-        (["tiny.toml", "--tokenizer", "llama3.1"], "is no lock: give a file that carrara freeze wrote"),
+        (["tiny.toml", "--tokenizer", "llama3.1"], "is not a lock: give a file that carrara freeze wrote"),
         (["none", "--tokenizer", "llama3.1"], "none' (No such file or directory): make one with carrara freeze"),
     ],
 )

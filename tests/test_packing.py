@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.assemble.packing import Packing, Shelf, Slot, pack, subset_of_sum
+from pipeline.assemble.packing import CountedPool, Packing, Slot, pack, subset_of_sum
 from pipeline.errors import FitError, PoolError
 from pipeline.streams import Shuffled, stream
 from pipeline.tasks.base import Filler
 
 
-def shelf_of(counts: list[int], edges: list[int] | None = None) -> Shelf:
+def pool_of(counts: list[int], edges: list[int] | None = None) -> CountedPool:
     kinds = np.array(edges or [0] * len(counts), dtype=np.int8)
-    return Shelf(np.array(counts, dtype=np.int64), kinds, kinds)
+    return CountedPool(np.array(counts, dtype=np.int64), kinds, kinds)
 
 
 def filler_of(size: int, spares: int, seed: int = 0) -> Filler:
@@ -25,7 +25,7 @@ def filler_of(size: int, spares: int, seed: int = 0) -> Filler:
 
 
 def packed(room: int, counts: list[int], slots: tuple[Slot, ...] = (), seed: int = 0, spares: int = 40) -> Packing:
-    return pack(room, shelf_of(counts), filler_of(len(counts), spares, seed), slots, stream("mix", seed))
+    return pack(room, pool_of(counts), filler_of(len(counts), spares, seed), slots, stream("mix", seed))
 
 
 @given(
@@ -90,11 +90,11 @@ def test_spares_stand_anywhere() -> None:
 
 def test_edges_of_one_kind_never_touch() -> None:
     edges = [index % 2 for index in range(500)]
-    shelf = shelf_of([9 + index % 5 for index in range(500)], edges)
+    pool = pool_of([9 + index % 5 for index in range(500)], edges)
     for seed in range(40):
         slots = [Slot(0.3, (1, 1)), Slot(0.31, (0, 0)), Slot(0.9, (1, 1))]
         try:
-            found = pack(1200, shelf, filler_of(500, 40, seed), slots, stream("mix", seed))
+            found = pack(1200, pool, filler_of(500, 40, seed), slots, stream("mix", seed))
         except FitError:
             continue
         for slot, boundary in zip(slots, found.slots, strict=True):
@@ -112,7 +112,7 @@ def test_ranked_filler_stands_by_rank() -> None:
     counts = [10 + index % 7 for index in range(300)]
     plain = filler_of(300, 40)
     ranks = np.arange(300)[::-1].copy()
-    found = pack(1500, shelf_of(counts), Filler("pool", plain.order, plain.spares, "ranked", ranks), (), stream(1))
+    found = pack(1500, pool_of(counts), Filler("pool", plain.order, plain.spares, "ranked", ranks), (), stream(1))
     assert found.units.tolist() == sorted(found.units.tolist(), reverse=True)
 
 
@@ -137,7 +137,7 @@ def test_where_sums_of_few_large_spares_leave_a_gap_other_units_help() -> None:
     counts = spares + others * 60
     first = np.arange(len(spares))
     order = Shuffled(stream("order", 0), len(counts), frozenset(first.tolist()))
-    made = pack(1460, shelf_of(counts), Filler("pool", order, first), (), stream("mix", 0))
+    made = pack(1460, pool_of(counts), Filler("pool", order, first), (), stream("mix", 0))
     assert made.total == 1460
     assert len(set(made.units.tolist())) == len(made.units)
     assert subset_of_sum(spares, 1460) is None

@@ -376,7 +376,7 @@ def test_a_folder_brings_its_own_template(write: Write, tmp_path: Path, trained:
         ("{% for m in messages %}{{ m.content | upper }}{% endfor %}", "does not send the contents as they are"),
         ("User:{% for m in messages %} {{ m.content }}{% endfor %}\\n\\nReply:", "depends on the contents"),
         ("{{ strftime_now('%d') }}{{ messages[0].content }}", "strftime_now"),
-        ("{% for m in messages %}", "no Jinja"),
+        ("{% for m in messages %}", "not Jinja"),
         ("{{ messages[0].content }}{{ raise_exception('never') }}", "refuses the roles user: never"),
     ],
 )
@@ -504,7 +504,7 @@ def test_a_file_that_is_something_else(write: Write, tmp_path: Path, name: str) 
 
 def test_a_tokenizer_json_that_is_no_json(write: Write, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_text("none")
-    with pytest.raises(ProfileError, match=r"tokenizer\.json is no JSON"):
+    with pytest.raises(ProfileError, match=r"tokenizer\.json is not JSON"):
         write(f"[vocabulary]\nfile = 'tokenizer.json'\nsha256 = '{digest(tmp_path / 'tokenizer.json')}'\n")
 
 

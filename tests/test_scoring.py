@@ -176,7 +176,7 @@ def test_a_folder_is_searched_for_the_output_of_a_harness(
         (b"[1, 2]\n", "no line of it is an object"),
         (b"PK\x03\x04junk", "broken ZIP"),
         (b"PAR1junk", "cannot be read"),
-        (b'{\n  "version": 2,\n  "eval": {}\n}', "no log of Inspect with samples"),
+        (b'{\n  "version": 2,\n  "eval": {}\n}', "not an Inspect log with samples"),
     ],
 )
 def test_a_file_of_no_known_form_is_named(
@@ -195,7 +195,7 @@ def test_parquet_without_the_columns_and_an_empty_zip_are_named(scored: Callable
         scored(tmp_path / "odd.parquet")
     with zipfile.ZipFile(tmp_path / "odd.eval", "w") as log:
         log.writestr("readme.txt", "hello")
-    with pytest.raises(PredictionsError, match="no log of Inspect"):
+    with pytest.raises(PredictionsError, match="not an Inspect log"):
         scored(tmp_path / "odd.eval")
 
 

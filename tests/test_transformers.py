@@ -129,5 +129,5 @@ def test_templates_that_mark_what_training_learns_are_read_as_transformers_reads
 
 @pytest.mark.parametrize("text", ["{% generation %}", "{% generation %}{% endfor %}", "{% endgeneration %}"])
 def test_a_mark_that_is_not_closed_is_no_template(text: str) -> None:
-    with pytest.raises(ProfileError, match="no Jinja"):
+    with pytest.raises(ProfileError, match="not Jinja"):
         render(Template(kind="exact", text=text), [("user", "Hi.")], "chat")

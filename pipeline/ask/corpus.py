@@ -1,4 +1,4 @@
-"""A corpus asked of a language model: every reply is kept as it came, and a run goes on where the last one stopped.
+"""A corpus written by a language model: every reply is kept verbatim, and a run resumes where the last one stopped.
 
 Beside the corpus lies a file of replies, one JSON object a line: what was asked, of whom, and the whole body of the
 answer. The corpus is made of the replies that passed, so it can be made again from them without asking anybody.

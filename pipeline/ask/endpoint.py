@@ -70,7 +70,7 @@ class Endpoint:
         if any(mark in self.url for mark in "@?#"):
             raise EndpointError("--endpoint has a user or a query, which would be written down: give http(s)://host/v1")
         if not _is_address(self.url):
-            raise EndpointError(f"--endpoint {self.url!r} is no address: give http(s)://host/v1")
+            raise EndpointError(f"--endpoint {self.url!r} is not an address: give http(s)://host/v1")
         if not (self.key.isascii() and self.key.isprintable()):
             raise EndpointError("the key holds characters that no request can carry: copy it again")
         if self.tries < 1:

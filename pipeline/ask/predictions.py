@@ -31,7 +31,7 @@ class Predictions(Journal):
             row_id, model, text = str(said["id"]), str(said["model"]), said["prediction"]
         except UNREADABLE:
             raise PredictionsError(
-                f"{str(self.path)!r}, line {number} is no prediction of a run: give another --out, or mend the line"
+                f"{str(self.path)!r}, line {number} is not a prediction of a run: give another --out, or mend the line"
             ) from None
         if model != self._model:
             raise PredictionsError(

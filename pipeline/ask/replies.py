@@ -96,7 +96,7 @@ class ReplyJournal(Journal):
         try:
             self._use(Answer(**json.loads(line)))
         except UNREADABLE as fault:
-            said = f"{str(self.path)!r}, line {number} is no reply that was kept ({fault}): mend or remove it"
+            said = f"{str(self.path)!r}, line {number} is not a reply that was kept ({fault}): mend or remove it"
             raise BuildError(said) from None
 
     def keep(self, endpoint: Endpoint, wish: Wish, attempt: int, body: dict[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from pipeline.rows import Row
 COLUMNS = ["id", "frame", "prompt_tokens", "template_tokens", "max_new_tokens", "messages", "prompt"]
 """What is read of a row that is to be sent."""
 IN_A_ROW = 8
-"""Failures without a reply between them, beside those under way, after which the server is held for lost."""
+"""Failures in a row, beside the requests under way, after which the run gives up on the server."""
 
 
 @dataclass(slots=True)

@@ -79,7 +79,7 @@ class Cutter:
         max_new = reserve or task.max_new_tokens
         room = context - max_new - self.fixed_tokens(layout)
         try:
-            packing = pack(room, stock.shelf, layout.filler, _slots(layout.placed, stock), rng)
+            packing = pack(room, stock.counted, layout.filler, _slots(layout.placed, stock), rng)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)

@@ -188,7 +188,7 @@ def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
 
 
 def made_pool(seed: int, spec: PoolSpec) -> Pool:
-    """Make a pool in this process."""
+    """Make a pool in memory."""
     return Pool.of(spec.make(Streams((seed, "pool", f"{spec.name}@{spec.version}")), spec))
 
 

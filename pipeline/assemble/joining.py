@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pipeline.assemble.packing import Counts, Packing, Shelf
+from pipeline.assemble.packing import CountedPool, Counts, Packing
 from pipeline.assemble.pools import Pool
 from pipeline.tasks.base import Layout, Piece
 
@@ -30,12 +30,12 @@ class Stock:
     """A rendered and counted pool."""
 
     pool: Pool
-    shelf: Shelf
+    counted: CountedPool
 
     @classmethod
     def of(cls, pool: Pool, counts: Counts) -> Stock:
         """Bring a pool and the tokens of its units into the form that packing works on."""
-        return cls(pool, Shelf(counts, pool.edges[:, 0], pool.edges[:, 1]))
+        return cls(pool, CountedPool(counts, pool.edges[:, 0], pool.edges[:, 1]))
 
 
 class TokensOf(Protocol):

@@ -32,7 +32,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class CountedPool:
     """A pool as packing sees it: tokens of each unit, and the kinds of its first and last edge."""
 
     counts: Counts
@@ -58,7 +58,7 @@ class Packing:
         return int(self.before[-1])
 
 
-def pack(room: int, shelf: Shelf, filler: Filler, slots: Sequence[Slot], rng: Random) -> Packing:
+def pack(room: int, pool: CountedPool, filler: Filler, slots: Sequence[Slot], rng: Random) -> Packing:
     """Fill exactly `room` tokens with filler and find the places of the placed units.
 
     Where no subset fits, or a placed unit finds no boundary, the prefix gives up its last unit and spares take over;
@@ -68,9 +68,9 @@ def pack(room: int, shelf: Shelf, filler: Filler, slots: Sequence[Slot], rng: Ra
         FitError: if the room is smaller than three of the filler's largest spare units, or nothing of this helps.
         PoolError: if the order runs out before the room is filled.
     """
-    prefix, gap = _prefix(room, shelf, filler)
+    prefix, gap = _prefix(room, pool, filler)
     for closers in _closers(len(prefix), filler):
-        packing = _closed(prefix, gap, closers, shelf, filler, slots, rng)
+        packing = _closed(prefix, gap, closers, pool, filler, slots, rng)
         if packing is not None:
             return packing
     spares = f"no subset of {len(filler.spares)} spare units, or of them and the next {MORE}"
@@ -88,35 +88,35 @@ def _closed(
     prefix: NDArray[np.int64],
     gap: int,
     closers: NDArray[np.int64],
-    shelf: Shelf,
+    pool: CountedPool,
     filler: Filler,
     slots: Sequence[Slot],
     rng: Random,
 ) -> Packing | None:
     """Close the gap behind the prefix, or a larger one behind a shorter prefix."""
     for _ in range(TRIES):
-        chosen = subset_of_sum(shelf.counts[closers].tolist(), gap)
+        chosen = subset_of_sum(pool.counts[closers].tolist(), gap)
         if chosen is not None:
-            packing = _place(_mix(prefix, closers[chosen], filler, rng), shelf, slots)
+            packing = _place(_mix(prefix, closers[chosen], filler, rng), pool, slots)
             if packing is not None:
                 return packing
         if not len(prefix):
             break
-        gap += int(shelf.counts[prefix[-1]])
+        gap += int(pool.counts[prefix[-1]])
         prefix = prefix[:-1]
     return None
 
 
-def _prefix(room: int, shelf: Shelf, filler: Filler) -> tuple[NDArray[np.int64], int]:
+def _prefix(room: int, pool: CountedPool, filler: Filler) -> tuple[NDArray[np.int64], int]:
     """Return the longest prefix that leaves a gap the spares can close, and the gap."""
-    largest = int(shelf.counts[filler.spares].max())
+    largest = int(pool.counts[filler.spares].max())
     if room < 3 * largest:
         raise FitError(f"room for {room} tokens of filler, but three of its largest unit are {3 * largest}")
-    mean = float(shelf.counts[filler.spares].mean())
+    mean = float(pool.counts[filler.spares].mean())
     goal, count = room - 3 * largest, int(1.1 * room / mean) + 16
     while True:
         order = filler.order.take(count)
-        sums = np.cumsum(shelf.counts[order])
+        sums = np.cumsum(pool.counts[order])
         if len(sums) and sums[-1] > goal:
             break
         if len(order) < count:
@@ -163,9 +163,9 @@ def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, r
     return units[np.argsort(filler.ranks[units], kind="stable")]
 
 
-def _place(units: NDArray[np.int64], shelf: Shelf, slots: Sequence[Slot]) -> Packing | None:
-    before = np.concatenate([[0], np.cumsum(shelf.counts[units])])
-    first, last = shelf.first[units], shelf.last[units]
+def _place(units: NDArray[np.int64], pool: CountedPool, slots: Sequence[Slot]) -> Packing | None:
+    before = np.concatenate([[0], np.cumsum(pool.counts[units])])
+    first, last = pool.first[units], pool.last[units]
     found: list[int] = []
     for slot in slots:
         boundary = _nearest(before, first, last, slot, least=found[-1] if found else 0)

@@ -115,7 +115,7 @@ def parse_part(part: str) -> tuple[int, int]:
     """Read ``2/8``.
 
     Raises:
-        RecipeError: if it is no part of a whole.
+        RecipeError: if it is not a valid part.
     """
     number, _, of = part.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):

@@ -11,9 +11,9 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import WHERE, selecting, selection_of
-from pipeline.errors import PredictionsError, ReportError
-from pipeline.metrics import scorers_of
+from pipeline.errors import ReportError
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
 from pipeline.score.reading import files_of
@@ -52,7 +52,7 @@ def report(
         _refuse_choices(selection, quirks, stack)
         click.echo(write_page(build_page(_builds(where)), out))
         return
-    _check_quirks(quirks)
+    check_quirks(quirks)
     splits = [split_from(one, KEYS) for one in (where, *stack)]
     scored = [
         score_predictions(splits, paths, model=label, selection=selection, quirks=quirks, workers=workers)
@@ -86,13 +86,6 @@ def _builds(where: str) -> list[Split]:
 def _refuse_choices(selection: Selection, quirks: Sequence[str], stack: Sequence[str]) -> None:
     if quirks or stack or replace(selection, limit=None) != Selection() or selection.limit:
         raise ReportError("a report of a build takes no choice of rows, --quirk or --stack: give PREDICTIONS with them")
-
-
-def _check_quirks(quirks: Sequence[str]) -> None:
-    try:
-        scorers_of(quirks)
-    except ValueError as fault:
-        raise PredictionsError(f"--quirk: {fault}") from None
 
 
 def _models(given: Sequence[str]) -> dict[str, list[Path]]:

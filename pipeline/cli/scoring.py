@@ -80,6 +80,15 @@ def _check(columns: Sequence[str], quirks: Sequence[str]) -> None:
     for column in columns:
         if column not in GROUPS:
             raise PredictionsError(f"--by {column}: give some of {', '.join(GROUPS)}")
+    check_quirks(quirks)
+
+
+def check_quirks(quirks: Sequence[str]) -> None:
+    """Refuse unknown quirks.
+
+    Raises:
+        PredictionsError: naming the first.
+    """
     try:
         scorers_of(quirks)
     except ValueError as fault:

@@ -69,11 +69,11 @@ def check_version(old: Lock, new: Lock) -> None:
     level = max((change.level for change in found), key=LEVELS.index)
     least = raised(old.version, level)
     if parse_version(new.version) < parse_version(least):
-        said = told(change.what for change in found if change.level == level)
+        said = listed(change.what for change in found if change.level == level)
         raise FrozenError(f"version {new.version}: since {old.version} {said}, which demands {least} ({level})")
 
 
-def told(found: Iterable[str]) -> str:
+def listed(found: Iterable[str]) -> str:
     """Return the first few of some faults, and how many more there are."""
     every = list(found)
     more = f" (and {len(every) - SHOWN} more)" if len(every) > SHOWN else ""

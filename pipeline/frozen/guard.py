@@ -1,4 +1,4 @@
-"""Frozen folders are held to their locks: nothing is built into them but what was frozen."""
+"""Frozen folders are checked against their locks: only what was frozen is built into them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.assemble.plan import Plan
 from pipeline.errors import FrozenError
-from pipeline.frozen.changes import tier_changes, told
+from pipeline.frozen.changes import listed, tier_changes
 from pipeline.frozen.lock import Lock, PoolLock, TaskLock, TierLock, lock_in
 from pipeline.profiles import Profile
 from pipeline.rows import SCHEMA_VERSION
@@ -82,7 +82,7 @@ def check_frozen(plan: Plan) -> None:
     faults = list(plan_faults(lock, plan)) or list(cut_faults(lock, plan)) if lock else []
     if lock and faults:
         raise FrozenError(
-            f"{str(plan.out)!r} is frozen as {lock.title}, and {told(faults)}: "
+            f"{str(plan.out)!r} is frozen as {lock.title}, and {listed(faults)}: "
             "give another folder with --out; `carrara extend` adds to what is frozen, `carrara recut` cuts it anew"
         )
 

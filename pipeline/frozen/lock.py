@@ -133,7 +133,7 @@ def read_lock(path: Path) -> Lock:
     except OSError as fault:
         raise FrozenError(f"no lock {str(path)!r} ({fault.strerror}): make one with carrara freeze") from fault
     except (ValueError, KeyError, AttributeError, TypeError) as fault:
-        raise FrozenError(f"{str(path)!r} is no lock: give a file that carrara freeze wrote") from fault
+        raise FrozenError(f"{str(path)!r} is not a lock: give a file that carrara freeze wrote") from fault
     if known != LOCK_FORMAT:
         raise FrozenError(
             f"{str(path)!r} is a lock of format {known!r}, not {LOCK_FORMAT}: read it with its own Carrara"

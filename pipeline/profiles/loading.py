@@ -59,7 +59,7 @@ def load_profile(name_or_path: str) -> Profile:
     Reads no vocabulary if the TOML has its digest and its template.
 
     Raises:
-        ProfileError: for an unknown name (with the nearest right one), a TOML that cannot be meant, or a vocabulary
+        ProfileError: for an unknown name (with the nearest right one), an invalid TOML, or a vocabulary
             without a digest (with the digest to put in).
     """
     if "/" in name_or_path or name_or_path.endswith(".toml"):
@@ -160,7 +160,7 @@ def _json(text: str | bytes, vocabulary: Vocabulary, name: str) -> dict[str, Any
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise ProfileError(f"{source_of(vocabulary)}: {name} is no JSON: {error}") from None
+        raise ProfileError(f"{source_of(vocabulary)}: {name} is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise ProfileError(f"{source_of(vocabulary)}: {name} is no JSON object")
+        raise ProfileError(f"{source_of(vocabulary)}: {name} is not a JSON object")
     return found

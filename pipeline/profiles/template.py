@@ -95,7 +95,7 @@ def _compiled(text: str) -> jinja2.Template:
     try:
         return environment.from_string(text)
     except jinja2.TemplateSyntaxError as error:
-        raise ProfileError(f"the chat template is no Jinja: {error}") from None
+        raise ProfileError(f"the chat template is not Jinja: {error}") from None
 
 
 def _refuse(message: str) -> NoReturn:

@@ -1,9 +1,9 @@
 """Is what is dealt dealt evenly? Proven over the rows of every stratum, of every subtask and length, and of a tier.
 
 What a task deals (which attribute is asked, in which order people stand, which of several replies) it states by
-`Task.dealt`. Within a stratum a kind may come once more than an even deal gives it: that is what a joint deal of several
-things leaves to each. Over several strata the kinds that get the rows left over must be drawn anew in each: a chi-square
-of the totals, with the variance of such draws, is held to six standard deviations and a margin.
+`Task.dealt`. Within a stratum a kind may come once more than an even deal gives it: that is what a joint deal of
+several things leaves to each. Over several strata the kinds that get the rows left over must be drawn anew in each: a
+chi-square of the totals, with the variance of such draws, is held to six standard deviations and a margin.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def _put_aside(job: ProveJob) -> None:
 
 
 def _unseal(path: Path, tier: str) -> None:
-    """Take a tier out of a manifest; one that is broken, or holds no other, goes altogether."""
+    """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
     try:
         manifest = json.loads(path.read_text(encoding="ascii"))
         left = {name: kept for name, kept in manifest["tiers"].items() if name != tier}

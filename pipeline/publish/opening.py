@@ -22,7 +22,7 @@ def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:
     """Return the folder of a split: `where` itself, or where ``org/name@tag`` was downloaded to.
 
     Raises:
-        SplitError: if there is no such folder, and it is no name of a data set with a tag.
+        SplitError: if there is no such folder, and it is not the name of a data set with a tag.
     """
     if Path(where).is_dir():
         return Path(where)

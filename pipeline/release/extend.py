@@ -6,15 +6,13 @@ new lock is held to the old one stratum by stratum.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
-from pipeline.frozen.changes import parse_version, raised, tier_changes, told
+from pipeline.frozen.changes import listed, parse_version, raised, tier_changes
 from pipeline.frozen.guard import profile_fault, tier_lock
 from pipeline.frozen.lock import LOCK_NAME, Lock, lock_in, read_lock
 from pipeline.profiles import Profile, load_profile, shipped_profiles
@@ -22,7 +20,7 @@ from pipeline.recipe import Recipe
 from pipeline.release.freeze import counted_twice, freeze, sample_digests
 from pipeline.release.rebuild import keep_corpora
 from pipeline.stages import Stages
-from pipeline.store.files import written_aside
+from pipeline.store.files import link, written_aside
 
 SHARED = ("samples", "segments", "corpora")
 """What a release folder holds for all profiles."""
@@ -155,7 +153,7 @@ def _refuse_changes(lock: Lock, plan: Plan, samples: dict[str, str] | None = Non
     faults = [change.what for change in found if change.level == "major"]
     if faults:
         raise FrozenError(
-            f"{lock.title} cannot be extended so, its rows would change: {told(faults)}: add other subtasks or "
+            f"{lock.title} cannot be extended so, its rows would change: {listed(faults)}: add other subtasks or "
             f"lengths, or make version {raised(lock.version, 'major')} of it"
         )
 
@@ -208,11 +206,4 @@ def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
             target = out / path.relative_to(folder)
             if path.suffix in (".parquet", ".json") and not target.exists():
                 with written_aside(target) as aside:
-                    _link(path, aside)
-
-
-def _link(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:
-        shutil.copyfile(path, target)
+                    link(path, aside)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
-from pipeline.frozen.changes import told
+from pipeline.frozen.changes import listed
 from pipeline.frozen.guard import cut_faults, plan_faults
 from pipeline.frozen.lock import Lock, ShardLock
 from pipeline.stages import Stages
@@ -66,7 +66,7 @@ def rebuilt_plan(lock: Lock, tier: str, profiles: Sequence[str], into: Path) -> 
     plan = make_plan(lock.tiers[tier].recipe, tuple(profiles), into)
     if faults := list(plan_faults(lock, plan)) or list(cut_faults(lock, plan)):
         raise FrozenError(
-            f"{lock.title} cannot be made again here: {told(faults)}: install carrara {lock.carrara}, which froze it"
+            f"{lock.title} cannot be made again here: {listed(faults)}: install carrara {lock.carrara}, which froze it"
         )
     return plan
 

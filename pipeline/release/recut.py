@@ -25,7 +25,7 @@ def new_seed(asked: str) -> int:
     """Return the seed that is asked for, or one of the system's for ``random``.
 
     Raises:
-        RecipeError: if it is no whole number.
+        RecipeError: if it is not a whole number.
     """
     if asked == "random":
         return secrets.randbits(SEED_BITS) | 1 << (SEED_BITS - 1)

@@ -93,7 +93,7 @@ def _example(row: Row, other: Row | None = None) -> Example:
 
 def _rule(scorer: str) -> str:
     """Return the rule of a scorer as its docstring states it."""
-    said = inspect.getdoc(getattr(SCORERS[scorer], "rule", SCORERS[scorer])) or ""
+    said = inspect.getdoc(SCORERS[scorer].rule) or ""
     return " ".join(said.replace("``", "`").split())
 
 

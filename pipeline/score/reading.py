@@ -83,7 +83,7 @@ def _lines(path: Path) -> Iterator[Found]:
             shape = shape or _known(path, found)
             yield shape.read(where, found) if shape.fits(found) else _misfit(where, shape)
     if shape is None and not empty:
-        raise PredictionsError(f"{str(path)!r} is no file of predictions: no line of it is an object of JSON; {FORMS}")
+        raise PredictionsError(f"{str(path)!r} is not a file of predictions: no line of it is a JSON object; {FORMS}")
     if empty:
         yield Fault("unreadable", f"{path}: it is empty")
 
@@ -113,7 +113,7 @@ def _known(path: Path, found: dict[str, Any]) -> Shape:
     shape = shape_of(found)
     if shape is None:
         names = ", ".join(sorted(found)[:8]) or "nothing"
-        raise PredictionsError(f"{str(path)!r} is no file of predictions: its first object holds {names}; {FORMS}")
+        raise PredictionsError(f"{str(path)!r} is not a file of predictions: its first object holds {names}; {FORMS}")
     return shape
 
 
@@ -145,7 +145,7 @@ def _log(path: Path) -> Iterator[Found]:
                 (each for each in log.infolist() if _is_sample(each.filename)), key=lambda each: each.filename
             )
             if not samples:
-                raise PredictionsError(f"{str(path)!r} is a ZIP and no log of Inspect with samples: {FORMS}")
+                raise PredictionsError(f"{str(path)!r} is a ZIP and not an Inspect log with samples: {FORMS}")
             for each in samples:
                 yield _sample(f"{path}: {each.filename}", _unpacked(path, log, each))
     except zipfile.BadZipFile as fault:
@@ -198,7 +198,7 @@ def _plain_log(path: Path) -> Iterator[Found]:
                     found += 1
                     yield _sample(f"{path}: object {number}", body)
     if not found:
-        raise PredictionsError(f"{str(path)!r} is no log of Inspect with samples: {FORMS}")
+        raise PredictionsError(f"{str(path)!r} is not an Inspect log with samples: {FORMS}")
     if gathered:
         yield Fault("unreadable", f"{path}: it ends in the middle of a sample")
 

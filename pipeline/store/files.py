@@ -72,6 +72,14 @@ def _disk_fault(path: Path, fault: OSError) -> str:
     return f"cannot write {str(path)!r}: {fault}"
 
 
+def link(source: Path, target: Path) -> None:
+    """Give a file a second name, or copy it where the disk cannot; shards are replaced, never changed in place."""
+    with suppress(OSError):
+        os.link(source, target)
+        return
+    shutil.copyfile(source, target)
+
+
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
     with path.open("rb") as file:

@@ -17,6 +17,7 @@ from pipeline.worlds.people import CLAN, TOKENS_PER_PERSON
 AGES = "ages@2"
 YOUNGEST, OLDEST = 20, 70
 SPAN = OLDEST - YOUNGEST + 1
+FEW_AGES, FEW, WIDEST = "few-ages@1", 16, 99
 
 
 def ages(streams: Streams, tier: str) -> Indices:
@@ -24,10 +25,29 @@ def ages(streams: Streams, tier: str) -> Indices:
     return _ages(streams.world(AGES, tier), TIERS[tier] // TOKENS_PER_PERSON)
 
 
-def second_ages(streams: Streams, tier: str) -> Indices:
-    """Return a second age of everybody, never the first: for texts whose people need ages out of some set."""
-    first = ages(streams, tier)
-    return _second_ages(streams.world(AGES, tier), len(first))
+def few_ages(streams: Streams, tier: str) -> Indices:
+    """Return two ages of everybody of a tier, int of shape (2, people): both out of `FEW` of a wide span.
+
+    For texts in which most ages stand once: whoever has none of the ages that may recur stays out.
+    """
+    return _few_ages(streams.world(FEW_AGES, tier), TIERS[tier] // TOKENS_PER_PERSON)
+
+
+def recurring(streams: Streams, tier: str) -> tuple[int, ...]:
+    """Return the ages out of which those of `few_ages` are."""
+    return _recurring(streams.world(FEW_AGES, tier))
+
+
+@lru_cache(maxsize=4)
+def _recurring(world: Streams) -> tuple[int, ...]:
+    return tuple(world.of("ages").sample(range(YOUNGEST, WIDEST + 1), FEW))
+
+
+@lru_cache(maxsize=4)
+def _few_ages(world: Streams, count: int) -> Indices:
+    every, first = np.array(_recurring(world), dtype=np.int64), _dealt(world, "first", count, FEW)
+    second = (first + 1 + _dealt(world, "second", count, FEW - 1)) % FEW
+    return np.stack([every[first], every[second]])
 
 
 @lru_cache(maxsize=4)
@@ -43,12 +63,6 @@ def _ages(world: Streams, count: int) -> Indices:
     mixed = np.argsort(words(world.of("order"), once.size).reshape(once.shape), axis=1, kind="stable")
     twice = turned[:, : CLAN - SPAN]
     return YOUNGEST + np.hstack([twice, np.take_along_axis(once, mixed, axis=1), twice]).reshape(-1)[:count]
-
-
-@lru_cache(maxsize=4)
-def _second_ages(world: Streams, count: int) -> Indices:
-    moved = 1 + _dealt(world, "second", count, SPAN - 1)
-    return YOUNGEST + (_ages(world, count) - YOUNGEST + moved) % SPAN
 
 
 def _dealt(world: Streams, purpose: str, count: int, kinds: int) -> Indices:

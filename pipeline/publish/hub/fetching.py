@@ -31,7 +31,7 @@ def parse_repo(text: str) -> tuple[str, str | None]:
     ('org/name', 'v1.0.0')
 
     Raises:
-        HubError: if it is no name of a repo.
+        HubError: if it is not the name of a repo.
     """
     name, at, tag = text.removeprefix("hf://").removeprefix("datasets/").partition("@")
     check_name(name)

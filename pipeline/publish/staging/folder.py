@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,9 +13,9 @@ from pipeline import metrics
 from pipeline.errors import StageError, unknown
 from pipeline.publish.card import Facts, card_of, croissant_of, evaluation_of, keys_card_of
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
-from pipeline.publish.staging.held import check_secret, check_split
+from pipeline.publish.staging.checks import check_secret, check_split
 from pipeline.publish.staging.withheld import part
-from pipeline.store.files import tree_aside
+from pipeline.store.files import link, tree_aside
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.split import Split
 
@@ -80,7 +78,7 @@ def stage(
     draw: Draw | None = None,
     exhibit: Exhibit | None = None,
 ) -> Staged:
-    """Make the folder that is published of a sealed split, whole or not at all; an older one in its place goes.
+    """Make the folder that is published from a sealed split, whole or not at all, in place of an older one.
 
     `keys` is ``inline`` (the shards byte for byte, with their keys), ``separate`` or ``withhold``: then rows lose all
     that tells an answer, and the keys are put beside the folder, to be published on their own or kept. `siblings` are
@@ -128,15 +126,7 @@ def _copy_shards(split: Split, folder: Path) -> None:
         for source in split.shards(kind):
             target = folder / source.relative_to(split.folder)
             target.parent.mkdir(parents=True, exist_ok=True)
-            _link(source, target)
-
-
-def _link(source: Path, target: Path) -> None:
-    """Give a file a second name, or copy it where the disk cannot; shards are replaced, never changed in place."""
-    with suppress(OSError):
-        os.link(source, target)
-        return
-    shutil.copyfile(source, target)
+            link(source, target)
 
 
 def _finish(split: Split, shown: Shown, keys: str) -> None:

@@ -1,12 +1,15 @@
 """Which ages the people of a text may have, so that just one pair of them is a given number of years apart.
 
-Two ages that are that far apart may both be in the text only if they are those of the pair: the ages of all others are
-a random set without such a difference. Common ages are anybody's; each single age is that of one person.
+Two ages that are that far apart may both be in the text only if they are those of the pair: all ages of a text are, but
+for the pair, a largest set without such a difference, drawn at random. A few of them are common, anybody's; each of
+many single ones is that of one person, so that an age that stands once is no tell.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -15,19 +18,17 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
 from pipeline.tasks.base import Filler, Order
 from pipeline.tasks.bio.haystack import density
-from pipeline.worlds.ages import OLDEST, YOUNGEST, ages, second_ages
+from pipeline.worlds.ages import OLDEST, WIDEST, YOUNGEST, few_ages
 
 ONE, ANY = "one", "any"
 """How many pairs fit, the values of the knob `pairs`."""
 FEWEST, MOST = 8, 35
 """The difference asked for, in years."""
-COMMON = 17
-"""So many of the 51 ages are common at least: with two ages to choose from, 52 of 100 people or more have one of them.
-
-The 1,024 people of tier 32k then fill 32K as long as a biography has 65 tokens or more on average (gemma3: 74).
-"""
-DECOYS = 8
-TOKENS_PER_DECOY = 1024
+COMMON = 6
+"""So many of the 16 ages that may recur are common at least: 60 of 100 people have one of them."""
+DECOYS = 30
+TAKEN, TOKENS_PER_DECOY = 1536, 208
+"""One decoy for so many tokens, but for those that all else takes: all of them from 8,192 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,34 +43,47 @@ class AgeSets:
 def decoys_of(stratum: Stratum) -> int:
     """Return how many people stand alone with their age beside the pair.
 
-    Short texts need few: there most ages stand once, or not at all. Where nobody else states an age, or any pair is
-    right, there is nothing to hide.
+    Where nobody else states an age, or any pair is right, there is nothing to hide.
     """
     if not density(stratum) or stratum.knob("pairs", ONE) != ONE:
         return 0
-    return min(DECOYS, stratum.length // TOKENS_PER_DECOY)
+    return min(DECOYS, (stratum.length - TAKEN) // TOKENS_PER_DECOY)
 
 
-def draw(rng: Random, years: int, decoys: int) -> AgeSets:
-    """Draw the ages of a text in which one pair is so many years apart."""
+def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
+    """Draw the ages of a text in which one pair is so many years apart; common ones are some of those that recur."""
     while True:
-        found = _drawn(rng, years, decoys)
-        if len(found.common) >= COMMON:
-            return found
+        younger = rng.randint(YOUNGEST, WIDEST - years)
+        pair = (younger, younger + years)
+        rest = [age for chain in _chains(pair, years) for age in _largest(rng, chain)]
+        common = [age for age in recurring if age in rest][: len(rest) - DECOYS]
+        gaps = {abs(one - other) for one, other in combinations(common, 2)} & set(range(FEWEST, MOST + 1))
+        if len(common) >= COMMON and len(gaps) >= COMMON:
+            single = [age for age in rng.sample(rest, len(rest)) if age not in common]
+            return AgeSets(pair, tuple(single[:DECOYS]), tuple(sorted(common)))
 
 
-def _drawn(rng: Random, years: int, decoys: int) -> AgeSets:
-    younger = rng.randint(YOUNGEST, OLDEST - years)
-    chosen = {younger, younger + years}
-    others = []
-    for age in rng.sample(range(YOUNGEST, OLDEST + 1), OLDEST - YOUNGEST + 1):
-        if not chosen & {age - years, age, age + years}:
-            chosen.add(age)
-            others.append(age)
-    return AgeSets((younger, younger + years), tuple(others[:decoys]), tuple(sorted(others[decoys:])))
+def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
+    """Yield the ages that are so many years apart in turn, cut where the pair and its neighbours are."""
+    cut = {pair[0] - years, *pair, pair[1] + years}
+    for start in range(YOUNGEST, YOUNGEST + years):
+        chain: list[int] = []
+        for age in range(start, WIDEST + 1, years):
+            if age in cut:
+                yield chain
+                chain = []
+            else:
+                chain.append(age)
+        yield chain
 
 
-def free(rng: Random, years: int, decoys: int) -> AgeSets:
+def _largest(rng: Random, chain: Sequence[int]) -> list[int]:
+    """Return as many of a chain as go without two neighbours: any of the largest choices."""
+    turn = 2 * rng.randint(0, len(chain) // 2) if len(chain) % 2 == 0 else len(chain)
+    return [age for place, age in enumerate(chain) if place % 2 == (place >= turn)]
+
+
+def free(rng: Random, years: int) -> AgeSets:
     """Draw the ages of a text in which any number of pairs may be so many years apart; it needs no decoys."""
     younger = rng.randint(YOUNGEST, OLDEST - years)
     return AgeSets((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
@@ -77,7 +91,7 @@ def free(rng: Random, years: int, decoys: int) -> AgeSets:
 
 def forms_of(own: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
     """Return which of their two ages everybody of a tier takes, 0 or 1, and who has no age that is common."""
-    first, second = (np.isin(known(own, stratum.tier), common) for known in (ages, second_ages))
+    first, second = np.isin(few_ages(own, stratum.tier), common)
     return np.asarray(~first & second, dtype=np.int64), np.flatnonzero(~first & ~second)
 
 

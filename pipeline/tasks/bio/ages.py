@@ -18,12 +18,11 @@ from pipeline.tasks.bio.frame import Biographies, asked_round, flat, in_sequence
 from pipeline.tasks.bio.haystack import depths, others, pool_name
 from pipeline.tasks.bio.reader import AGE, Entry
 from pipeline.tasks.bio.text import SENTENCES
-from pipeline.worlds.ages import AGES, ages, second_ages
+from pipeline.worlds.ages import AGES, ages
 from pipeline.worlds.people import WORLD, Person, people, source_digest
 
 POOL = "people-ages"
-FORMS = 2
-"""The pool holds everybody with either of two ages; behind them, where it is sparse, everybody without one."""
+"""The pool holds everybody with their age; behind them, where it is sparse, everybody without one."""
 
 REPLACED = "birthdate"
 AGED = "{name} is {age} years old."
@@ -53,9 +52,14 @@ def biography(person: Person, age: int | None) -> str:
 
 
 def make_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
-    """Render everybody of a tier with their first age, then with their second, then, in a sparse pool, without one."""
+    """Render everybody of a tier with their age, then, in a sparse pool, without one."""
+    return aged(streams, spec, [ages(streams, spec.tier)])
+
+
+def aged(streams: Streams, spec: PoolSpec, forms: Iterable[Indices]) -> Iterator[Unit]:
+    """Render everybody of a tier with each of some ages, then, in a sparse pool, without one."""
     everybody = people(streams, spec.tier)
-    for known in (ages(streams, spec.tier), second_ages(streams, spec.tier)):
+    for known in forms:
         for person, age in zip(everybody, known.tolist(), strict=True):
             yield unit(biography(person, age), facts=(f"age({person.name}) = {age}",))
     if spec.name.endswith(f"-sparse-{spec.tier}"):
@@ -164,7 +168,7 @@ def alike(row: Published, entries: Sequence[Entry], names: Iterable[str], count:
 def anybody(sample: Sample, own: Streams, without: Iterable[int]) -> Filler:
     """Return filler of other people with their first ages."""
     stratum = sample.stratum
-    return others(own, stratum, POOL, len(people(own, stratum.tier)), without, FORMS - 1)
+    return others(own, stratum, POOL, len(people(own, stratum.tier)), without, 0)
 
 
 def framed(

@@ -1,9 +1,10 @@
 """bio.twodiff: name two people whose ages differ by a given number of years (LongBioBench, section 3, appendix D).
 
 On purpose unlike the paper: just one pair of the whole text fits. Each of its two ages then stands once, or there would
-be a second pair; so that rarity is no tell, other people stand alone with their ages too, where a text is so long that
-its filler has no such people. With the knob `pairs` at ``any`` ages are free, as in the paper, and any pair that fits
-is right.
+be a second pair; so that rarity is no tell, thirty other people stand alone with their ages too, from 8,192 tokens on,
+and fewer in shorter texts. People are 20 to 99 years old. The question names nobody, so nobody has namesakes by design:
+they would point at the pair. With the knob `pairs` at ``any`` ages are free, as in the paper, and any pair that fits is
+right.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ from math import comb
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Key, Layout, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.base import Key, Layout, PoolSpec, Published, Role, Sample, Turns, Unit
 from pipeline.tasks.bio import age_sets
 from pipeline.tasks.bio.age_sets import ANY, ONE
-from pipeline.tasks.bio.ages import FORMS, POOL, Ages, framed, placed, reasoned, taken, told
+from pipeline.tasks.bio.ages import Ages, aged, anybody, framed, placed, reasoned, taken, told
 from pipeline.tasks.bio.ages_proof import STATED, faults, understood
-from pipeline.tasks.bio.frame import dealt, kind_of
-from pipeline.tasks.bio.haystack import KNOBS, others
+from pipeline.tasks.bio.frame import asked_people, dealt, kind_of
+from pipeline.tasks.bio.haystack import KNOBS, others, pool_name
 from pipeline.tasks.bio.proof import spans
 from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies
-from pipeline.worlds.ages import SPAN
-from pipeline.worlds.people import people
+from pipeline.worlds.ages import FEW_AGES, SPAN, few_ages, recurring
+from pipeline.worlds.people import WORLD, people, source_digest
 
+POOL, FORMS = "people-few-ages", 2
+"""The pool holds everybody with either of two ages; behind them, where it is sparse, everybody without one."""
 DIFFERENCES = range(age_sets.FEWEST, age_sets.MOST + 1)
 QUESTION = "Name two people in these biographies whose ages differ by exactly {years} years."
 INSTRUCTION = (
@@ -52,14 +55,22 @@ class Twodiff(Ages):
     keyed_by_packing = True
     knobs = KNOBS | {"pairs": (ONE, ANY)}  # nobody is named: namesakes of a pair would point at it
 
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of biographies with ages: of few ages, so that others are free to stand once."""
+        if _pairs(stratum) == ANY:
+            return super(Twodiff, self).pools(stratum)
+        source = f"{WORLD}:{FEW_AGES}:{source_digest()}"
+        return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_few_ages),)
+
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the difference, dealt from all there are, and people with ages that go with it."""
         years = dealt(shared, index, DIFFERENCES, "years")
         alone = age_sets.decoys_of(stratum)
-        drawn = age_sets.draw if _pairs(stratum) == ONE else age_sets.free
-        ages = drawn(own.of("ages"), years, alone)
-        count = len(people(own, stratum.tier))
-        pair = Shuffled(shared.of("asked"), count).take(2 * (index % (count // 2)) + 2)[-2:].tolist()
+        if _pairs(stratum) == ONE:
+            ages = age_sets.draw(own.of("ages"), years, recurring(own, stratum.tier))
+        else:
+            ages = age_sets.free(own.of("ages"), years)
+        count, pair = len(people(own, stratum.tier)), asked_people(shared, stratum, index, 2)
         crowd = Shuffled(own.of("shown"), count, frozenset(pair)).take(2 * self.shots_of(stratum) + alone).tolist()
         named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
         standing = named[::-1] if dealt(shared, index, (False, True), "order") else named
@@ -83,10 +94,11 @@ class Twodiff(Ages):
         stratum, latent = sample.stratum, sample.latent
         everybody = people(own, stratum.tier)
         shown = [_example(*((everybody[person].name, age) for person, age in cast)) for cast in latent["shown"]]
-        forms, without = age_sets.forms_of(own, stratum, tuple(latent["common"]))
-        out = {*without.tolist(), *taken(latent)}
-        filler = others(own, stratum, POOL, len(everybody), out, FORMS - 1)
         units = placed(sample, own, shared, _role(stratum))
+        if _pairs(stratum) == ANY:
+            return framed(units, anybody(sample, own, taken(latent)), INSTRUCTION, shown, sample.question)
+        forms, without = age_sets.forms_of(own, stratum, tuple(latent["common"]))
+        filler = others(own, stratum, POOL, len(everybody), {*without.tolist(), *taken(latent)}, FORMS - 1)
         return framed(units, age_sets.with_forms(filler, forms), INSTRUCTION, shown, sample.question)
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
@@ -127,7 +139,7 @@ class Twodiff(Ages):
         return [*found, *_pair_faults(row, entries, pair)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of two people of the text, and of two of those who are alone with their age.
+        """Return the chance of two people of the text, and of one who is alone with their age and whoever fits.
 
         Both are reckoned by the number of biographies that a text of this length holds, about.
         """
@@ -136,7 +148,12 @@ class Twodiff(Ages):
             return {"uniform": 2 * (SPAN - years) / SPAN**2}
         placed, common = 2 + len(sample.latent["decoys"]), len(sample.latent["common"])
         alone = placed + (count - placed) * (1 - 1 / common) ** (count - placed - 1)
-        return {"uniform": 1 / comb(count, 2), "two_rare": 2 / (alone * (alone - 1))}
+        return {"uniform": 1 / comb(count, 2), "two_rare": 2 / alone}
+
+
+def make_few_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+    """Render everybody of a tier with their first age of few, then with their second, then, if sparse, without one."""
+    return aged(streams, spec, few_ages(streams, spec.tier))
 
 
 def _pairs(stratum: Stratum) -> str:

@@ -75,7 +75,7 @@ def _lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as fault:
-            raise PoolError(f"corpus {str(path)!r}, row {number} is no JSON: {fault}") from None
+            raise PoolError(f"corpus {str(path)!r}, row {number} is not JSON: {fault}") from None
         if not isinstance(record, dict):
             raise PoolError(f"corpus {str(path)!r}, row {number}: give an object with {', '.join(NEEDED)}")
         yield number, record
