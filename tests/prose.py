@@ -19,11 +19,12 @@ RULES = {
     "a noun is missing": r"\b(?:a|an|the) (?:of|and|or|to|in|at|is|are|was|were|with|has|had|by|from|for)\b(?!-)"
     r"|\b(?:a|an|the|my|your|our|their) ?[.,;:!?](?!\.)",
     "a word is missing": r"(?i)\b(?:of|from|with|into) (?:of|to|with|are|were)\b|\b(?:it|this|them) about with\b",
-    "a verb is wrong": r"(?i)\bto (?:is|was|are|were|has|had|does|did)\b"
+    "a verb is wrong": r"(?i)(?<!-)\bto (?:is|was|are|were|has|had|does|did)\b"
     r"|\b(?:did|does|do|will|would|can|could|must)(?: not|n't) (?:was|are|were|has|had|does)\b",
     "there is with a plural": r"(?i)\bthere (?:is|was) (?:no |some |only )?"
     r"(?:two|three|four|many|several|few|[a-z]+ (?:feet|teeth))\b(?!-)",
-    "a pronoun and its verb": r"(?i)(?<!of )(?<!to )(?<!with )(?<!near )\b(?:they|we|you) (?:is|was|has|does|goes|needs|wants)\b"
+    "a pronoun and its verb": r"(?i)(?<!of )(?<!to )(?<!with )(?<!near )\b(?:they|we|you)"
+    r" (?:is|was|has|does|goes|needs|wants)\b"
     r"|(?<!if )(?<!though )(?<!and )(?<!wish )\b(?:he|she) (?:are|have|go|need|want|were)\b",
     "a particle before its pronoun": rf"(?i)\b(?:{PARTICLES})(?:s|ed|ing)? (?:up|off|away|out|back|down)"
     r" (?:it|them|him|me|us)\b",
