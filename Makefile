@@ -19,6 +19,7 @@ REPORT ?= outputs/report
 GALLERY ?= outputs/gallery.html
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
+READINGS ?= outputs/readings
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
 
 BIN := $(VENV)/bin
@@ -143,7 +144,7 @@ golden: $(VENV)/.ready-test  ## write the golden files again, of TASK=family.sub
 	@$(BIN)/python -m pytest tests/test_golden.py -q --update-golden $(if $(TASK),--task '$(TASK)' -k first_rows)
 
 docs: $(VENV)/.ready-docs  ## the documentation as a site in outputs/site
-	@$(BIN)/mkdocs build --quiet && echo outputs/site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet && echo outputs/site/index.html
 
 docs-tables: setup  ## write the tables and pictures of the docs again from the code
 	@$(BIN)/python tools/write_tables.py && $(BIN)/python tools/draw_architecture.py && $(BIN)/python tools/draw_flow.py
@@ -151,6 +152,10 @@ docs-tables: setup  ## write the tables and pictures of the docs again from the 
 docs-gallery: setup  ## write the gallery of the docs again, from the smoke recipe
 	@$(CARRARA) build smoke --tokenizer o200k --out outputs/v-gallery --quiet
 	@$(CARRARA) gallery outputs/v-gallery/o200k --out docs/gallery/gallery.html
+
+readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, into docs/readers.md, and the picture of the README
+	@$(INSTALL) --editable '.[frames]'
+	@$(BIN)/python tools/read_all.py '$(SPLIT)' '$(READINGS)' && $(BIN)/python tools/draw_front.py '$(SPLIT)' '$(READINGS)'
 
 schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas

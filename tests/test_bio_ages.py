@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations
-from math import comb, factorial
+from math import factorial
 from random import Random
 from typing import Any
 
@@ -18,12 +18,12 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, Published, Sample, Unit
 from pipeline.tasks.bio import age_sets
-from pipeline.tasks.bio.ages import Ages, biography, make_ages
+from pipeline.tasks.bio.ages import Ages, biography
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.rank import Rank
 from pipeline.tasks.bio.reader import read_biographies
 from pipeline.tasks.bio.twodiff import Twodiff
-from pipeline.worlds.ages import OLDEST, SPAN, YOUNGEST, ages, second_ages
+from pipeline.worlds.ages import FEW, OLDEST, SPAN, WIDEST, YOUNGEST, ages, few_ages, recurring
 from pipeline.worlds.people import people
 
 SEED = 5
@@ -48,7 +48,7 @@ MARKED = ("relevant", "match", "demo", "decoy")
 @lru_cache(maxsize=8)
 def pool(cell: Stratum) -> tuple[Unit, ...]:
     (spec,) = TASKS[cell.subtask].pools(cell)
-    return tuple(make_ages(Streams((SEED, "pool")), spec))
+    return tuple(spec.make(Streams((SEED, "pool")), spec))
 
 
 def streams(index: int, cell: Stratum) -> tuple[Streams, Streams]:
@@ -128,14 +128,27 @@ def test_keys_are_true_over_many_draws(name: str) -> None:
             assert sample.key.target == sample.key.answers[0] == truth(sample)
 
 
-def test_ages_are_dealt_and_moved() -> None:
+def test_ages_are_dealt() -> None:
     for tier in ("32k", "1m"):
-        first, second = (known(Streams((SEED,)), tier).tolist() for known in (ages, second_ages))
-        assert set(first) == set(second) == set(range(YOUNGEST, OLDEST + 1))
-        times = Counter(first).values()
-        assert max(times) - min(times) == 1
+        times = Counter(ages(Streams((SEED,)), tier).tolist())
+        assert set(times) == set(range(YOUNGEST, OLDEST + 1))
+        assert max(times.values()) - min(times.values()) == 1
+        first, second = few_ages(Streams((SEED,)), tier).tolist()
+        assert set(first) == set(second) == set(recurring(Streams((SEED,)), tier))
         assert all(one != other for one, other in zip(first, second, strict=True))
-        assert max(Counter(second).values()) < 1.6 * len(second) / SPAN
+        assert max(Counter(second).values()) < 1.6 * len(second) / FEW
+
+
+def test_no_two_ages_of_a_text_but_the_pairs_are_so_many_years_apart() -> None:
+    rng = Random(5)
+    for years in range(age_sets.FEWEST, age_sets.MOST + 1):
+        for _ in range(20):
+            found = age_sets.draw(rng, years, rng.sample(range(YOUNGEST, WIDEST + 1), FEW))
+            every = [*found.pair, *found.single, *found.common]
+            assert len(set(every)) == len(every)
+            assert len(found.single) == age_sets.DECOYS
+            assert len(found.common) >= age_sets.COMMON
+            assert [(one, other) for one in every for other in every if other - one == years] == [found.pair]
 
 
 @pytest.mark.parametrize("name", ["calculation2", "rank2", "rank5", "twodiff2"])
@@ -220,7 +233,6 @@ NAIVE: dict[str, Callable[[list[tuple[str, int]], Random], list[str]]] = {
     "youngest and oldest": lambda known, rng: [min(known, key=age_of)[0], max(known, key=age_of)[0]],
     "first and last": lambda known, rng: [known[0][0], known[-1][0]],
     "neighbours": lambda known, rng: neighbours(known, rng.randrange(len(known) - 1)),
-    "two rare": lambda known, rng: rarest(known, rng),
 }
 
 
@@ -232,33 +244,39 @@ def neighbours(known: list[tuple[str, int]], at: int) -> list[str]:
     return [name for name, _ in known[at : at + 2]]
 
 
-def rarest(known: list[tuple[str, int]], rng: Random) -> list[str]:
+def rare_and_fitting(known: list[tuple[str, int]], rng: Random, years: int) -> list[str]:
+    """Take anybody who is alone with their age, and whoever is alone with theirs and fits."""
     times = Counter(age for _, age in known)
-    mixed = rng.sample(known, len(known))
-    return [name for name, _ in sorted(mixed, key=lambda one: times[one[1]])[:2]]
+    alone = {age: name for name, age in known if times[age] == 1}
+    age = rng.choice(sorted(alone))
+    return [alone[age], *(alone[other] for other in (age - years, age + years) if other in alone)]
 
 
 @pytest.mark.parametrize("length", [4096, 8192, 32768])
 def test_naive_solvers_do_not_find_the_pair(length: int) -> None:
     rng = Random(7)
     hits: Counter[str] = Counter()
-    stated, draws = 0.0, 300
+    stated, found, draws = 0.0, 0, 300
     cell = replace(CELLS["twodiff2"], length=length, rows=draws)
     for index in range(draws):
         row = made(index, cell, length // 80)
         known = [(entry.name, int(entry.stated["age"])) for entry in read_biographies(row.text)]
         for name, naive in NAIVE.items():
             hits[name] += graded(row, " and ".join(naive(known, rng))) == 1.0
+        rare = graded(row, " and ".join(rare_and_fitting(known, rng, row_years(row)))) == 1.0
         stated += TWODIFF.baselines(drawn(index, cell), row.key)["two_rare"]
-    assert stated / draws < 0.04
+        found += rare
+        if length >= 8192:
+            assert sum(times == 1 for times in Counter(age for _, age in known).values()) >= 30
     assert max(hits.values()) / draws < 0.05, hits
-    assert abs(hits["two rare"] - stated) < 4 * (stated + 1) ** 0.5
+    assert stated / draws < (0.065 if length >= 8192 else 0.15)
+    assert abs(found - stated) < 4 * (stated + 1) ** 0.5
 
 
 def test_decoys_stand_where_the_filler_has_no_rare_ages() -> None:
     lengths = {length: age_sets.decoys_of(replace(CELLS["twodiff2"], length=length)) for length in (2048, 4096, 32768)}
-    assert lengths == {2048: 2, 4096: 4, 32768: age_sets.DECOYS}
-    assert comb(age_sets.DECOYS + 2, 2) > 40
+    assert lengths == {2048: 2, 4096: 12, 32768: 30}
+    assert age_sets.decoys_of(replace(CELLS["twodiff2"], length=8192)) == 30
     assert not age_sets.decoys_of(CELLS["twodiff2-any"])
     assert not age_sets.decoys_of(CELLS["twodiff2-alone"])
 
@@ -300,13 +318,14 @@ def test_planted_faults_are_found(name: str) -> None:
     own = everybody[latent["people"][0][0]]
     others = [e for e in entries if not any(n.char_start == e.start for n in good.needles)]
     line = good.text[others[0].start : others[0].end]
-    twin = biography(replace(own, middle="Xenia"), 20)
+    twin = biography(replace(own, middle="Xenia"), latent["people"][0][1])
     shown = everybody[latent["shown"][0][0][0]].name
     age = int(latent["shown"][0][0][1])
     unmarked = tuple(needle for needle in good.needles if needle.role == "relevant")
+    promised = "one was promised" if name == "twodiff2" else "3 were promised"
     faults = {
         "the same full name": changed(good, line, line + line),
-        "same first and last name": changed(good, line, line + twin),
+        promised: changed(good, line, line + twin),
         "not their paragraphs": replace(good, needles=tuple(set(good.needles) - set(unmarked[:1]))),
         "demonstration 1 is wrong": changed(good, f"Answer: {shown} is {age}", f"Answer: {shown} is {age + 1}"),
         "other people state": changed(good, line, "The birthplace" + line.partition("The birthplace")[2]),

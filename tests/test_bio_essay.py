@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from math import comb, perm
 from pathlib import Path
 
 import numpy as np
@@ -326,5 +327,6 @@ def test_prose_that_names_somebody_is_no_prose() -> None:
 def test_baselines_say_that_biographies_stand_out(subtask: str, complexity: int) -> None:
     sample = drawn(cell_of(subtask, complexity), 0)
     said = TASKS[subtask].baselines(sample, sample.key)
-    assert said["any_biography"] == ({2: 1 / 2, 5: 1 / 120, 10: 1 / 3628800}[complexity] if "multi_" in subtask else 1)
+    guesses = perm(4 * complexity, complexity) if "multi_" in subtask else comb(4 * complexity, complexity)
+    assert said["any_biography"] == (1 / 4 if "multihop" in subtask else 1 / guesses)
     assert said["uniform"] <= 0.5

@@ -23,7 +23,6 @@ from pipeline.prove.row import answer_faults, turns_of
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
-from pipeline.tasks import task_of
 from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
 from pipeline.worlds.writing.catalogue import grammar_library
 from pipeline.worlds.writing.checks import Writing
@@ -272,7 +271,7 @@ def test_other_planted_faults_are_found(transcript: Row, rows: list[Row]) -> Non
         "desired_msg_index" in fault for fault in answer_faults({**talk, "metadata": metadata}, stratum_of(talk))
     )
     other = [{**turn, "content": turn["content"] + " "} for turn in talk["messages"]]
-    assert any("not the conversation of its messages" in fault for fault in faulty(talk, messages=other))
+    assert any("does not match its messages" in fault for fault in faulty(talk, messages=other))
 
 
 def test_needles_of_real_turns_count_what_is_sent(tmp_path: Path) -> None:
@@ -377,7 +376,7 @@ def test_a_corpus_that_was_changed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "corpora" / f"{digest}.parquet"
     path.rename(path.with_name("0" * 64 + ".parquet"))
     plan = plan_of(tmp_path, cell("chat", 2, 8192, knobs=(("corpus", "0" * 64),)))
-    with pytest.raises(PoolError, match="does not say what its name"):
+    with pytest.raises(PoolError, match="does not match the digest in its name"):
         sample_of(plan, 0)
 
 
@@ -387,7 +386,7 @@ def test_a_row_does_not_depend_on_its_neighbours(tmp_path: Path) -> None:
     alone = sample_of(plan, 5)
     assert [sample_of(plan, index) for index in range(6)][5] == alone
     own, shared = row_streams(plan, each, 5)
-    first, again = (task_of(each).layout(alone, own, shared) for _ in range(2))
+    first, again = (plan.task(each).layout(alone, own, shared) for _ in range(2))
     assert first.placed == again.placed
     assert (first.filler.order.take(50) == again.filler.order.take(50)).all()
 
@@ -472,7 +471,7 @@ def test_distractors_that_no_library_holds_are_refused(tmp_path: Path) -> None:
     each = Stratum("mrcr", "chat", "128k", 131072, 4, 1, knobs=knobs)
     plan = plan_of(tmp_path, each)
     with pytest.raises(PoolError, match="give more formats and topics, or lower distractors"):
-        task_of(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
+        plan.task(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
 
 
 @pytest.mark.parametrize("topics_given", [3, 12])
@@ -486,4 +485,4 @@ def test_a_corpus_of_one_format_is_refused(tmp_path: Path, topics_given: int) ->
     each = cell("chat", 2, 8192, knobs=(("corpus", freeze(writings, tmp_path / "corpora")),))
     plan = plan_of(tmp_path, each)
     with pytest.raises(PoolError, match="0 share neither"):
-        task_of(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
+        plan.task(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))

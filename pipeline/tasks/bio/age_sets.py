@@ -1,7 +1,7 @@
 """Which ages the people of a text may have, so that just one pair of them is a given number of years apart.
 
 Two ages that are that far apart may both be in the text only if they are those of the pair: all ages of a text are, but
-for the pair, a largest set without such a difference, drawn at random. A few of them are common, anybody's; each of
+for the pair, a large set without such a difference, drawn at random. A few of them are common, anybody's; each of
 many single ones is that of one person, so that an age that stands once is no tell.
 """
 
@@ -26,6 +26,8 @@ FEWEST, MOST = 8, 35
 """The difference asked for, in years."""
 COMMON = 6
 """So many of the 16 ages that may recur are common at least: 60 of 100 people have one of them."""
+FULL = 0.6
+"""How often an odd chain gives as many ages as it can."""
 DECOYS = 30
 TAKEN, TOKENS_PER_DECOY = 1536, 208
 """One decoy for so many tokens, but for those that all else takes: all of them from 8,192 on."""
@@ -55,7 +57,7 @@ def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
     while True:
         younger = rng.randint(YOUNGEST, WIDEST - years)
         pair = (younger, younger + years)
-        rest = [age for chain in _chains(pair, years) for age in _largest(rng, chain)]
+        rest = [age for chain in _chains(pair, years) for age in _thinned(rng, chain)]
         common = [age for age in recurring if age in rest][: len(rest) - DECOYS]
         gaps = {abs(one - other) for one, other in combinations(common, 2)} & set(range(FEWEST, MOST + 1))
         if len(common) >= COMMON and len(gaps) >= COMMON:
@@ -77,9 +79,13 @@ def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
         yield chain
 
 
-def _largest(rng: Random, chain: Sequence[int]) -> list[int]:
-    """Return as many of a chain as go without two neighbours: any of the largest choices."""
-    turn = 2 * rng.randint(0, len(chain) // 2) if len(chain) % 2 == 0 else len(chain)
+def _thinned(rng: Random, chain: Sequence[int]) -> list[int]:
+    """Return as many of a chain as go without two neighbours, or, of an odd chain in some cases, one fewer.
+
+    Even places up to a turn and odd ones behind it: without the exception an odd chain would have just one choice.
+    """
+    odd = len(chain) % 2
+    turn = len(chain) if odd and rng.random() < FULL else 2 * rng.randint(0, len(chain) // 2)
     return [age for place, age in enumerate(chain) if place % 2 == (place >= turn)]
 
 

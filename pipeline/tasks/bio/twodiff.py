@@ -80,7 +80,7 @@ class Twodiff(Ages):
             "years": years,
             "people": standing,
             "shown": shown,
-            "decoys": [[person, age] for person, age in zip(crowd, ages.single, strict=False)],
+            "decoys": [[person, age] for person, age in zip(crowd[:alone], ages.single, strict=False)],
             "common": list(ages.common),
         }
         everybody = people(own, stratum.tier)
