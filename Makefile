@@ -19,6 +19,7 @@ REPORT ?= outputs/report
 GALLERY ?= outputs/gallery.html
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
+READINGS ?= outputs/readings
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
 
 BIN := $(VENV)/bin
@@ -151,6 +152,10 @@ docs-tables: setup  ## write the tables and pictures of the docs again from the 
 docs-gallery: setup  ## write the gallery of the docs again, from the smoke recipe
 	@$(CARRARA) build smoke --tokenizer o200k --out outputs/v-gallery --quiet
 	@$(CARRARA) gallery outputs/v-gallery/o200k --out docs/gallery/gallery.html
+
+readers-table: $(VENV)/.ready-report  ## what simulated readers score on SPLIT, into docs/readers.md, and the picture of the README
+	@$(INSTALL) --editable '.[frames]'
+	@$(BIN)/python tools/read_all.py '$(SPLIT)' '$(READINGS)' && $(BIN)/python tools/draw_front.py '$(SPLIT)' '$(READINGS)'
 
 schemas: setup  ## write schemas/ again from the code
 	@$(BIN)/python -m pipeline.schema schemas

@@ -1,4 +1,4 @@
-"""Speed as ratios to one tiktoken encode of the same text, all measured in one run: ``python -m pipeline.bench``."""
+"""Speed relative to one tiktoken encode of the same text, measured in one run: ``python -m pipeline.bench``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running jobs on any executor. Jobs are idempotent, so a broken pool is rebuilt for the jobs still owed."""
+"""Running jobs on any executor. Jobs are idempotent, so a broken pool is replaced to finish the remaining jobs."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
         yield from _one_pool(fn, owed, open_executor())
     if owed:
         raise BuildError(
-            f"workers were killed {LIVES} times (out of memory?): use fewer with --workers and run it again"
+            f"workers were killed {LIVES} times, perhaps for lack of memory: lower --workers and run it again"
         )
 
 

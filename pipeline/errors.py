@@ -1,23 +1,23 @@
-"""What can go wrong, for a person to read.
+"""Errors that users see.
 
 Every message is one line that says what was wrong, the value, and what would be right::
 
     CarraraError
     |-- RecipeError      a recipe with an unknown name or an impossible value
     |   `-- FitError     a stratum that does not fit its window
-    |-- ProfileError     a tokenizer profile that cannot be loaded, or is not what its digest says
-    |-- PoolError        a pool too small, or not what the recipe says
-    |-- BuildError       a stage that could not write what it owes
-    |   `-- ExactError   a prompt whose tokens are not what was planned
-    |-- CorruptError     a file whose bytes are not what was written
-    |-- SplitError       a split that is not there, or not what is asked for
+    |-- ProfileError     a tokenizer profile that cannot be loaded or does not match its digest
+    |-- PoolError        a pool that is too small or does not match the recipe
+    |-- BuildError       a stage that could not write its files
+    |   `-- ExactError   a prompt whose token count differs from the plan
+    |-- CorruptError     a file whose bytes differ from what was written
+    |-- SplitError       a split that does not exist or has no such rows
     |   `-- FrozenError  a change to a frozen split, or a copy that differs from it
     |-- StageError       a split that cannot be published
     |-- ExportError      rows that a harness cannot use
-    |-- PredictionsError predictions that cannot be read, or are of another split
-    |-- EndpointError    a server that refuses, or stays silent
-    |   `-- RequestError a server that refuses one request, and perhaps not the next
-    |-- HubError         a Hub that refuses, stays silent, or holds something else
+    |-- PredictionsError predictions that cannot be read or belong to another split
+    |-- EndpointError    a server that refuses or does not answer
+    |   `-- RequestError a server that refuses one request, but may accept the next
+    |-- HubError         a Hub that refuses, does not answer, or holds other files
     `-- ReportError      a report or a figure that cannot be made
 """
 
@@ -27,11 +27,11 @@ import difflib
 from collections.abc import Iterable
 
 LISTED, NEAREST = 30, 12
-"""The most names that a message lists, and how many of a longer list."""
+"""How many names a message lists at most, and how many it picks from a longer list."""
 
 
 class CarraraError(Exception):
-    """Base of all errors a user is meant to see."""
+    """Base class of all errors that users are meant to see."""
 
 
 class RecipeError(CarraraError):
@@ -43,43 +43,43 @@ class FitError(RecipeError):
 
 
 class ProfileError(CarraraError):
-    """A tokenizer profile cannot be loaded, or its vocabulary is another one."""
+    """A tokenizer profile cannot be loaded, or its vocabulary has the wrong digest."""
 
 
 class PoolError(CarraraError):
-    """A pool of segments is too small for what is asked of it."""
+    """A pool of segments is too small for a prompt, or does not match the recipe."""
 
 
 class BuildError(CarraraError):
-    """A stage could not write what it owes."""
+    """A stage could not write its files."""
 
 
 class ExactError(BuildError):
-    """A finished prompt does not count what its parts count."""
+    """The token count of a finished prompt is not the sum of its parts."""
 
 
 class CorruptError(CarraraError):
-    """A file's bytes or rows are not what was written."""
+    """A file's bytes or rows differ from what was written."""
 
 
 class SplitError(CarraraError):
-    """A split is not there, or holds no such rows."""
+    """A split does not exist, or has no such rows."""
 
 
 class StageError(CarraraError):
-    """A split cannot be published as it is asked for."""
+    """A split cannot be published in the way that was requested."""
 
 
 class FrozenError(SplitError):
-    """A lock cannot be read, or what is there or asked for is not what it says."""
+    """A lock cannot be read, or it contradicts what exists or was requested."""
 
 
 class ExportError(CarraraError):
-    """A split cannot be written in the shape that a harness reads."""
+    """A split cannot be written in the format that a harness reads."""
 
 
 class ReportError(CarraraError):
-    """A report or a figure cannot be made of what is given."""
+    """A report or a figure cannot be made from what was given."""
 
 
 class PredictionsError(CarraraError):
@@ -87,14 +87,14 @@ class PredictionsError(CarraraError):
 
 
 class EndpointError(CarraraError):
-    """A server refuses a request, or gives no reply that can be read."""
+    """A server refuses a request, or sends no readable reply."""
 
 
 class HubError(CarraraError):
-    """The Hub refuses, stays silent, or holds something else than it should.
+    """The Hub refuses, does not answer, or holds other files than it should.
 
     Attributes:
-        status: of HTTP, 0 if there was no reply or its state is not the reason.
+        status: HTTP status; 0 if there was no reply, or if the status is not the reason.
     """
 
     def __init__(self, said: str, *, status: int = 0) -> None:
@@ -103,7 +103,7 @@ class HubError(CarraraError):
 
 
 class RequestError(EndpointError):
-    """A server refuses this request, or failed at it; another may be answered."""
+    """A server refused this request or failed on it, but may answer another."""
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

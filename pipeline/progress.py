@@ -1,4 +1,4 @@
-"""Progress of long work on a terminal; silent anywhere else."""
+"""Progress of long work, shown on a terminal only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes: a release as data. This module knows no family; `plan` checks the names that it holds."""
+"""Recipes: a release as data. This module knows no family; `plan` checks the names in a recipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The row: the one definition of the columns that every shard, schema and card is made from."""
+"""The columns of a row, defined once for every shard, schema and card."""
 
 from __future__ import annotations
 
@@ -38,26 +38,28 @@ NEEDLE = pa.struct(
 MESSAGE = pa.struct([pa.field("role", pa.string(), nullable=False), pa.field("content", pa.string(), nullable=False)])
 
 COLUMNS = (
-    Column("id", pa.string(), "at most 64 of [A-Za-z0-9._-]; the same for the same question in every profile"),
+    Column("id", pa.string(), "at most 64 characters of [A-Za-z0-9._-]; a question has the same id in every profile"),
     Column("family", pa.string(), "latent structure"),
     Column("subtask", pa.string(), "way of asking in it"),
     Column("tier", pa.string(), "32k, 128k or 1m"),
     Column("bucket", pa.string(), "smallest tier that holds the length"),
-    Column("tokenizer", pa.string(), "name of the profile the row is cut for"),
-    Column("frame", pa.string(), "chat: sent inside the template; raw: the bare string"),
+    Column("tokenizer", pa.string(), "name of the profile that the row is cut for"),
+    Column("frame", pa.string(), "chat: sent inside the chat template; raw: sent as a bare string"),
     Column("scorer", pa.string(), "rule in metrics.py"),
     Column("length", pa.int32(), "nominal length in tokens"),
     Column("context_tokens", pa.int32(), "true window: prompt_tokens + template_tokens + max_new_tokens"),
-    Column("prompt_tokens", pa.int32(), "one encode of prompt (of each message's content, where there are messages)"),
-    Column("template_tokens", pa.int32(), "tokens sent beside the prompt's"),
+    Column(
+        "prompt_tokens", pa.int32(), "length of prompt in one encode (of the contents of messages, if there are any)"
+    ),
+    Column("template_tokens", pa.int32(), "tokens sent in addition to the prompt"),
     Column("max_new_tokens", pa.int32(), "room for the reply"),
     Column("complexity", pa.int32(), "number of relevant updates"),
     Column("shots", pa.int32(), "demonstrations in the prompt"),
-    Column("task_version", pa.int32(), "moves when any row of the task changes"),
+    Column("task_version", pa.int32(), "raised whenever a row of the task changes"),
     Column("question", pa.string(), "the question apart from its context"),
     Column("target", pa.string(), "the answer as one plain string"),
     Column("answers", pa.list_(pa.string()), "every accepted answer"),
-    Column("choices", pa.list_(pa.string()), "options, where there are any", nullable=True),
+    Column("choices", pa.list_(pa.string()), "options, if there are any", nullable=True),
     Column("answer_prefix", pa.string(), "assistant prefill; empty in shipped rows"),
     Column("random_string_to_prepend", pa.string(), "mrcr only", nullable=True),
     Column("question_start", pa.int64(), "character offset of the question in prompt"),

@@ -1,4 +1,4 @@
-"""The whole build as an ordered run of stages, on any engine."""
+"""The stages of a build, in order, on any engine."""
 
 from __future__ import annotations
 

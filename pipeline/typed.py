@@ -1,4 +1,4 @@
-"""Plain tables as typed records, with errors for a person."""
+"""Conversion of plain tables to typed records, with readable errors."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _check_keys(shape: Any, table: object, where: str, error: type[CarraraError]
 
 def _told(said: str, place: str, table: Any) -> str:
     if missing := re.fullmatch("Object missing required field `(.*)`", said):
-        return f"{f'{place} ' if place else ''}lacks {missing[1]!r}: it is needed"
+        return f"{f'{place} ' if place else ''}lacks {missing[1]!r}, which is required"
     wanted = re.sub("^Expected |, got .*|`", "", said)
     for name, words in KINDS.items():
         wanted = re.sub(rf"\b{name}\b", words, wanted)

@@ -168,7 +168,7 @@ def test_a_profile_is_one_file(root: Path, copy: Copy) -> None:
     assert digest in copy.ran(sys.executable, "-m", "pipeline", *shlex.split(build)[1:], fails=True)
     profile.write_text(text.replace("DIGEST", digest), encoding="ascii")
     copy.carrara(*shlex.split(build)[1:])
-    assert "all re-counted by" in copy.carrara(*shlex.split(verify)[1:])
+    assert "all recounted by" in copy.carrara(*shlex.split(verify)[1:])
     found = rows(copy.folder / "outputs" / "mine")
     assert {(row["length"], row["context_tokens"]) for row in found} == {(2048, 2048), (8192, 8000)}
     assert {row["template_tokens"] for row in found} == {found[0]["template_tokens"]}

@@ -61,7 +61,7 @@ def test_a_sound_copy_holds_with_and_without_a_lock(built: Path, copy: Path) -> 
     before = builds.stamps(built) | builds.stamps(copy)
     for words in ([], ["--lock", built.parent / "tiny.lock.json"]):
         line = went(carrara("verify", "--against", copy, *words))
-        assert "11 rows in 4 shards, all re-counted by tiktoken" in line
+        assert "11 rows in 4 shards, all recounted by tiktoken" in line
         assert ("every byte as in the lock of tiny 1.0.0" if words else "every byte as its manifest says") in line
     for where in (built, built / "o200k"):
         assert "as in the lock of tiny 1.0.0" in went(carrara("verify", "--against", where))
@@ -101,10 +101,10 @@ def extra(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("harm", "told"),
     [
-        (flipped, f"{SHARD}: the file below data has other bytes than the manifest says"),
-        (flipped_keys, f"{SHARD}: the file below keys has other bytes than the manifest says"),
-        (missing, f"{SHARD}: the file below data is missing"),
-        (missing_keys, f"{SHARD}: the file below keys is missing"),
+        (flipped, f"{SHARD}: the file in data differs from the bytes that the manifest lists"),
+        (flipped_keys, f"{SHARD}: the file in keys differs from the bytes that the manifest lists"),
+        (missing, f"{SHARD}: the file in data is missing"),
+        (missing_keys, f"{SHARD}: the file in keys is missing"),
         (extra, "data/bio/32k/test-00009-of-00010.parquet is not in the manifest"),
     ],
 )
@@ -151,7 +151,7 @@ def no_canary(rows: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (other_filler, "its prompt has another SHA-256; "),
+        (other_filler, "the SHA-256 of its prompt is wrong; "),
         (other_answer, "the key 'Oslo'"),
         (other_window, "context_tokens is "),
         (other_id, "its id does not end in "),
@@ -171,7 +171,7 @@ def test_a_changed_row_is_named_whatever_manifest_comes_with_it(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"), [(fewer, "rows in place of "), (twice, "its rows are others than the manifest says")]
+    ("change", "told"), [(fewer, "rows in place of "), (twice, "its rows differ from those that the manifest lists")]
 )
 def test_rows_that_come_or_go_are_seen(copy: Path, change: Callable[[list[dict[str, Any]]], None], told: str) -> None:
     for part in ("data", "keys"):
@@ -186,7 +186,7 @@ def test_a_forged_copy_with_a_manifest_that_fits_differs_from_the_lock(built: Pa
     resealed(copy)
     went(carrara("verify", "--against", copy))
     assert faults("--against", copy, "--lock", built.parent / "tiny.lock.json") == [
-        f"{SHARD}: the file below data has other bytes than were frozen"
+        f"{SHARD}: the file in data differs from the bytes that were frozen"
     ]
 
 
@@ -228,7 +228,7 @@ def test_a_copy_without_answers_holds_and_its_answers_are_those_of_the_keys(buil
     assert "answers withheld; every byte as its manifest says" in went(carrara("verify", "--against", shown))
     line = went(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json"))
     assert "answers withheld" in line
-    assert "answers as in the keys" in went(carrara("verify", built, "--against", shown))
+    assert "answers match the keys" in went(carrara("verify", built, "--against", shown))
 
 
 def test_a_prompt_changed_in_a_copy_without_answers_is_named(built: Path, shown: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_prompt_changed_in_a_copy_without_answers_is_named(built: Path, shown:
     name = first_id(shown)
     (found,) = faults("--against", shown)
     assert found.startswith(f"{SHARD}: row {name!r}: ")
-    assert "its prompt has another SHA-256" in found
+    assert "the SHA-256 of its prompt is wrong" in found
     assert any("its prompt is not the one that was built" in fault for fault in faults(built, "--against", shown))
 
 
@@ -255,7 +255,7 @@ def test_a_split_is_rebuilt_from_its_lock_alone(built: Path, copy: Path, tmp_pat
 def test_a_rebuilt_split_gives_the_keys_of_a_copy_without_answers(built: Path, shown: Path) -> None:
     line = went(carrara("verify", "--against", shown, "--lock", built.parent / "tiny.lock.json", "--rebuild"))
     assert "rebuilt from the lock to the same bytes" in line
-    assert "answers as in the keys" in line
+    assert "answers match the keys" in line
 
 
 def test_other_libraries_may_write_other_bytes_and_no_other_row(
@@ -263,30 +263,33 @@ def test_other_libraries_may_write_other_bytes_and_no_other_row(
 ) -> None:
     monkeypatch.setattr("pipeline.store.parquet.GROUP_BYTES", 4096)
     words = ["verify", built, "--against", copy, "--rebuild"]
-    assert "rebuilt from the lock it has other bytes, by the same libraries" in carrara(*words).stdout
+    assert "when rebuilt from the lock with the same libraries, its bytes differ" in carrara(*words).stdout
     monkeypatch.setattr("pipeline.release.rebuild.version", lambda name: "99.0")
     line = went(carrara(*words))
-    assert "to the same rows in other bytes (numpy 99.0 here, " in line
+    assert "to the same rows but different bytes (numpy 99.0 here, " in line
 
 
 def test_what_cannot_be_made_again_says_why(built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     task = TASKS["bio", "idk"]
     monkeypatch.setattr(type(task), "version", task.version + 1)
     line = said(carrara("verify", built, "--against", copy, "--rebuild"))
-    assert "tiny 1.0.0 cannot be made again here: task bio.idk changed (version " in line
+    assert "tiny 1.0.0 cannot be rebuilt here: task bio.idk changed (version " in line
     assert "install carrara 1.0.0, which froze it" in line
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "verify what? give FOLDER, or --against WHERE"),
-        (["outputs", "--rebuild"], "verify what? give FOLDER, or --against WHERE"),
-        (["--against", "nowhere"], "no folder 'nowhere': give one, or a data set with its tag, as in org/name@v1.0.0"),
+        ([], "nothing to verify: give FOLDER, or --against WHERE"),
+        (["outputs", "--rebuild"], "nothing to verify: give FOLDER, or --against WHERE"),
+        (
+            ["--against", "nowhere"],
+            "there is no folder 'nowhere': give one, or a data set with its tag, such as org/name@v1.0.0",
+        ),
         (["--against", "{copy}", "--rebuild"], "--rebuild needs a lock: give --lock FILE"),
-        (["--against", "{copy}", "--into", "{copy}"], "is what is checked: give another folder"),
-        (["--against", "{copy}", "--tokenizer", "llama3.1"], "holds none of llama3.1: leave --tokenizer out"),
-        (["--against", "{copy}", "--part", "1/2"], "a copy is checked whole"),
+        (["--against", "{copy}", "--into", "{copy}"], "is the folder being checked: give another one"),
+        (["--against", "{copy}", "--tokenizer", "llama3.1"], "has no split for llama3.1: leave out --tokenizer"),
+        (["--against", "{copy}", "--part", "1/2"], "a copy is checked as a whole"),
     ],
 )
 def test_what_cannot_be_meant_is_one_line(copy: Path, words: list[str], told: str) -> None:
@@ -301,9 +304,9 @@ def test_a_data_set_is_held_to_the_lock_at_its_tag(hub: Hub, built: Path, copy: 
     resealed(copy)
     release(copy, "org/tiny", "1.0.1")
     assert faults(built, "--against", "org/tiny@v1.0.1") == [
-        f"{SHARD}: the file below data has other bytes than were frozen"
+        f"{SHARD}: the file in data differs from the bytes that were frozen"
     ]
-    assert "give a tag, as in org/tiny@v1.0.1" in said(carrara("verify", "--against", "org/tiny@v2.0.0"))
+    assert "give a tag, such as org/tiny@v1.0.1" in said(carrara("verify", "--against", "org/tiny@v2.0.0"))
     assert "org/none" in said(carrara("verify", "--against", "org/none@v1.0.0"))
 
 

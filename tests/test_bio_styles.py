@@ -252,7 +252,7 @@ def test_planted_faults_of_one_question_are_found(subtask: str) -> None:
     again = insert(good, line)
     moved = [replace(needle, char_start=needle.char_start + 1) for needle in good.needles]
     faults = {
-        "same first and last name": doubled,
+        "3 were promised": doubled,
         "the same full name": again,
         "needles of people asked": replace(
             good, needles=tuple(n if n.role == "demo" else m for n, m in zip(good.needles, moved, strict=True))
@@ -299,7 +299,7 @@ def test_planted_faults_of_lists_are_found() -> None:
     first, middle, last = next(name for name in asked.names if name in line).split()
     faults = {
         "the same full name": insert(good, line),
-        "same first and last name": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
+        "1 were promised": insert(good, line.replace(f"{first} {middle} {last}", f"{first} Xenia {last}")),
         "needles of people asked": replace(good, needles=tuple(n for n in good.needles if n != needles[2])),
         "the key": replace(good, key=replace(good.key, target=good.key.target + " or golf")),
         "do not": replace(good, question=good.question + "?"),
@@ -442,7 +442,8 @@ def test_lists_cannot_be_guessed() -> None:
     for complexity in (2, 5, 10):
         cell = cell_of("multi_standard", complexity, rows=120)
         samples = [drawn(Multi(), replace(cell, length=1024 + at), index) for at in range(14) for index in range(120)]
-        assert max(Counter(sample.key.target for sample in samples).values()) == 1
+        # Two of 1,680 rows may ask the same of the same pair: a tier has 32,256 pairs that may be asked.
+        assert max(Counter(sample.key.target for sample in samples).values()) <= (2 if complexity == 2 else 1)
         assert max(Multi().baselines(sample, sample.key)["uniform"] for sample in samples) < 0.0001
 
 
@@ -613,7 +614,7 @@ def test_the_plan_tells_what_prompts_are_made_of(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "out"), "--tokenizer", "o200k", "--tokenizer", "glm4"]
     told = CliRunner().invoke(cli, ["plan", str(tmp_path / "made.toml"), *out, "--stats", "--draws", "2", "--json"])
     assert told.exit_code == 0, told.output
-    records = json.loads(told.output)["what prompts are made of (means)"]
+    records = json.loads(told.output)["what prompts consist of (means)"]
     assert [(record["family"], record["profile"]) for record in records] == [
         (family, profile) for family in ("bio", "mrcr", "latent_list") for profile in ("o200k", "glm4")
     ]

@@ -154,7 +154,7 @@ def test_planted_faults_of_citation_are_found() -> None:
         "same label": changed(said[at][1].replace(said[at][1][1:6], label)),
         "no label of five digits": changed(said[at][1].replace(said[at][1][1:6], "123")),
         "same full name": changed(said[at + 1][1].replace(said[at + 1][1][1:6], "12345")),
-        "same first and last name": twin,
+        "3 were promised": twin,
         "needles of people asked": replace(good, needles=tuple(n for n in good.needles if n.role == "demo")),
         "needles of demonstrations": replace(good, needles=tuple(n for n in good.needles if n.role != "demo")),
         "the key 'wrong'": replace(good, key=replace(good.key, target="wrong")),
@@ -352,7 +352,7 @@ def numbered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
 def rows_of(plan: Plan) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {profile.name: [] for profile in plan.profiles}
     for shard in plan.all_shards():
-        found[shard.profile] += read_rows(shard.path(plan.out, "data"))
+        found[shard.profile.name] += read_rows(shard.path(plan.out, "data"))
     return found
 
 

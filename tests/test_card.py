@@ -126,7 +126,13 @@ def test_the_card_says_what_a_stranger_asks(card: str, split: Split) -> None:
         *("GeoNames", "CC BY 4.0", "Apache License 2.0", "SOURCES.md", split.manifest["tokenizer"]["notice"]),
         *(split.manifest["canary"], split.manifest["tiers"]["32k"]["recipe_digest"], "2409.12640", "2506.02921"),
         *("2410.02694", "| 8K | 8,192 | 8,193 |", "Always (D) scores 70 %", "#### New", "year = {2026}"),
-        *("lm-evaluation-harness", "Inspect", "vLLM", "EvalScope", "`recipe.toml` is the maintainer's own recipe."),
+        *(
+            "lm-evaluation-harness",
+            "Inspect",
+            "vLLM",
+            "EvalScope",
+            "`recipe.toml` stands for the maintainer's own recipe.",
+        ),
     ):
         assert wanted in card, wanted
     assert card.isascii()
@@ -163,7 +169,11 @@ def test_a_card_without_answers_says_so(apart: Staged) -> None:
     card = (apart.folder / "README.md").read_text(encoding="utf-8")
     assert "| `metadata` | `string` | JSON object: prompt sha256, canary |" in card
     assert "knobs, latent structure" not in (apart.folder / "croissant.json").read_text(encoding="utf-8")
-    for wanted in ("**The answers are not in this repo.**", "Withheld answers do not stop a cheat", "private repo"):
+    for wanted in (
+        "**The answers are not in this repo.**",
+        "Withholding answers does not stop cheating",
+        "private repo",
+    ):
         assert wanted in card, wanted
     for gone in ("## Baselines", "Target:", "lm-evaluation-harness", "## Scoring", "seed |", "complexity |"):
         assert gone not in card, gone

@@ -30,7 +30,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert done.exit_code == 0, done.output
     assert str(out / "o200k" / "data") in done.stdout
     assert "133 rows" in done.stdout
-    assert "all re-counted by tiktoken" in done.stdout
+    assert "all recounted by tiktoken" in done.stdout
     assert done.stderr == "", "progress is for terminals"
     return out
 
@@ -73,7 +73,7 @@ def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> Non
     assert f"{tokens:,} tokens for each of o200k, llama3.1, qwen2.5" in done.stdout
     assert "+- 8.9%" in done.stdout
     parts = json.loads(carrara("plan", "128k", "--json", "--out", tmp_path / "out").stdout)
-    assert sum(record["tokens"] for record in parts["strata (for each profile)"]) == tokens
+    assert sum(record["tokens"] for record in parts["strata (per profile)"]) == tokens
 
 
 def test_plan_says_what_is_there(built: Path) -> None:

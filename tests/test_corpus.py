@@ -99,25 +99,28 @@ def texts(count: int, seed: str = "") -> list[Record]:
 FAULTS: list[tuple[Record, str]] = [
     ({"text": ""}, "its text is empty"),
     ({"text": " \n\t "}, "its text is empty"),
-    ({"text": "x" * (LONGEST + 1)}, f"its text has {LONGEST + 1} bytes: give {LONGEST} at the most"),
-    ({"text": "\u00e9" * 1001}, f"its text has 2002 bytes: give {LONGEST} at the most"),
-    ({"text": "cafe\u0301"}, "its text is not in Unicode's form NFC"),
-    ({"text": "lone \ud800"}, r"its text holds '\ud800', which chat templates or readers take for a mark"),
-    ({"text": "a\ttab"}, r"its text holds '\t'"),
-    ({"text": "a\rb"}, r"its text holds '\r'"),
-    ({"text": "nul \x00"}, r"its text holds '\x00'"),
-    ({"text": "next\x85line"}, r"its text holds '\x85'"),
-    ({"text": "line\u2028end"}, r"its text holds '\u2028'"),
-    ({"text": "order\ufeffmark"}, r"its text holds '\ufeff'"),
-    ({"text": "so.\nUser: and now?"}, "a line of its text starts like a turn of a transcript"),
-    ({"text": "Model: yes"}, "a line of its text starts like a turn of a transcript"),
-    ({"text": "a\nSystem: b"}, "a line of its text starts like a turn of a transcript"),
-    ({"text": "a\n======== CONVERSATION ========\nb"}, "a line of its text starts like a turn of a transcript"),
-    ({"text": "the end<|endoftext|>"}, "its text holds '<|', which"),
-    ({"text": "[INST] do [/INST]"}, "its text holds '[INST]', which"),
-    ({"text": "<start_of_turn>model"}, "its text holds '<start_of_turn>', which"),
-    ({"text": "bye</s>"}, "its text holds '</s>', which"),
-    ({"text": "<think>so</think>"}, "its text holds '<think>', which"),
+    ({"text": "x" * (LONGEST + 1)}, f"its text has {LONGEST + 1} bytes: give at most {LONGEST}"),
+    ({"text": "\u00e9" * 1001}, f"its text has 2002 bytes: give at most {LONGEST}"),
+    ({"text": "cafe\u0301"}, "its text is not in Unicode normalisation form NFC"),
+    ({"text": "lone \ud800"}, r"its text has '\ud800', which chat templates or readers would take for a marker"),
+    ({"text": "a\ttab"}, r"its text has '\t'"),
+    ({"text": "a\rb"}, r"its text has '\r'"),
+    ({"text": "nul \x00"}, r"its text has '\x00'"),
+    ({"text": "next\x85line"}, r"its text has '\x85'"),
+    ({"text": "line\u2028end"}, r"its text has '\u2028'"),
+    ({"text": "order\ufeffmark"}, r"its text has '\ufeff'"),
+    ({"text": "so.\nUser: and now?"}, "a line of its text looks like the start of a turn in a transcript"),
+    ({"text": "Model: yes"}, "a line of its text looks like the start of a turn in a transcript"),
+    ({"text": "a\nSystem: b"}, "a line of its text looks like the start of a turn in a transcript"),
+    (
+        {"text": "a\n======== CONVERSATION ========\nb"},
+        "a line of its text looks like the start of a turn in a transcript",
+    ),
+    ({"text": "the end<|endoftext|>"}, "its text has '<|', which"),
+    ({"text": "[INST] do [/INST]"}, "its text has '[INST]', which"),
+    ({"text": "<start_of_turn>model"}, "its text has '<start_of_turn>', which"),
+    ({"text": "bye</s>"}, "its text has '</s>', which"),
+    ({"text": "<think>so</think>"}, "its text has '<think>', which"),
     ({"text": None}, "text is None: give text"),
     ({"text": 7}, "text is 7: give text"),
     ({"text": ["a"]}, "text is ['a']: give text"),
@@ -174,16 +177,16 @@ def test_many_faults_are_counted(tmp_path: Path) -> None:
 def test_a_text_that_stands_twice_is_named(tmp_path: Path) -> None:
     first, second, third = texts(3)
     path = lines(tmp_path / "c.jsonl", [first, second, third | {"text": f" {first['text']}\r\n"}])
-    assert refused(path).endswith("row 3: its text stands in row 1 too")
+    assert refused(path).endswith("row 3: its text is the same as that of row 1")
     path = lines(tmp_path / "c.jsonl", [first, second, GOOD | {"topic": "jazz", "text": second["text"]}])
-    assert refused(path).endswith("row 3: its text stands in row 2 too"), "under another topic too"
+    assert refused(path).endswith("row 3: its text is the same as that of row 2"), "under another topic too"
 
 
 def test_a_text_that_nearly_stands_twice_is_named(tmp_path: Path) -> None:
     first, second, third = texts(3)
     near = first["text"].upper().replace(" ", ", ") + " and so on"
     path = lines(tmp_path / "c.jsonl", [first, second, third, first | {"text": near}])
-    assert refused(path).endswith("row 4: more than half of its text stands in row 1 too")
+    assert refused(path).endswith("row 4: more than half of its text is also in row 1")
     assert len(read_corpus(lines(path, [first, second, GOOD | {"topic": "jazz", "text": near}]))) == 3
 
 
@@ -331,12 +334,12 @@ def test_a_copy_that_is_whole_is_not_written_again(tmp_path: Path) -> None:
 def test_a_copy_that_cannot_be_written_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     writings = read_corpus(lines(tmp_path / "c.jsonl", texts(4)))
     (tmp_path / "file").write_text("", encoding="ascii")
-    with pytest.raises(BuildError, match=r"no corpus can be kept in .*file"):
+    with pytest.raises(BuildError, match=r"a corpus cannot be written to .*file"):
         freeze(writings, tmp_path / "file" / "corpora")
     kept = tmp_path / "kept"
     kept.mkdir()
     (kept / f"{corpus_digest(writings)}.parquet.part-{os.getpid()}").symlink_to("/dev/full")
-    with pytest.raises(BuildError, match=r"no corpus can be kept in .*kept.*No space left"):
+    with pytest.raises(BuildError, match=r"a corpus cannot be written to .*kept.*No space left"):
         freeze(writings, kept)
     assert list(kept.iterdir()) == []
     freeze(writings, kept)
@@ -476,7 +479,7 @@ def test_a_recipe_that_takes_no_corpus_says_so(corpus: Path, tmp_path: Path) -> 
     )
     assert "no corpus" in said
     bio = builds.recipe_file(tmp_path / "bio.toml")
-    assert "no family of tiny is written from a corpus" in failed(
+    assert "no family of tiny uses a corpus" in failed(
         carrara("plan", bio, "--out", tmp_path / "out", "--corpus", corpus)
     )
 
@@ -536,12 +539,12 @@ def test_more_than_the_grammars_can_say_is_one_line(tmp_path: Path, monkeypatch:
     monkeypatch.setattr("pipeline.worlds.writing.library.TRIES", 3)
     words = ["--format", FORMS[0], "--topic", ABOUT[0], "--texts", 5000]
     said = failed(carrara("write", tmp_path / "c.jsonl", *words))
-    assert "the grammars have no more to say" in said
+    assert "the grammars have run out of texts" in said
     assert "ask for fewer than 5000 texts" in said
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_corpus_of_another_suffix_is_refused_before_it_is_written(tmp_path: Path) -> None:
     for name in ("c.parquet", "c.json", "c"):
-        assert "give a name that ends in .jsonl, or - to print" in failed(carrara("write", tmp_path / name))
+        assert "give a file name ending in .jsonl, or - to print" in failed(carrara("write", tmp_path / name))
     assert list(tmp_path.iterdir()) == []

@@ -275,9 +275,15 @@ def test_waits_double_up_to_a_minute(serve: Callable[..., Server]) -> None:
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (fails(401, f"Incorrect API key {KEY}"), "HTTP 401: it refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY"),
+        (
+            fails(401, f"Incorrect API key {KEY}"),
+            "HTTP 401: the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
+        ),
         (fails(403, "not your model"), "HTTP 403: the key may not use this model (not your model)"),
-        (fails(404, "no model `x`"), "give the part before /chat/completions, and a model that it has (no model `x`)"),
+        (
+            fails(404, "no model `x`"),
+            "give the address without /chat/completions, and a model that is served there (no model `x`)",
+        ),
         (fails(400, f"bad\nrequest of {KEY}"), "HTTP 400: bad request of ***"),
         (fails(400, "x" * 190 + KEY), "HTTP 400: xxx"),
         (Act(b"<html>\n<h1>nginx</h1>", 400), "HTTP 400: Bad Request"),
@@ -300,7 +306,7 @@ def test_a_redirect_is_not_followed_for_the_key_would_go_along(serve: Callable[.
     other = serve()
     for status in (301, 302, 303, 307, 308):
         endpoint, waits = client(serve(answering(Act(b"", status, {"Location": other.url + "/elsewhere"}))))
-        with pytest.raises(EndpointError, match=rf"HTTP {status}: it sends on to '{other.url}/elsewhere'"):
+        with pytest.raises(EndpointError, match=rf"HTTP {status}: the server redirects to '{other.url}/elsewhere'"):
             endpoint.ask(ASKED)
         assert not waits
     assert other.asked == []
@@ -375,14 +381,14 @@ def test_what_is_no_address_is_told_before_anything_is_sent(url: str) -> None:
 
 @pytest.mark.parametrize("url", ["http://me:secret@h/v1", "http://h/v1?key=secret", "http://h/v1#secret"])
 def test_an_address_that_holds_secrets_is_refused_unseen(url: str) -> None:
-    with pytest.raises(EndpointError, match="has a user or a query") as caught:
+    with pytest.raises(EndpointError, match="contains a user or a query") as caught:
         Endpoint(url, MODEL)
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("key", [KEY + "\n", "sk-\u201cquoted\u201d", "a\rb"])
 def test_a_key_that_cannot_be_sent_is_refused_unseen(key: str) -> None:
-    with pytest.raises(EndpointError, match="the key holds characters") as caught:
+    with pytest.raises(EndpointError, match="the key has characters") as caught:
         Endpoint("http://h/v1", MODEL, key)
     assert key.strip() not in str(caught.value)
     assert "sk-" not in str(caught.value)
@@ -521,7 +527,7 @@ def test_the_command_tells_what_it_did_and_asks_nothing_twice(serve: Callable[..
     server, corpus = serve(), tmp_path / "c.jsonl"
     done = carrara(*command(server, corpus), key=f" {KEY}\n")
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == f"{corpus}: 12 texts, 12 of them new; every reply is in {corpus}.replies\n"
+    assert done.stdout == f"{corpus}: 12 texts, 12 of them new; all replies are in {corpus}.replies\n"
     first = corpus.read_bytes()
     corpus.unlink()
     assert "12 texts, 0 of them new" in carrara(*command(server, corpus)).stdout
@@ -570,8 +576,8 @@ def test_every_reply_is_kept_as_it_came(serve: Callable[..., Server], tmp_path: 
         "it is a refusal": 1,
         "it has 10 characters": 1,
         "it was cut off ": 1,
-        "a line of its text starts like a turn of a transcript": 1,
-        r"its text holds '\ud800'": 1,
+        "a line of its text looks like the start of a turn in a transcript": 1,
+        r"its text has '\ud800'": 1,
         "its text has 2800 bytes: give 2000 at the most": 1,
         "it has no text": 1,
     }
@@ -592,7 +598,7 @@ def test_what_cannot_be_used_is_asked_anew_and_then_named(serve: Callable[..., S
     said = failed(carrara(*command(server, corpus, "--texts", 2)))
     assert "5 of 8 texts could not be used: " in said
     assert "Write a poem about tea. (1): it has 9 characters, fewer than 200; " in said
-    assert "Write a letter about tea. (2): the same text has come before" in said
+    assert "Write a letter about tea. (2): it repeats an earlier text" in said
     assert "Write a letter about chess. (1): its text has 6300 bytes: give 2000 at the most" in said
     times = Counter(place(reply) for reply in replies(corpus))
     assert times[("poem", "tea", 0)] == times[("letter", "chess", 1)] == ATTEMPTS
@@ -602,7 +608,7 @@ def test_what_cannot_be_used_is_asked_anew_and_then_named(serve: Callable[..., S
     server.script = writes
     done = carrara(*command(server, corpus, "--texts", 2))
     assert "8 texts, 5 of them new" in done.stdout
-    assert len(set(server.asked)) == len(server.asked), "in another run too"
+    assert len(set(server.asked)) == len(server.asked), "by another run too"
     assert len(read_corpus(corpus)) == 8
 
 
@@ -615,19 +621,19 @@ def test_many_that_cannot_be_used_are_counted(serve: Callable[..., Server], tmp_
 def test_nearly_the_same_text_is_not_used_twice(serve: Callable[..., Server], tmp_path: Path) -> None:
     same = prose("always")
     server = serve(lambda number, prompt: says(f"{same} {number}."))
-    with pytest.raises(EndpointError, match=r"8 of 12 .* nearly the same text has come before"):
+    with pytest.raises(EndpointError, match=r"8 of 12 .* it is nearly the same as an earlier text"):
         asked(server, tmp_path / "c.jsonl", workers=1)
     assert len(read_corpus(tmp_path / "c.jsonl")) == 4, "one of each format and topic"
 
 
-@pytest.mark.parametrize(("status", "said"), [(401, "it refuses the key"), (404, "no such address or model")])
+@pytest.mark.parametrize(("status", "said"), [(401, "the server refuses the key"), (404, "no such address or model")])
 def test_a_fatal_answer_stops_the_command_at_once(
     serve: Callable[..., Server], tmp_path: Path, status: int, said: str
 ) -> None:
     server = serve(answering(fails(status, f"wrong {KEY}")))
     line = failed(carrara(*command(server, tmp_path / "c.jsonl", "--tries", 6)))
     assert said in line
-    assert "[0 texts are kept, the same command goes on]" in line
+    assert "[0 texts are kept; run the same command again to continue]" in line
     assert len(server.asked) <= 4
     assert not (tmp_path / "c.jsonl").exists()
 
@@ -662,7 +668,7 @@ def test_a_server_that_dies_half_way_loses_nothing(serve: Callable[..., Server],
     assert "the connection broke off" in line or "no answer" in line
     had = {place(reply) for reply in replies(corpus)}
     assert 5 <= len(had) <= 6
-    assert f"[{len(had)} texts are kept, the same command goes on]" in line
+    assert f"[{len(had)} texts are kept; run the same command again to continue]" in line
     assert not corpus.exists()
     dead.stop()
     alive = serve(port=dead.port)
@@ -715,8 +721,8 @@ def test_what_cannot_be_meant_costs_nothing(
 
 def test_a_corpus_needs_a_name(serve: Callable[..., Server], tmp_path: Path) -> None:
     server = serve()
-    assert "name a file, replies are kept beside it" in failed(carrara(*command(server, Path("-"))))
-    assert "give a name that ends in .jsonl" in failed(carrara(*command(server, tmp_path / "c.parquet")))
+    assert "replies of an endpoint are kept beside a file" in failed(carrara(*command(server, Path("-"))))
+    assert "give a file name ending in .jsonl" in failed(carrara(*command(server, tmp_path / "c.parquet")))
     assert server.asked == []
 
 
@@ -753,7 +759,7 @@ def test_a_broken_line_is_named(serve: Callable[..., Server], tmp_path: Path, li
     broken = f"{first}\n{line}\n{rest}"
     replies_path(corpus).write_text(broken, encoding="ascii")
     said = failed(carrara(*command(server, corpus)))
-    assert f"'{corpus}.replies', line 2 is not a reply that was kept" in said
+    assert f"'{corpus}.replies', line 2 is not a stored reply" in said
     assert replies_path(corpus).read_text(encoding="ascii") == broken
 
 
@@ -770,7 +776,7 @@ def test_a_reply_is_judged_anew_by_the_rules_of_today(serve: Callable[..., Serve
 def test_two_runs_do_not_share_a_file(serve: Callable[..., Server], tmp_path: Path) -> None:
     server, corpus = serve(), tmp_path / "c.jsonl"
     with ReplyJournal(replies_path(corpus), MODEL):
-        assert "is at work in another run" in failed(carrara(*command(server, corpus)))
+        assert "is being written by another run" in failed(carrara(*command(server, corpus)))
     assert server.asked == []
     assert asked(server, corpus) == 12
 
@@ -828,7 +834,7 @@ def test_ctrl_c_leaves_at_once(serve: Callable[..., Server], tmp_path: Path) -> 
     server, corpus = serve(held), tmp_path / "c.jsonl"
     code, said = killed(signal.SIGINT, server, corpus)
     assert code == 130
-    assert said.lstrip() == "carrara: interrupted: run the same command again, it goes on where it stopped\n"
+    assert said.lstrip() == "carrara: interrupted: run the same command again to continue\n"
     server.script = writes
     had = len(replies(corpus))
     assert f"12 texts, {12 - had} of them new" in carrara(*command(server, corpus)).stdout

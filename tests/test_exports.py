@@ -227,7 +227,7 @@ def test_the_command_writes_and_says_what_it_left_out(split: Split, tmp_path: Pa
     assert len(rows_in(tmp_path / "out")) == 1
     code, said = run("export", "lm-eval", split.folder, "--out", tmp_path / "none", "--subtask", "chat")
     assert (code, said.count("\n")) == (1, 1)
-    assert "no row is left to export to lm-eval (real turns" in said
+    assert "there are no rows to export to lm-eval (real turns" in said
     assert not (tmp_path / "none").exists()
 
 
@@ -238,7 +238,7 @@ def test_the_command_lists_the_harnesses() -> None:
     assert run("export", "--list")[1] == said
     code, said = run("export", "lm-eval")
     assert code == 1
-    assert "export what?" in said
+    assert "no split to export" in said
 
 
 def test_the_tasks_of_lighteval_are_the_configurations_that_datasets_finds(split: Split, tmp_path: Path) -> None:

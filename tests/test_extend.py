@@ -72,7 +72,7 @@ def test_a_new_profile_has_the_same_questions_texts_and_keys(home: Path) -> None
         for path in sorted((home / "v1.0.0" / "o200k" / part).rglob("*.parquet")):
             assert path.samefile(home / "v1.1.0" / path.relative_to(home / "v1.0.0")), "no byte is written twice"
     went(carrara("verify", home / "v1.1.0"))
-    assert "frozen already" in went(carrara("freeze", home / "v1.1.0", "--lock", home / "tiny.lock.json"))
+    assert "already frozen" in went(carrara("freeze", home / "v1.1.0", "--lock", home / "tiny.lock.json"))
     locks = read_lock(home / "v1.0.0" / LOCK_NAME), read_lock(home / "v1.1.0" / LOCK_NAME)
     assert [(each.level, each.what) for each in changes(*locks)] == [("minor", "profile llama3.1 is new")]
 
@@ -123,8 +123,8 @@ def test_new_strata_leave_the_rows_of_the_others_as_they_are(home: Path) -> None
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"seed": 8}, "the recipe has another seed than the frozen ones"),
-        ({"version": "2.0.0"}, "the recipe is of version 2.0.0, frozen is 1.0.0: give the same major one"),
+        ({"seed": 8}, "the recipe's seed differs from that of the frozen ones"),
+        ({"version": "2.0.0"}, "the recipe has version 2.0.0, but 1.0.0 is frozen: the major version must be the same"),
         ({"cells": CELLS[1:]}, "bio.standard length 2048 complexity 1 is gone"),
         ({"cells": (*CELLS[1:], ("bio", "standard", [1], [2048, 4096], 4))}, "bio.standard length 2048 complexity 1"),
         ({"cells": (*CELLS, ("mrcr", "chat", [4], [8192], 1))}, "mrcr.chat length 8192 complexity 2 changed"),
@@ -140,14 +140,14 @@ def test_a_recipe_that_changes_a_frozen_row_is_refused(home: Path, changed: dict
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["v1.0.0", "--tokenizer", "o200k"], "tiny 1.0.0 has all of it already: give a profile, a recipe or a size"),
-        (["v1.0.0"], "tiny 1.0.0 has all of it already"),
+        (["v1.0.0", "--tokenizer", "o200k"], "tiny 1.0.0 already has all of that: give a new profile, recipe or size"),
+        (["v1.0.0"], "tiny 1.0.0 already has all of that"),
         (
             ["v1.0.0", "--tokenizer", "llama3.1", "--out", "{home}/v1.0.0"],
             "is frozen as tiny 1.0.0: extend that folder",
         ),
-        (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "a lock alone takes no new rows"),
-        (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen whole"),
+        (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "rows cannot be added to a lock alone"),
+        (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen as a whole"),
         (["tiny.toml", "--tokenizer", "llama3.1"], "is not a lock: give a file that carrara freeze wrote"),
         (["none", "--tokenizer", "llama3.1"], "none' (No such file or directory): make one with carrara freeze"),
     ],

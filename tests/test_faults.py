@@ -481,7 +481,7 @@ def test_an_interrupt_is_one_line_and_the_next_run_goes_on(
         code, stderr = running.ended()
         assert running.gone(2), "workers are still there"
     assert code == 130
-    assert builds.lines(stderr) == ["carrara: interrupted: run the same command again, it goes on where it stopped"]
+    assert builds.lines(stderr) == ["carrara: interrupted: run the same command again to continue"]
     assert not (out / MANIFEST).exists()
     builds.stages(recipe, out).build()
     assert builds.contents(out) == whole

@@ -17,7 +17,7 @@ from pipeline.schema import schemas
 
 ORDER = (
     *("errors", "typed", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
-    *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "stages", "release"),
+    *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "readers", "stages", "release"),
     *("ask", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )
 """The modules and folders below `pipeline`, from the ground up: each imports only what stands before it."""

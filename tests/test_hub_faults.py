@@ -67,7 +67,7 @@ def line(capfd: pytest.CaptureFixture[str], folder: Path) -> Say:
 
 def test_without_a_token(hub: Hub, line: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HF_TOKEN")
-    assert line() == ("carrara: org/small: there is no token to publish with: set HF_TOKEN or run `hf auth login`")
+    assert line() == ("carrara: org/small: publishing needs a token: set HF_TOKEN or run `hf auth login`")
     assert not hub.log
 
 
@@ -81,26 +81,26 @@ def test_a_login_is_as_good_as_the_environment(
 
 def test_a_token_that_nobody_knows(line: Say, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", BAD)
-    assert "org/small: the Hub does not know the token (HTTP 401): make a new one, then set HF_TOKEN" in line()
+    assert "org/small: the Hub does not accept the token (HTTP 401): create a new one, then set HF_TOKEN" in line()
 
 
 def test_a_token_that_no_request_can_carry(line: Say, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     for token in ("hf_caf\u00e9", "hf_two words", "hf_\x07bell"):
         monkeypatch.setenv("HF_TOKEN", token)
         shown = line()
-        assert "the token holds characters that no request can carry: copy it again" in shown
+        assert "the token has characters that cannot be sent: copy it again" in shown
         assert token not in shown
     assert not hub.log
 
 
 def test_a_token_that_may_only_read(line: Say, hub: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", READER)
-    assert "the token may not do that, use one that may write there (" in line()
+    assert "the token does not allow that: use one with write access (" in line()
     monkeypatch.setenv("HF_TOKEN", WRITER)
     release(folder, REPO, "1.0.0")
     (folder / "metrics.py").write_text("pass")
     monkeypatch.setenv("HF_TOKEN", READER)
-    assert "the token may not do that, use one that may write there (" in line("release", folder, REPO, "1.1.0")
+    assert "the token does not allow that: use one with write access (" in line("release", folder, REPO, "1.1.0")
 
 
 def test_what_is_private_is_not_there_for_others(
@@ -109,9 +109,9 @@ def test_what_is_private_is_not_there_for_others(
     release(folder, "org/keys", "1.0.0", private=True)
     ask = ("download", "org/keys@v1.0.0", tmp_path / "c")
     monkeypatch.setenv("HF_TOKEN", STRANGER)
-    assert "org/keys: there is no such data set that this token may see: check the name" in line(*ask)
+    assert "org/keys: there is no such data set, or this token has no access to it: check the name" in line(*ask)
     monkeypatch.delenv("HF_TOKEN")
-    assert "org/keys: it is private, or there is no such data set, and there is no token" in line(*ask)
+    assert "org/keys: the data set does not exist, or it is private and there is no token" in line(*ask)
     monkeypatch.setenv("HF_TOKEN", READER)
     assert digests(download("org/keys", "v1.0.0"))
 
@@ -121,22 +121,24 @@ def test_what_is_private_is_not_there_for_others(
 
 def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: Path) -> None:
     cache = tmp_path / "c"
-    assert "org/small: there is no such data set that this token may see" in line("download", f"{REPO}@v1.0.0", cache)
+    assert "org/small: there is no such data set, or this token has no access to it" in line(
+        "download", f"{REPO}@v1.0.0", cache
+    )
     hub.fail("POST .*/commit/main", 403)
     with pytest.raises(HubError):
         release(folder, REPO, "1.0.0")
-    assert "it has no tag of a version, nothing is published there" in line("download", f"{REPO}@v1.0.0", cache)
+    assert "it has no version tag, so nothing is published there" in line("download", f"{REPO}@v1.0.0", cache)
     release(folder, REPO, "1.0.0")
     (folder / "metrics.py").write_text("pass")
     release(folder, REPO, "1.10.0")
     (folder / "metrics.py").write_text("pass\n")
     release(folder, REPO, "1.10.1-rc.1")
-    right = "give a tag, as in org/small@v1.10.1-rc.1"
+    right = "give a tag, such as org/small@v1.10.1-rc.1"
     assert f"org/small has no tag 'v9.0.0': {right}" in line("download", f"{REPO}@v9.0.0", cache)
-    assert f"org/small@main is a branch, which moves: {right}" in line("download", f"{REPO}@main", cache)
+    assert f"org/small@main is a branch, which can change: {right}" in line("download", f"{REPO}@main", cache)
     assert f"org/small is named without a tag: {right}" in line("download", REPO, cache)
-    assert "ends where a tag should be: give one, as in org/small@v1.0.0" in line("download", f"{REPO}@", cache)
-    assert "repo 'small' is none: give org/name" in line("download", "small@v1.0.0", cache)
+    assert "has no tag after the @: give one, such as org/small@v1.0.0" in line("download", f"{REPO}@", cache)
+    assert "'small' is not the name of a repo: give org/name" in line("download", "small@v1.0.0", cache)
     hub.fail("/revision/|/tree/", 404, headers={"X-Error-Code": "RevisionNotFound"}, times=-1)
     assert "there is no such revision" in line("download", f"{REPO}@{'0' * 40}", cache)
 
@@ -147,18 +149,23 @@ def test_no_such_repo_tag_or_file(line: Say, hub: Hub, folder: Path, tmp_path: P
 @pytest.mark.parametrize(
     ("match", "status", "headers", "expected"),
     [
-        ("POST .*/commit/main", 412, {}, "main moved on from"),
+        ("POST .*/commit/main", 412, {}, "main has moved on from"),
         ("preupload", 429, {"Retry-After": "7"}, "too many requests (HTTP 429): wait 7 s, then run the same command"),
         ("POST .*/commit/", 429, {"Retry-After": "700"}, "too many requests (HTTP 429): wait 700 s"),
         ("POST .*/commit/", 429, {}, "too many requests (HTTP 429): wait 60 s"),
         ("POST .*/commit/", 429, {"RateLimit": '"api";r=0;t=77'}, "too many requests (HTTP 429): wait 77 s"),
-        ("preupload", 503, {}, "the Hub fails (HTTP 503): wait a while, then run the same command again, it goes on"),
-        ("PUT", 500, {}, "the Hub fails (HTTP 500)"),
-        ("/tree/", 502, {}, "the Hub fails (HTTP 502)"),
-        ("/refs", 504, {}, "the Hub fails (HTTP 504)"),
-        ("POST .*/commit/", 507, {}, "the Hub has no more room (on purpose): free some or extend the plan"),
-        ("batch", 413, {}, "the Hub has no more room"),
-        ("POST .*/commit/", 400, {}, "the Hub refuses what was sent, mend it (on purpose)"),
+        (
+            "preupload",
+            503,
+            {},
+            "the Hub is failing (HTTP 503): wait a while, then run the same command again to continue",
+        ),
+        ("PUT", 500, {}, "the Hub is failing (HTTP 500)"),
+        ("/tree/", 502, {}, "the Hub is failing (HTTP 502)"),
+        ("/refs", 504, {}, "the Hub is failing (HTTP 504)"),
+        ("POST .*/commit/", 507, {}, "there is no storage left on the Hub (on purpose): free some or upgrade the plan"),
+        ("batch", 413, {}, "there is no storage left on the Hub"),
+        ("POST .*/commit/", 400, {}, "the Hub refuses what was sent (on purpose)"),
         ("POST .*/tag/", 418, {}, "the Hub refuses, HTTP 418 (on purpose)"),
     ],
 )
@@ -183,7 +190,7 @@ def arrived_once(hub: Hub, folder: Path) -> None:
 
 def test_a_full_quota(line: Say, hub: Hub, folder: Path) -> None:
     hub.quota = 5000
-    assert "org/small: the Hub has no more room (Private repository storage limit reached" in line()
+    assert "org/small: there is no storage left on the Hub (Private repository storage limit reached" in line()
     arrived = sum(seen.status == 200 for seen in hub.log if seen.method == "PUT")
     assert arrived == 2
     hub.quota = None
@@ -425,7 +432,7 @@ def test_a_download_that_breaks_off_goes_on(hub: Hub, folder: Path, monkeypatch:
 def test_a_download_from_a_hub_that_fails_is_one_line(line: Say, hub: Hub, folder: Path, tmp_path: Path) -> None:
     release(folder, REPO, "1.0.0")
     hub.fail("/resolve/", 503, times=-1)
-    assert "org/small: the Hub fails (HTTP 503)" in line("download", f"{REPO}@v1.0.0", tmp_path / "c")
+    assert "org/small: the Hub is failing (HTTP 503)" in line("download", f"{REPO}@v1.0.0", tmp_path / "c")
     hub.faults.clear()
     hub.stop()
     assert f"org/small: cannot reach {hub.url}" in line("download", f"{REPO}@v1.0.0", tmp_path / "c")
@@ -436,7 +443,7 @@ def test_a_cache_that_rots_is_noticed_and_mended(hub: Hub, folder: Path) -> None
     path = download(REPO, "v1.0.0") / "data/bio/test-00002.parquet"
     path.resolve().write_bytes(noise(6, 2000))
     with pytest.raises(
-        HubError, match=r"'data/bio/test-00002\.parquet' are not those that were published: download it again"
+        HubError, match=r"'data/bio/test-00002\.parquet' differs from what was published: download it again"
     ):
         download(REPO, "v1.0.0")
     assert (

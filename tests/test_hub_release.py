@@ -67,7 +67,7 @@ def test_the_same_again_uploads_nothing(hub: Hub, folder: Path) -> None:
     said: list[str] = []
     again = release(folder, REPO, "1.0.0", say=said.append)
     assert (again.commit, again.fresh) == (first.commit, False)
-    assert said[1:] == ["org/small: v1.0.0 is there already, nothing was uploaded"]
+    assert said[1:] == ["org/small: v1.0.0 already exists; nothing was uploaded"]
     assert {seen.method for seen in hub.log[before:]} == {"GET"}
 
 
@@ -77,7 +77,7 @@ def test_a_tag_with_other_files_is_not_moved(hub: Hub, folder: Path) -> None:
     (folder / SHARD).write_bytes(noise(99, 50))
     (folder / "more.txt").write_text("more")
     (folder / "metrics.py").unlink()
-    said = f"v1.0.0 is there with other files ({SHARD}, more.txt, metrics.py (not in the folder)).*raise the version"
+    said = f"v1.0.0 already exists with different files ({SHARD}, more.txt, metrics.py (not in the folder)).*raise the version"
     with pytest.raises(HubError, match=said.replace("(", r"\(").replace(")", r"\)")):
         release(folder, REPO, "1.0.0")
     assert hub.repos[REPO].tags["v1.0.0"] is commit
@@ -120,7 +120,7 @@ def test_a_moved_main_is_an_error_and_the_same_command_goes_on(hub: Hub, folder:
         hub.repos[REPO].put("NOTES.md", b"mine")
 
     hub.fail("POST .*/commit/main", then=meddle)
-    with pytest.raises(HubError, match=r"main moved on from \w{12} meanwhile: look at what changed") as caught:
+    with pytest.raises(HubError, match=r"main has moved on from \w{12} in the meantime: check what changed") as caught:
         release(folder, REPO, "1.0.0")
     assert caught.value.status == 412
     assert commits(hub) == ["Update NOTES.md", "initial commit"]
@@ -143,11 +143,11 @@ def test_a_tampered_shard_is_named(hub: Hub, folder: Path, told: bool) -> None:
     if not told:
         release(folder, REPO, "1.0.0")
         hub.repos[REPO].tamper(SHARD, told=False)
-        with pytest.raises(HubError, match=r"'data/bio/test-00001\.parquet' are not those that were published"):
+        with pytest.raises(HubError, match=r"'data/bio/test-00001\.parquet' differs from what was published"):
             download(REPO, "v1.0.0")
         return
     hub.fail("GET .*/tree/", skip=2, then=tamper)
-    with pytest.raises(HubError, match=rf"branch release-v1.0.0 does not have what was sent \({SHARD}\)"):
+    with pytest.raises(HubError, match=rf"branch release-v1.0.0 does not match what was sent \({SHARD}\)"):
         release(folder, REPO, "1.0.0")
     assert commits(hub) == ["initial commit"]
     assert release(folder, REPO, "1.0.0").fresh
@@ -159,7 +159,7 @@ def test_main_is_compared_again_before_the_tag(hub: Hub, folder: Path) -> None:
         hub.repos[REPO].tamper("metrics.py", told=True)
 
     hub.fail("GET .*/tree/", skip=5, then=tamper)
-    with pytest.raises(HubError, match=r"main does not have what was sent \(metrics.py\)"):
+    with pytest.raises(HubError, match=r"main does not match what was sent \(metrics.py\)"):
         release(folder, REPO, "1.0.0")
     assert not hub.repos[REPO].tags
     release(folder, REPO, "1.0.0")
@@ -169,7 +169,7 @@ def test_main_is_compared_again_before_the_tag(hub: Hub, folder: Path) -> None:
 def test_a_tampered_shard_under_the_tag_is_named_by_the_next_publish(hub: Hub, folder: Path) -> None:
     release(folder, REPO, "1.0.0")
     hub.repos[REPO].tamper(SHARD, told=True)
-    with pytest.raises(HubError, match=rf"v1.0.0 is there with other files \({SHARD}\)"):
+    with pytest.raises(HubError, match=rf"v1.0.0 already exists with different files \({SHARD}\)"):
         release(folder, REPO, "1.0.0")
 
 
@@ -206,7 +206,7 @@ def test_main_that_has_the_files_is_only_tagged(hub: Hub, folder: Path) -> None:
 def test_an_older_version_does_not_move_main_back(hub: Hub, folder: Path) -> None:
     release(folder, REPO, "1.10.0")
     (folder / "metrics.py").write_text("pass\n")
-    with pytest.raises(HubError, match=r"is at v1\.10\.0, and v1\.9\.0 is older: raise the version"):
+    with pytest.raises(HubError, match=r"is already at v1\.10\.0, which is newer than v1\.9\.0: raise the version"):
         release(folder, REPO, "1.9.0")
     with pytest.raises(HubError, match=r"v1\.10\.0-rc\.1 is older"):
         release(folder, REPO, "1.10.0-rc.1")
@@ -218,7 +218,7 @@ def test_two_at_once_do_not_mix(hub: Hub, folder: Path) -> None:
         hub.repos[REPO].put("x.txt", b"x", "release-v1.0.0")
 
     hub.fail("POST .*/commit/release", then=meddle)
-    with pytest.raises(HubError, match=r"somebody else writes to branch release-v1\.0\.0"):
+    with pytest.raises(HubError, match=r"somebody else is writing to branch release-v1\.0\.0"):
         release(folder, REPO, "1.0.0")
     release(folder, REPO, "1.0.0")
     assert is_out(hub, folder)
@@ -230,7 +230,7 @@ def test_a_tag_that_somebody_else_makes_meanwhile_is_no_success(hub: Hub, folder
         repo.tags["v1.0.0"] = next(iter(repo.commits.values()))
 
     hub.fail("POST .*/tag/", then=meddle)
-    with pytest.raises(HubError, match=r"tag v1\.0\.0 was made meanwhile by somebody else"):
+    with pytest.raises(HubError, match=r"somebody else has created tag v1\.0\.0 in the meantime"):
         release(folder, REPO, "1.0.0")
 
 
@@ -238,7 +238,7 @@ def test_what_must_be_private_goes_to_no_public_repo(hub: Hub, folder: Path) -> 
     release(folder, "org/keys", "1.0.0", private=True)
     assert hub.repos["org/keys"].private
     release(folder, REPO, "1.0.0")
-    with pytest.raises(HubError, match="org/small is public, and what is to be published is not"):
+    with pytest.raises(HubError, match="org/small is public, but these files must stay private"):
         release(folder, REPO, "1.1.0", private=True)
     assert "v1.1.0" not in hub.repos[REPO].tags
 
@@ -287,14 +287,14 @@ def test_what_cannot_be_published_is_named(hub: Hub, folder: Path, tmp_path: Pat
     with pytest.raises(HubError, match=r"nothing to publish in '.*nowhere'"):
         release(tmp_path / "nowhere", REPO, "1.0.0")
     for version in ("1.0", "v1.0.0", "1.0.0.0", "01.0.0", ""):
-        with pytest.raises(HubError, match=f"version '{version}' is none: give three numbers"):
+        with pytest.raises(HubError, match=f"version '{version}' is not valid: give three numbers"):
             release(folder, REPO, version)
     for name in ("small", "org/small-{tokenizer}", "org/a--b", "org/../x", "org/a b", "org/" + "x" * 96, "org/x."):
-        with pytest.raises(HubError, match="is none: give org/name"):
+        with pytest.raises(HubError, match="is not the name of a repo: give org/name"):
             release(folder, name, "1.0.0")
     (folder / ".cache").mkdir()
     (folder / ".cache" / "x").touch()
-    with pytest.raises(HubError, match=r"cannot be published: the Hub takes nothing below \.cache"):
+    with pytest.raises(HubError, match=r"cannot be published, since the Hub takes nothing in \.cache"):
         release(folder, REPO, "1.0.0")
     assert not hub.log
 
@@ -331,7 +331,7 @@ def test_a_dry_run_shows_what_would_happen_and_changes_nothing(hub: Hub, folder:
     shown = next(line for line in seen.lines if line.path == SHARD)
     assert (shown.size, shown.sha256) == (50, digests(folder)[SHARD][:12])
     assert {seen.method for seen in hub.log[before:]} == {"GET"}
-    assert "has v1.0.0 with other files, raise the version" in preview(folder, REPO, "1.0.0").note
+    assert "has v1.0.0 with different files: raise the version" in preview(folder, REPO, "1.0.0").note
 
 
 def test_a_dry_run_says_what_a_broken_one_left(hub: Hub, folder: Path) -> None:
@@ -342,7 +342,7 @@ def test_a_dry_run_says_what_a_broken_one_left(hub: Hub, folder: Path) -> None:
     assert "a part of v1.0.0 is uploaded" in seen.note
     assert set(actions(seen).values()) == {"keep"}
     release(folder, REPO, "1.0.0")
-    assert "has v1.0.0 with these files, nothing to do" in preview(folder, REPO, "1.0.0").note
+    assert "has v1.0.0 with these files: nothing to do" in preview(folder, REPO, "1.0.0").note
 
 
 def test_a_dry_run_needs_no_server(hub: Hub, folder: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_refusal_by_xet_is_one_line(hub: Hub, folder: Path, tmp_path: Path) ->
     hub.fail("/xorbs/", 403, times=-1)
     done = released(hub, tmp_path, folder, "1.0.0")
     assert done.returncode == 1
-    assert done.stderr.startswith("carrara: org/small: the token may not do that, use one that may write there (")
+    assert done.stderr.startswith("carrara: org/small: the token does not allow that: use one with write access (")
     assert done.stderr.count("\n") == 1
     hub.faults.clear()
     assert released(hub, tmp_path, folder, "1.0.0").returncode == 0

@@ -51,7 +51,7 @@ def test_forms_of_a_pair_stand_side_by_side_and_either_first() -> None:
 
 @pytest.mark.parametrize("rows", [{"c0": 4, "c1": 5}, {"c1": 5}, {"c0": 3}])
 def test_a_pair_that_lacks_a_form_is_refused(rows: dict[str, int]) -> None:
-    with pytest.raises(RecipeError, match=r"bio.idk length 4096: .* come in pairs, give both the same number$"):
+    with pytest.raises(RecipeError, match=r"bio.idk length 4096: .* come in pairs, so give both the same number$"):
         make_plan(recipe(*cells("idk", "bio", **rows)), ("o200k",), Path("unused"))
 
 

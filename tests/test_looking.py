@@ -49,7 +49,7 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
     done = carrara("show", apart.folder, row_id(split))
     assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "accepted: withheld")
     assert "[relevant" not in done.stdout
-    assert "holds no keys" in carrara("chance", apart.folder).stderr
+    assert "has no keys" in carrara("chance", apart.folder).stderr
     assert carrara("chance", apart.keys).stdout == carrara("chance", split.folder).stdout
     assert "complexity" in carrara("show", apart.keys).stdout
 
@@ -58,11 +58,14 @@ def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Sta
     ("given", "said"),
     [
         (["show", "{release}", "--tokenizer", "o20k"], "did you mean 'o200k'? (known: o200k)"),
-        (["show", "{folder}", "--tokenizer", "qwen2.5"], "is the folder of one tokenizer: leave --tokenizer"),
-        (["show", "nowhere"], "no folder 'nowhere': give one, or a data set with its tag, as in org/name@v1.0.0"),
+        (["show", "{folder}", "--tokenizer", "qwen2.5"], "is one tokenizer's folder: leave out --tokenizer"),
+        (
+            ["show", "nowhere"],
+            "there is no folder 'nowhere': give one, or a data set with its tag, such as org/name@v1.0.0",
+        ),
         (["score", "org/name", "x.jsonl"], "no folder 'org/name': give one, or a data set with its tag"),
-        (["export", "lm-eval", "hf://datasets/name@v1"], "repo 'name' is none: give org/name"),
-        (["score", "org/name@", "x.jsonl"], "ends where a tag should be"),
+        (["export", "lm-eval", "hf://datasets/name@v1"], "'name' is not the name of a repo: give org/name"),
+        (["score", "org/name@", "x.jsonl"], "has no tag after the @"),
     ],
 )
 def test_wrong_places_are_named_alike_by_all_commands(given: list[str], said: str, split: Split) -> None:
@@ -72,4 +75,4 @@ def test_wrong_places_are_named_alike_by_all_commands(given: list[str], said: st
 
 def test_a_complexity_is_not_asked_of_a_split_without_keys(apart: Staged) -> None:
     done = carrara("export", "openai-batch", apart.folder, "--complexity", "5", "--out", apart.folder / "never")
-    assert (done.exit_code, "does not say the complexity of its rows" in done.stderr) == (1, True), done.stderr
+    assert (done.exit_code, "does not give the complexity of its rows" in done.stderr) == (1, True), done.stderr

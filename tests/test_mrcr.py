@@ -271,7 +271,7 @@ def test_other_planted_faults_are_found(transcript: Row, rows: list[Row]) -> Non
         "desired_msg_index" in fault for fault in answer_faults({**talk, "metadata": metadata}, stratum_of(talk))
     )
     other = [{**turn, "content": turn["content"] + " "} for turn in talk["messages"]]
-    assert any("not the conversation of its messages" in fault for fault in faulty(talk, messages=other))
+    assert any("does not match its messages" in fault for fault in faulty(talk, messages=other))
 
 
 def test_needles_of_real_turns_count_what_is_sent(tmp_path: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_corpus_that_was_changed_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "corpora" / f"{digest}.parquet"
     path.rename(path.with_name("0" * 64 + ".parquet"))
     plan = plan_of(tmp_path, cell("chat", 2, 8192, knobs=(("corpus", "0" * 64),)))
-    with pytest.raises(PoolError, match="does not say what its name"):
+    with pytest.raises(PoolError, match="does not match the digest in its name"):
         sample_of(plan, 0)
 
 

@@ -117,7 +117,7 @@ def test_ranked_filler_stands_by_rank() -> None:
 
 
 def test_too_little_room_is_said() -> None:
-    with pytest.raises(FitError, match="room for 20 tokens of filler, but three of its largest unit are 30"):
+    with pytest.raises(FitError, match="room for 20 tokens of filler, but three times its largest unit is 30"):
         packed(20, [10] * 50)
 
 
@@ -127,7 +127,7 @@ def test_too_small_a_pool_is_said() -> None:
 
 
 def test_an_impossible_gap_is_said() -> None:
-    with pytest.raises(FitError, match="no subset of 40 spare units, or of them and the next 120, closes a gap"):
+    with pytest.raises(FitError, match="no subset of 40 spare units, or of those and the next 120 closes a gap"):
         packed(1001, [10] * 300)
 
 

@@ -452,7 +452,9 @@ def test_another_vocabulary_names_both_digests(write: Write) -> None:
     path = ROOT / "tokenizers" / "llama3.1.toml"
     right = load_profile("llama3.1").vocabulary.sha256
     profile = write(path.read_text().replace(right, "f" * 64))
-    with pytest.raises(ProfileError, match=f"vocabulary llama3: sha256 is {right}, the profile says {'f' * 64}"):
+    with pytest.raises(
+        ProfileError, match=f"vocabulary llama3: its sha256 is {right}, but the profile says {'f' * 64}"
+    ):
         profile.counter()
 
 
@@ -465,7 +467,7 @@ def test_a_digest_that_is_missing_is_printed(write: Write, tmp_path: Path, train
 @pytest.mark.parametrize(
     ("toml", "message"),
     [
-        ("name = ", "not a readable TOML"),
+        ("name = ", "not a valid TOML"),
         ("", "lacks 'vocabulary'"),
         ("windws = 1", "unknown key 'windws': did you mean 'windows'"),
         ("name = 3\n[vocabulary]", "name = 3: give a string"),
@@ -474,11 +476,11 @@ def test_a_digest_that_is_missing_is_printed(write: Write, tmp_path: Path, train
         ("[vocabulary]\nfile = 'x.json'", "no such vocabulary file: .*x.json"),
         ("[vocabulary]\nfile = 'x.bin'", "unknown form"),
         ("[vocabulary]\nfile = 'x.tiktoken'", "pattern is missing"),
-        ("[vocabulary]\nentry = 'llama33'\npattern = 'x'\nsize = 9", "no vocabulary 'llama33' in the base install"),
-        ("[vocabulary]\nhub = 'a/b'\nrevision = 'main'", "revision = 'main': want a commit of 40 hexadecimal digits"),
+        ("[vocabulary]\nentry = 'llama33'\npattern = 'x'\nsize = 9", "the base install has no vocabulary 'llama33'"),
+        ("[vocabulary]\nhub = 'a/b'\nrevision = 'main'", "revision = 'main': give a commit of 40 hexadecimal digits"),
         ("[vocabulary]\nentry = 'gemma3'\nform = 'pieces'", r"\[vocabulary.pieces\] is missing"),
         ("[vocabulary]\nfile = 'x.json'\nsha256 = 'f'\n[fast]\nengine = 'tokeniser'", "did you mean 'tokenizers'"),
-        ("[vocabulary]\nfile = 'x.model'\nsha256 = 'f'\n[windows]\n131072 = 131073", "no longer, in tokens"),
+        ("[vocabulary]\nfile = 'x.model'\nsha256 = 'f'\n[windows]\n131072 = 131073", "not longer than the length"),
         ("[vocabulary]\nfile = 'x.model'\nsha256 = 'f'\n[template]\nkind = 'exact'", 'kind = "exact" needs text'),
         ("[vocabulary]\nfile = 'x.model'\nsha256 = 'f'\n[template]\nkind = 'exat'", "did you mean 'exact'"),
     ],
@@ -490,7 +492,7 @@ def test_a_toml_that_cannot_be_meant(write: Write, toml: str, message: str) -> N
 
 
 def test_a_file_that_is_not_there() -> None:
-    with pytest.raises(ProfileError, match=r"no such profile file: nowhere\.toml"):
+    with pytest.raises(ProfileError, match=r"there is no profile file 'nowhere\.toml'"):
         load_profile("nowhere.toml")
 
 

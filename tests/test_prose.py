@@ -29,6 +29,7 @@ TEXTS = 40
 """Texts of each format in the sample."""
 PLANS = {
     "recipe": 46,
+    "fable": 30,
     "limerick": 26,
     "riddle": 32,
     "essay": 42,

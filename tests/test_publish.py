@@ -198,8 +198,8 @@ print(next(iter(rows))["id"])
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["--tokenizer", "gemma3"], "holds no sealed split of 'gemma3': give one of glm4, o200k"),
-        (["--repo", ""], "--repo is empty: give one, as in 'org/name-{tokenizer}'"),
+        (["--tokenizer", "gemma3"], "has no sealed split for 'gemma3': give one of glm4, o200k"),
+        (["--repo", ""], "--repo is empty: give a name such as 'org/name-{tokenizer}'"),
         ([], "would take 2 tokenizers: put {tokenizer} in its name"),
         (["--tokenizer", "o200k", "--changelog", "none.md"], "'none.md' cannot be read"),
     ],

@@ -87,12 +87,12 @@ def test_several_recipes_get_one_seed_and_names_of_their_own(tmp_path: Path, mon
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--seed", "7"], "seed 7 is the one of tiny 1.0.0: give another one, or random"),
+        (["--seed", "7"], "seed 7 is already that of tiny 1.0.0: give another, or random"),
         (["--seed", "-1"], "--seed -1: give a whole number, or random"),
         (["--seed", "dice"], "--seed dice: give a whole number, or random"),
-        (["--seed", "9", "--out", "{home}/tiny.toml"], "is there already: give another file with --out"),
+        (["--seed", "9", "--out", "{home}/tiny.toml"], "already exists: give another file with --out"),
         (["{home}/tiny.toml", "--seed", "9", "--out", "{home}/x.toml"], "there are 2 recipes: leave it out"),
-        (["{home}/tiny.toml", "--seed", "9"], "is there already: give another file with --out"),
+        (["{home}/tiny.toml", "--seed", "9"], "already exists: give another file with --out"),
         ([], "Missing option '--seed'"),
     ],
 )

@@ -317,8 +317,11 @@ def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder
     [
         (("{right}", "{right}"), "two models are called 'right': give NAME=PREDICTIONS"),
         (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
-        (("--limit", "2"), "a report of a build takes no choice of rows"),
-        (tuple(f"{name}={{right}}" for name in "abcdefg"), "7 models on one page: its figures tell 6 apart"),
+        (("--limit", "2"), "options that choose rows, --quirk and --stack need PREDICTIONS"),
+        (
+            tuple(f"{name}={{right}}" for name in "abcdefg"),
+            "7 models are too many for one page, whose figures can show 6",
+        ),
         (("gone.jsonl",), "'gone.jsonl' is not there"),
     ],
 )
@@ -335,7 +338,7 @@ def test_what_is_wrong_is_said_on_stderr_too(folder: Path, sets: dict[str, Path]
     seen = invoke(folder / "o200k", f"model={sets[list(sets)[1]]}", "--limit", 2, "--out", tmp_path / "page.html")
     assert seen.exception is None, seen.output
     assert "model: " in seen.stderr
-    assert "predictions that are no text, which score 0" in seen.stderr
+    assert "predictions that are not text, which score 0" in seen.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
@@ -344,7 +347,7 @@ def test_without_prompts_at_hand_the_page_says_so(folder: Path, sets: dict[str, 
     shutil.copytree(folder / "o200k", keys, ignore=shutil.ignore_patterns("data", "counts", "proofs"))
     out = tmp_path / "page.html"
     assert invoke(keys, f"m={sets[list(sets)[1]]}", "--out", out).exception is None
-    assert "The prompts are not at hand" in out.read_text(encoding="utf-8")
+    assert "The prompts are not shown" in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_a_server_that_refuses_all_ends_the_run(
     done = ran(folder, server, tmp_path / "b.jsonl", "--workers", 1)
     assert done.exit_code == 1
     assert len(server.sent) == 9
-    assert "9 rows in a row without a reply" in done.stderr
+    assert "9 consecutive rows without a reply" in done.stderr
     assert KEY not in done.output + (tmp_path / "b.jsonl").read_text(encoding="ascii")
 
 
@@ -255,7 +255,7 @@ def test_what_is_sent_can_be_changed(folder: Path, serve: Callable[[Script], Ser
 def test_other_counts_of_tokens_are_said(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
     server = serve(lambda payload: says("x", 107 - 9 * (payload["messages"][0]["content"] == "Prompt 0?")))
     done = ran(folder, server, tmp_path / "m.jsonl")
-    assert "counts other prompt tokens than the split in 2 of 12 rows, by -9 to +0" in done.output
+    assert "count of prompt tokens differs from the split's in 2 of 12 rows, by -9 to +0" in done.output
 
 
 def test_a_reply_without_text_is_an_empty_prediction(

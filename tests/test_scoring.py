@@ -170,10 +170,10 @@ def test_a_folder_is_searched_for_the_output_of_a_harness(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{"answer": 1}\n', "its first object holds answer"),
-        (b"id,prediction\nx,y\n", "no line of it is an object"),
-        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no line of it is an object"),
-        (b"[1, 2]\n", "no line of it is an object"),
+        (b'{"answer": 1}\n', "its first object has answer"),
+        (b"id,prediction\nx,y\n", "no line of it is a JSON object"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "no line of it is a JSON object"),
+        (b"[1, 2]\n", "no line of it is a JSON object"),
         (b"PK\x03\x04junk", "broken ZIP"),
         (b"PAR1junk", "cannot be read"),
         (b'{\n  "version": 2,\n  "eval": {}\n}', "not an Inspect log with samples"),
@@ -336,7 +336,7 @@ def test_the_command_prints_tables_json_and_rows(folder: Path, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--by", "familly"], "give some of family"),
+        (["--by", "familly"], "columns are family"),
         (["--quirk", "mrcr=start"], "known: mrcr=anywhere, mrcr=starts"),
         (["--family", "boi"], "did you mean 'bio'"),
     ],

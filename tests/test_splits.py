@@ -78,8 +78,7 @@ def test_a_folder_with_several_splits_or_none_is_refused(folder: Path, tmp_path:
 
 def test_a_folder_of_one_tokenizer_is_no_release(folder: Path, tmp_path: Path) -> None:
     assert (
-        no_build(folder / "o200k")
-        == f"'{folder}/o200k' is of one tokenizer: give the folder of the release, '{folder}'"
+        no_build(folder / "o200k") == f"'{folder}/o200k' is one tokenizer's folder: give the release folder, '{folder}'"
     )
     assert no_build(tmp_path).startswith(f"no build in '{tmp_path}': give the folder that build wrote to")
 
@@ -98,5 +97,5 @@ def test_complexity_is_no_longer_asked_of_a_split_without_it(split: Split) -> No
     for tier in manifest["tiers"].values():
         for cell in tier["strata"]:
             del cell["complexity"]
-    with pytest.raises(SplitError, match="does not say the complexity of its rows"):
+    with pytest.raises(SplitError, match="does not give the complexity of its rows"):
         list(Split(split.folder, manifest).rows(["id"], Selection(complexities=(1,))))

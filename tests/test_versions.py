@@ -50,7 +50,7 @@ CHANGES: dict[str, tuple[Callable[[Lock], Lock], str, str]] = {
     "bytes": (
         lambda old: profile(old, tiers={"32k": replace(SPLIT, shards={"a": replace(SHARD, data_sha256="f" * 64)})}),
         "patch",
-        "the files of o200k 32k changed, and no row of them",
+        "the files of o200k 32k changed, but none of their rows",
     ),
     "a profile": (
         lambda old: replace(old, profiles={**old.profiles, "mine": old.profiles["o200k"]}),
@@ -113,7 +113,7 @@ def test_each_change_demands_its_level(name: str) -> None:
     check_version(old, replace(new, version=ENOUGH[level]))
     check_version(old, replace(new, version="3.0.0"))
     if level:
-        said = f"version {BELOW[level]}: since 1.0.0 .*, which demands {ENOUGH[level].replace('.', '[.]')} .{level}.$"
+        said = f"version {BELOW[level]}: since 1.0.0 .*, which calls for {ENOUGH[level].replace('.', '[.]')} .{level}.$"
         with pytest.raises(FrozenError, match=said):
             check_version(old, replace(new, version=BELOW[level]))
 
@@ -127,5 +127,5 @@ def test_many_changes_are_cut_short() -> None:
 
 @pytest.mark.parametrize("version", ["1", "1.0", "v1.0.0", "1.0.0-rc1", "01.0.0", ""])
 def test_what_is_no_version_is_refused(version: str) -> None:
-    with pytest.raises(RecipeError, match=r"give three numbers, as in 1\.0\.0"):
+    with pytest.raises(RecipeError, match=r"give three numbers, such as 1\.0\.0"):
         parse_version(version)

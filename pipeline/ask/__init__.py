@@ -1,1 +1,1 @@
-"""A model is asked: the endpoint, runs over rows, and texts for a corpus."""
+"""Asking a model: the endpoint, runs over the rows of a split, and texts for a corpus."""

@@ -54,7 +54,7 @@ def ask_corpus(
     if len(texts) < len(wishes):
         raise EndpointError(
             f"{len(wishes) - len(texts)} of {len(wishes)} texts could not be used: {_lacking(owed, journal)}; the "
-            f"others are in {str(corpus)!r}, the replies beside it: run it again to ask anew"
+            f"others are in {str(corpus)!r}, with all replies beside it: run the command again to retry"
         )
     return len(owed)
 
@@ -92,7 +92,7 @@ def _ask_all(
         elif turn < ATTEMPTS:
             waiting.append((wish, turn + 1))
     if fault:
-        raise EndpointError(f"{fault} [{len(journal.used)} texts are kept, the same command goes on]")
+        raise EndpointError(f"{fault} [{len(journal.used)} texts are kept; run the same command again to continue]")
 
 
 def write_corpus(path: Path, answers: Sequence[Answer]) -> None:

@@ -32,10 +32,11 @@ SECRET = 12
 CUT = ("length", "max_tokens", "content_filter", "safety")
 """Reasons to finish that leave a text in the middle."""
 SAID = {
-    401: "it refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
+    401: "the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
-    404: "no such address or model: give the part before /chat/completions, and a model that it has",
-    413: "the request is too large for it",
+    404: "there is no such address or model: give the address without /chat/completions, and a model that is "
+    "served there",
+    413: "the request is too large for the server",
 }
 
 
@@ -68,13 +69,15 @@ class Endpoint:
             EndpointError: naming the address; never the key.
         """
         if any(mark in self.url for mark in "@?#"):
-            raise EndpointError("--endpoint has a user or a query, which would be written down: give http(s)://host/v1")
+            raise EndpointError(
+                "--endpoint contains a user or a query, which would end up in files: give http(s)://host/v1"
+            )
         if not _is_address(self.url):
             raise EndpointError(f"--endpoint {self.url!r} is not an address: give http(s)://host/v1")
         if not (self.key.isascii() and self.key.isprintable()):
-            raise EndpointError("the key holds characters that no request can carry: copy it again")
+            raise EndpointError("the key has characters that cannot be sent: copy it again")
         if self.tries < 1:
-            raise EndpointError(f"tries = {self.tries}: give one at least")
+            raise EndpointError(f"tries = {self.tries}: give at least 1")
 
     @property
     def address(self) -> str:
@@ -143,7 +146,7 @@ class Endpoint:
             cause = fault.reason if isinstance(fault, urllib.error.URLError) else fault
             raise _TryError(f"no answer ({cause})"[:300], again=type(cause) not in HOPELESS) from None
         except ValueError as fault:
-            raise _TryError(f"it cannot be asked ({fault})", again=False) from None
+            raise _TryError(f"the request cannot be sent ({fault})", again=False) from None
 
     def _hidden(self, text: str) -> str:
         return text.replace(self.key, "***") if len(self.key) >= SECRET else text
@@ -220,7 +223,7 @@ def _refused(fault: urllib.error.HTTPError, hidden: Callable[[str], str]) -> _Tr
     if fault.code in (403, 404) and detail:
         said += f" ({detail})"
     if 300 <= fault.code < 400:
-        said = f"it sends on to {fault.headers.get('Location')!r}: give that address"
+        said = f"the server redirects to {fault.headers.get('Location')!r}: give that address"
     again, alone = fault.code in AGAIN, fault.code in OF_REQUEST
     return _TryError(f"HTTP {fault.code}: {said}", again=again, wait=_seconds(fault.headers), alone=alone)
 

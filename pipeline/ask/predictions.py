@@ -31,7 +31,8 @@ class Predictions(Journal):
             row_id, model, text = str(said["id"]), str(said["model"]), said["prediction"]
         except UNREADABLE:
             raise PredictionsError(
-                f"{str(self.path)!r}, line {number} is not a prediction of a run: give another --out, or mend the line"
+                f"{str(self.path)!r}, line {number} is not a prediction by carrara run: give another --out, or "
+                "fix the line"
             ) from None
         if model != self._model:
             raise PredictionsError(
@@ -40,7 +41,7 @@ class Predictions(Journal):
         if row_id.rpartition("-")[2] not in self._tags:
             own = " and ".join(sorted(self._tags))
             raise PredictionsError(
-                f"{str(self.path)!r} has predictions of another split: the tag of {row_id!r} is not {own}: give "
+                f"{str(self.path)!r} has predictions for another split: the tag of {row_id!r} is not {own}: give "
                 "another --out"
             )
         if isinstance(text, str):

@@ -96,7 +96,7 @@ class ReplyJournal(Journal):
         try:
             self._use(Answer(**json.loads(line)))
         except UNREADABLE as fault:
-            said = f"{str(self.path)!r}, line {number} is not a reply that was kept ({fault}): mend or remove it"
+            said = f"{str(self.path)!r}, line {number} is not a stored reply ({fault}): fix or remove it"
             raise BuildError(said) from None
 
     def keep(self, endpoint: Endpoint, wish: Wish, attempt: int, body: dict[str, Any]) -> bool:
@@ -130,9 +130,9 @@ class ReplyJournal(Journal):
         if REFUSAL.match(text):
             return "it reads like a refusal"
         if text in self._texts:
-            return "the same text has come before"
+            return "it repeats an earlier text"
         if any(near_doubles([*self._cells.get((answer.format, answer.topic), ()), text])):
-            return "nearly the same text has come before"
+            return "it is nearly the same as an earlier text"
         return text_fault(text)
 
 

@@ -66,13 +66,17 @@ def run_rows(
             outcome.failed[row["id"]] = str(came)
             kept.keep_failure(row["id"], str(came))
         elif isinstance(came, Exception):
-            raise EndpointError(f"{came} [{outcome.replies} replies came, the same command goes on]") from came
+            raise EndpointError(
+                f"{came} [{outcome.replies} replies are kept; run the same command again to continue]"
+            ) from came
         else:
             lost = 0
             _keep(row, came, kept, outcome)
         on_done(row)
         if lost >= IN_A_ROW + workers:
-            raise EndpointError(f"{lost} rows in a row without a reply, the last: {came} [the same command goes on]")
+            raise EndpointError(
+                f"{lost} consecutive rows without a reply, the last: {came} [run the same command again to continue]"
+            )
     return outcome
 
 

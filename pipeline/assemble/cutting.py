@@ -105,8 +105,9 @@ class Cutter:
         longest = max(map(self._counter.count, key.answers))
         if longest > max_new:
             raise FitError(
-                f"{sample.stratum} in profile {self.profile.name}: row {sample.id} has an answer of {longest} tokens, "
-                f"{max_new} are kept for the reply: shorten the corpus's texts or raise reserve"
+                f"{sample.stratum} in profile {self.profile.name}: row {sample.id} has an answer of {longest} "
+                "tokens, but only "
+                f"{max_new} are kept for the reply: shorten the texts of the corpus or raise reserve"
             )
 
     def _joined(self, layout: Layout) -> Joined:
@@ -129,7 +130,8 @@ class Cutter:
         counted = sum(map(self._counter.count, contents))
         if counted != row["prompt_tokens"]:
             raise ExactError(
-                f"row {row['id']} in profile {self.profile.name}: {row['prompt_tokens']} prompt tokens were planned, "
+                f"row {row['id']} in profile {self.profile.name}: {row['prompt_tokens']} prompt tokens were "
+                "planned but "
                 f"{counted} counted: a segment of this task breaks the boundary rule"
             )
 

@@ -61,6 +61,7 @@ def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cut
     room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
     if room < needed:
         raise FitError(
-            f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, {needed} are needed "
-            f"(three of its largest unit): drop this length from the recipe, or lower shots or reserve ({max_new})"
+            f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but {needed} "
+            "are needed "
+            f"(three times its largest unit): drop this length from the recipe, or lower shots or reserve ({max_new})"
         )

@@ -48,7 +48,7 @@ def check_pairs(recipe: Recipe) -> None:
             here = f"{family}.{subtask} length {length}"
             raise RecipeError(
                 f"{here}: {count} rows of complexity {complexity} and {other} of complexity {1 - complexity}: "
-                "its rows come in pairs, give both the same number"
+                "rows come in pairs, so give both the same number"
             )
 
 
@@ -98,7 +98,8 @@ def placed_names(ids: Iterable[str]) -> list[str]:
 
 def _order(recipe: Recipe, cell: Stratum, block: int = 0) -> Random:
     behind = (block,) if block else ()
-    return stream(recipe.seed, "order", cell.family, cell.subtask, cell.tier, cell.length, *behind)
+    subtask = task_of(cell).twin or cell.subtask
+    return stream(recipe.seed, "order", cell.family, subtask, cell.tier, cell.length, *behind)
 
 
 def _name(recipe: Recipe, cell: Stratum, number: str) -> str:

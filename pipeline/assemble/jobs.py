@@ -165,7 +165,7 @@ def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = Non
     records = read_input(path).slice(start, len(rows)).to_pylist()
     if [row.id for row in rows] != [record["id"] for record in records]:
         path.unlink(missing_ok=True)
-        raise CorruptError(f"{str(path)!r} held other rows than the recipe: removed, run it again")
+        raise CorruptError(f"{str(path)!r} did not match the recipe and was removed: run the command again")
     yield from map(_sample, rows, records)
 
 
@@ -179,7 +179,7 @@ def read_input(path: Path) -> pa.Table:
         return read_table(path)
     except CorruptError as fault:
         path.unlink(missing_ok=True)
-        raise CorruptError(f"{fault}: removed, run it again") from fault
+        raise CorruptError(f"{fault} and was removed: run the command again") from fault
 
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:

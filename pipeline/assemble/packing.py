@@ -73,8 +73,8 @@ def pack(room: int, pool: CountedPool, filler: Filler, slots: Sequence[Slot], rn
         packing = _closed(prefix, gap, closers, pool, filler, slots, rng)
         if packing is not None:
             return packing
-    spares = f"no subset of {len(filler.spares)} spare units, or of them and the next {MORE}"
-    raise FitError(f"{spares}, closes a gap of {gap} tokens and keeps kinds apart")
+    spares = f"no subset of {len(filler.spares)} spare units, or of those and the next {MORE}"
+    raise FitError(f"{spares} closes a gap of {gap} tokens while keeping kinds apart")
 
 
 def _closers(taken: int, filler: Filler) -> Iterator[NDArray[np.int64]]:
@@ -111,7 +111,7 @@ def _prefix(room: int, pool: CountedPool, filler: Filler) -> tuple[NDArray[np.in
     """Return the longest prefix that leaves a gap the spares can close, and the gap."""
     largest = int(pool.counts[filler.spares].max())
     if room < 3 * largest:
-        raise FitError(f"room for {room} tokens of filler, but three of its largest unit are {3 * largest}")
+        raise FitError(f"there is room for {room} tokens of filler, but three times its largest unit is {3 * largest}")
     mean = float(pool.counts[filler.spares].mean())
     goal, count = room - 3 * largest, int(1.1 * room / mean) + 16
     while True:
@@ -121,7 +121,9 @@ def _prefix(room: int, pool: CountedPool, filler: Filler) -> tuple[NDArray[np.in
             break
         if len(order) < count:
             have = int(sums[-1]) if len(sums) else 0
-            raise PoolError(f"pool {filler.pool!r} holds {have} tokens for this prompt, {goal} are needed: enlarge it")
+            raise PoolError(
+                f"pool {filler.pool!r} has {have} tokens for this prompt, but {goal} are needed: enlarge it"
+            )
         count += count // 4
     fits = int(np.searchsorted(sums, goal, side="right"))
     return order[:fits], room - (int(sums[fits - 1]) if fits else 0)

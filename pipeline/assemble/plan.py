@@ -184,11 +184,12 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
     for profile in loaded:
         if not PLAIN.fullmatch(profile.name) or profile.name in ("samples", "segments", "recipes", "corpora"):
             raise RecipeError(
-                f"a profile cannot be called {profile.name!r}: it names a folder; give letters and digits"
+                f"a profile cannot be called {profile.name!r}, since its name becomes a folder's: use letters "
+                "and digits"
             )
     twice = [name for name, times in Counter(profile.name for profile in loaded).items() if times > 1]
     if twice:
-        raise RecipeError(f"two profiles are called {twice[0]!r}: rename one, their folders would be the same")
+        raise RecipeError(f"two profiles are called {twice[0]!r}: rename one, since they would share a folder")
     return Plan(recipe, loaded, out, families or recipe.families)
 
 
@@ -205,7 +206,7 @@ def with_corpus(recipe: Recipe, digest: str) -> Recipe:
         for cell in recipe.strata
     )
     if strata == recipe.strata:
-        raise RecipeError(f"no family of {recipe.release} is written from a corpus: leave it out, or add family mrcr")
+        raise RecipeError(f"no family of {recipe.release} uses a corpus: leave out --corpus, or add family mrcr")
     return replace(recipe, strata=strata)
 
 

@@ -1,4 +1,4 @@
-"""The command `carrara`: stages, builds, frozen splits, publishing, exports, scores, and ways to look at them."""
+"""The command `carrara`: one module for each group of subcommands, loaded when it is called."""
 
 from pipeline.cli.group import cli
 

@@ -1,4 +1,4 @@
-"""What the commands of a build share: the common options, and how they become a plan and its stages."""
+"""What the build commands share: the common options, and how a plan and its stages are made from them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pipeline.worlds.writing.corpus import freeze, read_corpus
 
 SIZE = click.option(
     "--size", type=click.Choice(SIZES), default="default", show_default=True,
-    help="Rows of a stratum; those of the default are the first of the full size.",
+    help="Rows per stratum; 'full' starts with the rows of 'default' and adds more.",
 )  # fmt: skip
 
 
 def planned(command: Callable[..., None]) -> Callable[..., None]:
-    """Add what every stage takes (a recipe, a folder, profiles, families, a corpus), and hand it a plan of them."""
+    """Add the options that every stage takes (recipe, folder, profiles, families, corpus) and pass it their plan."""
 
     @wraps(command)
     def with_plan(
@@ -44,22 +44,24 @@ def planned(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say what is planned."""
+    """Add the options that define the plan."""
     for option in reversed(
         [
             click.argument("recipe"),
             click.option(
-                "--out", type=click.Path(path_type=Path), help="Folder of the release.  [default: outputs/v<version>]"
+                "--out", type=click.Path(path_type=Path),
+                help="Release folder to write to.  [default: outputs/v<version>]",
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help=f"Profile name or TOML file, or 'all'; may be repeated.  [default: {', '.join(DEFAULT_PROFILES)}]",
+                help="Profile: a shipped name, a TOML file or 'all'. Repeatable.  "
+                f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
-            click.option("--family", "families", multiple=True, help="Only this family; may be repeated."),
+            click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
             SIZE,
             click.option(
                 "--corpus", type=click.Path(path_type=Path),
-                help="Texts for mrcr in place of the grammars': .parquet or .jsonl with format, topic, text[, tone].",
+                help="Texts for mrcr instead of Carrara's own: .parquet or .jsonl with format, topic, text[, tone].",
             ),
         ]
     ):  # fmt: skip
@@ -68,17 +70,24 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def run_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add how a stage runs."""
+    """Add the options that say how a stage runs."""
     for option in reversed(
         [
-            click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores"),
             click.option(
-                "--part", default="1/1", show_default=True, metavar="I/N", help="Only this part of the shards."
+                "--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores",
+                help="Number of worker processes.",
             ),
-            click.option("--dask", "address", metavar="ADDRESS", help="Run on a Dask cluster that shares the folder."),
-            click.option("--quiet", is_flag=True, help="Show no progress."),
+            click.option(
+                "--part", default="1/1", show_default=True, metavar="I/N",
+                help="Do only the I-th of N parts of the shards, to share the work between machines.",
+            ),
+            click.option(
+                "--dask", "address", metavar="ADDRESS",
+                help="Run on the Dask cluster at ADDRESS; it must see the same folder.",
+            ),
+            click.option("--quiet", is_flag=True, help="Do not show progress."),
         ]
-    ):
+    ):  # fmt: skip
         command = option(command)
     return command
 
@@ -86,7 +95,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 def open_plan(
     recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], size: str, corpus: Path | None
 ) -> Plan:
-    """Return the plan that the common options ask for; a corpus is checked and kept in the folder first."""
+    """Return the plan for the common options; a corpus is first checked and copied into the folder."""
     loaded = load_recipe(recipe).sized(size)
     folder = out or Path("outputs") / loaded.folder
     if corpus:
@@ -95,19 +104,19 @@ def open_plan(
 
 
 def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
-    """Return the profiles that ``--tokenizer`` asks for."""
+    """Return the profiles that ``--tokenizer`` names."""
     split = ([given] if given.endswith(".toml") else given.replace(",", " ").split() for given in tokenizers)
     names = (each for words in split for name in words for each in (shipped_profiles() if name == "all" else (name,)))
     return tuple(dict.fromkeys(names)) or DEFAULT_PROFILES
 
 
 def open_stages(plan: Plan, workers: int, part: str, address: str | None, *, quiet: bool) -> Stages:
-    """Return the stages of a plan on the engine that the options ask for."""
+    """Return the stages of a plan, to run on the engine that the options select."""
     return Stages(plan, open_engine(workers, address), parse_part(part), quiet)
 
 
 def open_engine(workers: int, address: str | None) -> Callable[[], Executor]:
-    """Return what opens the engine that the options ask for."""
+    """Return a function that opens the engine that the options select."""
     return dask(address) if address else processes(workers)
 
 
@@ -119,5 +128,5 @@ def parse_part(part: str) -> tuple[int, int]:
     """
     number, _, of = part.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise RecipeError(f"--part {part}: give I/N with 1 <= I <= N, as in 2/8")
+        raise RecipeError(f"--part {part}: give I/N with 1 <= I <= N, such as 2/8")
     return int(number), int(of)

@@ -1,4 +1,4 @@
-"""The command that gives a frozen split to other harnesses: export."""
+"""The command that writes a split for other harnesses: export."""
 
 from __future__ import annotations
 
@@ -19,36 +19,40 @@ from pipeline.tables import row_count, table
 @cli.command("export")
 @click.argument("harness", required=False)
 @click.argument("where", metavar=WHERE, required=False)
-@click.option("--out", type=click.Path(path_type=Path), help="New folder.  [default: exports/<harness>-<tokenizer>]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder to create.  [default: exports/<harness>-<tokenizer>]"
+)
 @selecting
 @click.option(
-    "--model", help="Model to ask for in openai-batch.  [default: the first that the tokenizer's profile names]"
+    "--model", help="Model to name in openai-batch requests.  [default: the first in the tokenizer's profile]"
 )
-@click.option("--list", "listing", is_flag=True, help="List the harnesses.")
+@click.option("--list", "listing", is_flag=True, help="List the harnesses and exit.")
 def export_split(
     *, harness: str | None, where: str | None, out: Path | None, model: str | None, listing: bool, **chosen: Any
 ) -> None:
-    """Write a split in the shape that HARNESS reads, with a README that says how to run it.
+    """Write a split in the format that HARNESS reads, with a README on how to run it.
 
-    DIR is one tokenizer's folder of a build, as outputs/v1.0.0/o200k; ORG/NAME@TAG a published data set. Without
-    arguments, or with --list, the harnesses are listed.
+    DIR is one tokenizer's folder in a release, such as outputs/v1.0.0/o200k; ORG/NAME@TAG is a published data set.
+    Without arguments, or with --list, the harnesses are listed.
     """
     if listing or harness is None:
         click.echo(table([{"harness": each.name, "what is written": each.title} for each in EXPORTS.values()]))
         return
     chosen_export = export_of(harness, model)
     if where is None:
-        raise ExportError("export what? give a tokenizer's folder of a build, as outputs/v1.0.0/o200k, or org/name@tag")
+        raise ExportError(
+            "no split to export: give a tokenizer's folder, such as outputs/v1.0.0/o200k, or org/name@tag"
+        )
     _write(chosen_export, where, out, selection_of(**chosen))
 
 
 def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -> None:
-    """Write an export, and say what it holds and what it leaves out."""
+    """Write an export and print what it contains and what it leaves out."""
     split = split_from(where)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
     written = export(chosen, split, selection, folder)
     click.echo(
-        f"{folder}: {row_count(written.rows)} of {split.title}; {folder}/README.md says how to run {chosen.name}"
+        f"{folder}: {row_count(written.rows)} of {split.title}; see {folder}/README.md for how to run {chosen.name}"
     )
     for reason, ids in written.left_out.items():
         click.echo(f"left out: {row_count(len(ids))} ({reason}); their ids are in {folder}/left_out.tsv")

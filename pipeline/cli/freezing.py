@@ -22,17 +22,22 @@ from pipeline.release.recut import recut as again
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--lock", "copy", type=click.Path(path_type=Path), help="Keep the lock here too, as beside your recipe.")
+@click.option(
+    "--lock",
+    "copy",
+    type=click.Path(path_type=Path),
+    help="Also write the lock to this file, for instance beside your recipe.",
+)
 def freeze(*, folder: Path, copy: Path | None) -> None:
-    """Freeze the release in FOLDER: write its lock, after which nothing else can be built into it.
+    """Freeze the release in FOLDER by writing its lock; from then on nothing else can be built into it.
 
-    All that is built must be sealed; every byte is read again. The lock has the recipes with their seed, and digests
-    of all that the rows are made of and of the rows. A version that is too low for what changed since an older lock (in
-    FOLDER, in the folders beside it, or of --lock) is refused.
+    Everything in FOLDER must be sealed, and every byte is read again. The lock holds the recipes with their seeds, and
+    digests of the rows and of everything that they are made from. If an older lock is found (in FOLDER, in a folder
+    beside it, or at --lock) and the version number is too low for what has changed since, freezing is refused.
     """
     lock, new = frozen(folder, copy)
     shards = sum(len(split.shards) for profile in lock.profiles.values() for split in profile.tiers.values())
-    said = "frozen" if new else "frozen already, and unchanged"
+    said = "frozen" if new else "already frozen, and unchanged"
     click.echo(
         f"{lock.title} is {said}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}, {shards} shards; "
         f"lock in {folder / LOCK_NAME}{f' and {copy}' if copy else ''}"
@@ -41,11 +46,13 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 
 @cli.command()
 @click.argument("source", type=click.Path(path_type=Path), metavar="FOLDER|LOCK")
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Profile to add; may be repeated.")
-@click.option("--recipe", "recipes", multiple=True, help="Recipe of a new tier, or of a frozen one with new strata.")
-@click.option("--size", type=click.Choice(SIZES), help="Full: all rows of the full size.  [default: as frozen]")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Profile to add. Repeatable.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder of the new version.  [default: beside the frozen one]"
+    "--recipe", "recipes", multiple=True, help="Recipe for a new tier, or a frozen recipe with new strata. Repeatable."
+)
+@click.option("--size", type=click.Choice(SIZES), help="Size to extend to.  [default: as frozen]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for the new version.  [default: beside the frozen one]"
 )
 @run_options
 def extend(
@@ -57,13 +64,13 @@ def extend(
     out: Path | None,
     **how: Any,
 ) -> None:
-    """Add profiles, tiers, strata or rows to what is frozen, as its next minor version, and freeze that.
+    """Add profiles, tiers, strata or rows to a frozen release, and freeze the result as its next minor version.
 
-    Ids, questions, relevant texts and keys stay those that are frozen. The frozen folder stays as it is: its files
-    enter the new one as links. To a lock alone profiles can be added.
+    Existing ids, questions, relevant texts and keys do not change. The frozen folder is left untouched; the new folder
+    links to its files. If you have only the lock, you can add profiles but nothing else.
     """
     if how["part"] != "1/1":
-        raise RecipeError(f"--part {how['part']} does not go with extend: a version is frozen whole")
+        raise RecipeError(f"--part {how['part']} cannot be used with extend: a version is frozen as a whole")
     names = profile_names(tokenizers) if tokenizers else ()
     extension = open_extension(source, out, names, [load_recipe(name) for name in recipes], size)
     lock = extended(extension, lambda plan: open_stages(plan, **how))
@@ -75,27 +82,32 @@ def extend(
 @cli.command()
 @click.argument("sources", nargs=-1, required=True, metavar="RECIPE|LOCK...")
 @click.option(
-    "--seed", required=True, metavar="N|random", help=f"The new seed; random: {SEED_BITS} bits of the system."
+    "--seed",
+    required=True,
+    metavar="N|random",
+    help=f"The new seed; 'random' takes {SEED_BITS} bits from the operating system.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="File to write, if it is one recipe.  [default: its name and version]",
+    help="File to write, if there is only one recipe.  [default: its name and version]",
 )
 def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
-    """Write the recipes of the next major version, after a leak: the same strata under another seed.
+    """Write the recipes of the next major version after a leak: the same strata with a new seed.
 
-    No row has an id or a prompt of the version before. Keys that are withheld need --seed random: whoever guesses a
-    seed makes the keys from it.
+    No row shares an id or a prompt with the previous version. If keys are withheld, use --seed random: anyone who
+    guesses the seed can regenerate the keys.
     """
     found = [pair for source in sources for pair in recipes_in(source)]
     number = new_seed(seed)
     if out and len(found) > 1:
-        raise RecipeError(f"--out {out}: there are {len(found)} recipes: leave it out, each gets a name of its own")
+        raise RecipeError(
+            f"--out {out} names one file, but there are {len(found)} recipes: leave it out, and each gets its own name"
+        )
     texts = [again(recipe, text, number) for recipe, text in found]
     paths = [out or Path(file_name(recipe)) for recipe, _ in found]
     write_recipes(list(zip(paths, texts, strict=True)))
     folder = Path("outputs") / next_major(found[0][0]).folder
     steps = [*(f"carrara build {path}" for path in paths), f"carrara freeze {folder}"]
-    click.echo(f"wrote {', '.join(map(str, paths))}: keep it to yourself, its seed gives the keys. Now run")
+    click.echo(f"wrote {', '.join(map(str, paths))}: keep this private, since the seed gives away the keys. Now run")
     click.echo("\n".join(f"  {step}" for step in steps))

@@ -1,4 +1,4 @@
-"""The group of all commands. A command is loaded when it is asked for, so that the others cost no time."""
+"""The group of all commands. Each is loaded only when it is called, so that the others cost no time."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from pipeline.errors import CarraraError, unknown
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 COMMANDS = {
-    "build": ("making", "Build a recipe from start to end, and prove every row."),
-    "chance": ("looking", "Print what guessers score on the rows of a split."),
+    "build": ("making", "Build a recipe from start to finish and prove every row."),
+    "chance": ("looking", "Print what guessing would score on the rows of a split."),
     "export": ("exporting", "Write a split in the format of another harness."),
     "extend": ("freezing", "Add profiles, tiers or strata to a frozen release."),
-    "freeze": ("freezing", "Freeze a release: write its lock."),
-    "gallery": ("reporting", "Write a page with an example of every task of a split."),
-    "pack": ("making", "Pack the shards of a recipe, without proving them."),
-    "plan": ("making", "Show what a recipe would make, and what is there already."),
+    "freeze": ("freezing", "Freeze a release by writing its lock."),
+    "gallery": ("reporting", "Write a page with one example of every task in a split."),
+    "pack": ("making", "Pack the shards of a recipe without proving them."),
+    "plan": ("making", "Show what a recipe would build and what already exists."),
     "publish": ("publishing", "Publish sealed splits on the Hugging Face Hub."),
+    "readers": ("reading", "Write the predictions of simulated readers."),
     "recipes": ("looking", "List the recipes that come with Carrara."),
-    "recut": ("freezing", "Write the recipes of the next major version, after a leak."),
-    "render": ("making", "Render the pools of filler of a recipe."),
-    "report": ("reporting", "Write a page of curves and failures, or of a build."),
+    "recut": ("freezing", "Write recipes for the next major version after a leak."),
+    "render": ("making", "Render the filler pools of a recipe."),
+    "report": ("reporting", "Write a report on scores, or on a build."),
     "run": ("running", "Send a split to an OpenAI-compatible server."),
     "sample": ("making", "Draw the samples of a recipe."),
-    "score": ("scoring", "Score the predictions of a model against a split."),
+    "score": ("scoring", "Score a model's predictions against a split."),
     "show": ("looking", "Print one prompt of a split for reading."),
-    "verify": ("proving", "Re-count and re-solve every row of a build, or of a copy."),
+    "verify": ("proving", "Recount and re-solve every row of a build or a copy."),
     "write": ("writing", "Write a corpus of texts for mrcr."),
 }
-"""Of each command the module that defines it, and its line in the list of commands."""
+"""For each command: the module that defines it, and its line in the list of commands."""
 
 
 class OneLine(click.Group):
@@ -53,7 +54,7 @@ class OneLine(click.Group):
             click.echo(f"carrara: {' '.join(message.split())}", err=True)
             sys.exit(1)
         except (KeyboardInterrupt, click.Abort):
-            click.echo("carrara: interrupted: run the same command again, it goes on where it stopped", err=True)
+            click.echo("carrara: interrupted: run the same command again to continue", err=True)
             sys.exit(130)
 
 
@@ -71,7 +72,7 @@ class LazyGroup(OneLine):
         return super().get_command(context, name)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
-        """Find the command that is asked for.
+        """Find the command that was named.
 
         Raises:
             CarraraError: with the nearest right name, if there is no such command.
@@ -88,9 +89,9 @@ class LazyGroup(OneLine):
 
 @click.group(cls=LazyGroup, context_settings=CONTEXT, invoke_without_command=True)
 @click.version_option(__version__, prog_name="carrara")
-@click.option("--debug", is_flag=True, help="Show the whole traceback of an error.")
+@click.option("--debug", is_flag=True, help="Show the full traceback of an error.")
 @click.pass_context
 def cli(context: click.Context, *, debug: bool) -> None:
-    """Cut long-context evaluation sets to exact size, and prove them."""
+    """Build long-context evaluation sets, exact to the token, and prove every answer."""
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

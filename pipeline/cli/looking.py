@@ -1,4 +1,4 @@
-"""Commands that look at what is there: show, chance, recipes."""
+"""Commands that show what exists: show, chance, recipes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from pipeline.tables import table
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("row_id", metavar="[ID]", required=False)
-@click.option("--tokenizer", help="Profile whose row is shown.  [default: the first in DIR]")
-@click.option("--full", is_flag=True, help="Fold nothing.")
+@click.option("--tokenizer", help="Profile to show the row for.  [default: the first in DIR]")
+@click.option("--full", is_flag=True, help="Show the whole prompt, with no filler folded.")
 def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -> None:
-    """Print the prompt ID of a split for reading: needles marked, long filler folded, key and baselines below.
+    """Print the prompt ID of a split, with needles marked, long filler folded, and the key and baselines below.
 
-    DIR is a release folder, or one tokenizer's folder of it. Without an ID: one id of every stratum.
+    DIR is a release folder or one tokenizer's folder in it. Without an ID, one id per stratum is listed.
     """
     folder = profile_folder(fetched(where), tokenizer)
     if row_id:
@@ -47,7 +47,7 @@ def profile_folder(root: Path, tokenizer: str | None) -> Path:
     """
     if any((root / part).is_dir() for part in ("data", "keys")):
         if tokenizer not in (None, root.name):
-            raise CarraraError(f"{str(root)!r} is the folder of one tokenizer: leave --tokenizer {tokenizer} out")
+            raise CarraraError(f"{str(root)!r} is one tokenizer's folder: leave out --tokenizer {tokenizer}")
         return root
     names = sorted(path.parent.name for path in root.glob("*/data"))
     if not names:
@@ -67,18 +67,18 @@ def first_rows(split: Split) -> Iterator[Row]:
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option("--tokenizer", help="Profile whose keys are read.  [default: the first in DIR]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of tables.")
+@click.option("--tokenizer", help="Profile to read the keys of.  [default: the first in DIR]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def chance(*, where: str, tokenizer: str | None, as_json: bool) -> None:
-    """Print what guessers score on the rows of a split: the baselines of its keys.
+    """Print what guessing would score on the rows of a split: chance and the other baselines in its keys.
 
-    DIR is a release folder, or one tokenizer's folder of it. For a recipe that is not built yet see
+    DIR is a release folder or one tokenizer's folder in it. For a recipe that has not been built, use
     `carrara plan --stats`.
     """
     folder = profile_folder(fetched(where), tokenizer)
     paths = sorted(folder.glob("keys/*/*/*.parquet"))
     if not paths:
-        raise CarraraError(f"{str(folder)!r} holds no keys: build it, or give a split whose keys are not withheld")
+        raise CarraraError(f"{str(folder)!r} has no keys: build it, or give a split whose keys are not withheld")
     parts = chance_parts(chances(row for path in paths for row in read_rows(path, CHANCE_COLUMNS)))
     tables = (f"{title}\n{table(records)}" for title, records in parts.items())
     click.echo(json.dumps(parts, indent=1) if as_json else "\n\n".join(tables))

@@ -25,57 +25,61 @@ from pipeline.tables import table
 
 @cli.command("plan")
 @planned
-@click.option("--stats", is_flag=True, help="Draw samples: what prompts are made of, what guessers score.")
-@click.option("--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples a family for --stats.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of tables.")
+@click.option(
+    "--stats", is_flag=True, help="Draw samples and show what prompts consist of and what guessing would score."
+)
+@click.option(
+    "--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples per family for --stats."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
-    """Show what RECIPE would make and what is there already. Writes nothing but a copy of --corpus.
+    """Show what RECIPE would build and what already exists. Nothing is written but a copy of --corpus.
 
-    RECIPE is a shipped name or a TOML file.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file.
     """
     check_fit(plan, plan.profiles)
     parts = {
-        "strata (for each profile)": plan_records(plan),
+        "strata (per profile)": plan_records(plan),
         f"in {plan.out}": state_records(proof_state(plan)),
     }
     if stats:
-        parts["what prompts are made of (means)"] = makeup_records(makeups(plan))
+        parts["what prompts consist of (means)"] = makeup_records(makeups(plan))
         parts |= chance_parts(chances(drawn_keys(plan, draws)))
     if as_json:
         click.echo(json.dumps(parts, indent=1))
         return
-    total = sum(record["tokens"] for record in parts["strata (for each profile)"])
+    total = sum(record["tokens"] for record in parts["strata (per profile)"])
     click.echo("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
     names = ", ".join(profile.name for profile in plan.profiles)
-    click.echo(f"\n{total:,} tokens for each of {names}; every stratum fits every one of them.")
+    click.echo(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
 
 
 @cli.command()
 @planned
 @run_options
 def sample(plan: Plan, **how: Any) -> None:
-    """Draw the samples of RECIPE: structures, questions and keys, without any tokenizer."""
+    """Draw the samples of RECIPE (structures, questions and keys); no tokenizer is needed."""
     made = open_stages(plan, **how).sample()
-    click.echo(f"{plan.out / 'samples'}: {made} of {len(plan.families)} files written, the others were there")
+    click.echo(f"{plan.out / 'samples'}: {made} of {len(plan.families)} files written, the others already existed")
 
 
 @cli.command()
 @planned
 @run_options
 def render(plan: Plan, **how: Any) -> None:
-    """Render the pools of filler that RECIPE draws from, without any tokenizer."""
+    """Render the filler pools that RECIPE draws from; no tokenizer is needed."""
     made = open_stages(plan, **how).render()
-    click.echo(f"{plan.out / 'segments'}: {made} of {len(plan.all_pools())} files written, the others were there")
+    click.echo(f"{plan.out / 'segments'}: {made} of {len(plan.all_pools())} files written, the others already existed")
 
 
 @cli.command()
 @planned
 @run_options
 def pack(plan: Plan, **how: Any) -> None:
-    """Pack the shards of RECIPE, exact to the token, without proving them (see verify)."""
+    """Pack the shards of RECIPE, exact to the token, without proving them (see `carrara verify`)."""
     made = open_stages(plan, **how).pack()
     click.echo(
-        f"{plan.out}: {made} shards written, {len(plan.all_shards()) - made} were there or belong to other parts"
+        f"{plan.out}: {made} shards written, {len(plan.all_shards()) - made} already existed or belong to other parts"
     )
 
 
@@ -84,9 +88,10 @@ def pack(plan: Plan, **how: Any) -> None:
 @run_options
 @click.option("--json", "as_json", is_flag=True, help="Print the manifests as JSON.")
 def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
-    """Make RECIPE from start to end: sample, render, count, pack, prove, seal.
+    """Build RECIPE from start to finish: sample, render, count, pack, prove, seal.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. What is there already is not made again.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Anything already built is kept, so an interrupted
+    build continues where it stopped.
     """
     manifests = open_stages(plan, **how).build()
     if as_json:

@@ -1,4 +1,4 @@
-"""The command that proves rows: those of a build, or of any copy of a split."""
+"""The command that proves the rows of a build, or of any copy of a split."""
 
 from __future__ import annotations
 
@@ -30,13 +30,22 @@ from pipeline.store.split import Split, no_build, open_split
 
 @cli.command()
 @click.argument("folder", type=click.Path(path_type=Path), required=False)
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Only this profile (a TOML file for one of your own).")
-@click.option("--against", "where", metavar="WHERE", help="Check this copy: org/name@tag, or a folder.")
 @click.option(
-    "--lock", "lock_file", type=click.Path(path_type=Path), help="With --against: hold the copy to this lock."
+    "--tokenizer",
+    "tokenizers",
+    multiple=True,
+    help="Verify only this profile (give your own as a TOML file). Repeatable.",
 )
-@click.option("--rebuild", "again", is_flag=True, help="With --against: build the split from the lock, and compare.")
-@click.option("--into", type=click.Path(path_type=Path), help="Where to rebuild.  [default: a folder that goes again]")
+@click.option(
+    "--against", "where", metavar="WHERE", help="Check this copy instead of a build: org/name@tag or a folder."
+)
+@click.option(
+    "--lock", "lock_file", type=click.Path(path_type=Path), help="With --against: the lock to check the copy against."
+)
+@click.option(
+    "--rebuild", "again", is_flag=True, help="With --against: also rebuild the split from the lock and compare."
+)
+@click.option("--into", type=click.Path(path_type=Path), help="Folder for --rebuild.  [default: a temporary one]")
 @run_options
 def verify(
     *,
@@ -48,11 +57,11 @@ def verify(
     into: Path | None,
     **how: Any,
 ) -> None:
-    """Re-count and re-solve every row of a build in FOLDER from its bytes, and seal its manifests.
+    """Recount and re-solve every row of the build in FOLDER from its bytes, and seal its manifests.
 
-    A shard that does not hold is named and moved aside; the next build makes it again. With --against nothing is
-    changed: a published data set, a copy or a build is held to its manifest and to the lock of FOLDER, of --lock, or
-    its own, byte by byte and row by row.
+    A shard that fails is named and moved aside, and the next build makes it again. With --against nothing is changed:
+    a published data set, a copy or a build is compared, byte by byte and row by row, with its manifest and with a lock
+    (that of --lock, of FOLDER, or its own).
     """
     if where:
         _verify_copy(
@@ -61,7 +70,9 @@ def verify(
     elif folder and not (lock_file or again or into):
         _verify_build(folder, tokenizers, how)
     else:
-        raise RecipeError("verify what? give FOLDER, or --against WHERE, with which --lock, --rebuild and --into go")
+        raise RecipeError(
+            "nothing to verify: give FOLDER, or --against WHERE (--lock, --rebuild and --into need --against)"
+        )
 
 
 def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) -> None:
@@ -71,7 +82,7 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
     for recipe in recipes:
         names = profile_names(tokenizers) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:
-            raise CarraraError(f"{str(folder)!r} holds no shards of tier {recipe.tier}: build it first")
+            raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
         planned = make_plan(recipe, names, folder)
         manifests = open_stages(planned, **how).verify()
         pairs = list(zip((profile.name for profile in planned.profiles), manifests, strict=True))
@@ -79,7 +90,7 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
-    """Return the shipped profiles that a folder holds a tier's shards of, or a manifest that says so.
+    """Return the shipped profiles for which a folder has shards of a tier, or a manifest that lists them.
 
     Raises:
         CarraraError: if it holds shards of a profile that is not shipped.
@@ -88,20 +99,20 @@ def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
     for name in found:
         if name not in shipped_profiles():
             raise CarraraError(
-                f"{str(folder)!r} holds profile {name!r}, which is not shipped: give its TOML with --tokenizer"
+                f"{str(folder)!r} has profile {name!r}, which is not a shipped one: give its TOML with --tokenizer"
             )
     return tuple(found)
 
 
 def sealed_profiles(folder: Path, tier: str) -> set[str]:
-    """Return the profiles whose manifest holds a tier, whatever became of its shards."""
+    """Return the profiles whose manifest lists a tier, even if its shards are gone."""
     names = [path.parent.name for path in folder.glob("*/manifest.json")]
     return {name for name in names if tier in (read_manifest(folder, name) or {"tiers": ()})["tiers"]}
 
 
 @dataclass(frozen=True)
 class Given:
-    """A copy to check: what it was called, its folder, the maintainer's own, a lock, profiles, whether to rebuild."""
+    """A copy to check: the name given, its folder, the maintainer's folder, a lock, profiles, whether to rebuild."""
 
     where: str
     root: Path
@@ -112,7 +123,7 @@ class Given:
 
     @property
     def lock(self) -> Lock | None:
-        """The lock that was given, or of the maintainer's folder, or that came with the copy."""
+        """The lock that was given, or that of the maintainer's folder, or the one that came with the copy."""
         if self.lock_file:
             return read_lock(self.lock_file)
         if self.folder:
@@ -121,12 +132,12 @@ class Given:
 
     @property
     def corpora(self) -> list[Path]:
-        """Where the texts of users may lie."""
+        """Folders that may hold a user's own texts."""
         roots = [self.folder, self.root, self.root.parent, self.lock_file.parent if self.lock_file else None]
         return [root / "corpora" for root in roots if root]
 
     def splits(self) -> list[Split]:
-        """Return the splits of the copy, of the profiles that were asked for.
+        """Return the splits of the copy, for the profiles that were named.
 
         Raises:
             SplitError: if there is none.
@@ -137,7 +148,7 @@ class Given:
         names = {load_profile(name).name for name in profile_names(self.tokenizers)} if self.tokenizers else None
         chosen = [split for split in found or [open_split(self.root)] if names is None or split.tokenizer in names]
         if not chosen:
-            raise SplitError(f"{self.where} holds none of {', '.join(sorted(names or ()))}: leave --tokenizer out")
+            raise SplitError(f"{self.where} has no split for {', '.join(sorted(names or ()))}: leave out --tokenizer")
         return chosen
 
     def profile(self, split: Split) -> str:
@@ -148,13 +159,16 @@ class Given:
         """
         own = {load_profile(name).name: name for name in profile_names(self.tokenizers)} if self.tokenizers else {}
         if split.tokenizer not in own and split.tokenizer not in shipped_profiles():
-            raise SplitError(f"{self.where} is cut for profile {split.tokenizer!r}: give its TOML with --tokenizer")
+            raise SplitError(
+                f"{self.where} is cut for profile {split.tokenizer!r}, which is not a shipped one: give its TOML with "
+                "--tokenizer"
+            )
         return own.get(split.tokenizer, split.tokenizer)
 
 
 def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
     if how["part"] != "1/1":
-        raise RecipeError(f"--part {how['part']} does not go with --against: a copy is checked whole")
+        raise RecipeError(f"--part {how['part']} cannot be used with --against: a copy is checked as a whole")
     splits, lock = given.splits(), given.lock
     names = [given.profile(split) for split in splits]
     with _rebuilt_folder(given, into) as made:
@@ -168,9 +182,9 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
 
 @contextmanager
 def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
-    """Give the folder to rebuild in, if it is asked for."""
+    """Yield the folder to rebuild in, if a rebuild was requested."""
     if into and into.resolve() in {path.resolve() for path in (given.root, given.root.parent, given.folder) if path}:
-        raise FrozenError(f"--into {str(into)!r} is what is checked: give another folder")
+        raise FrozenError(f"--into {str(into)!r} is the folder being checked: give another one")
     if not given.again or into:
         yield into
         return
@@ -180,7 +194,7 @@ def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
 
 def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, how: dict[str, Any]) -> Seen:
     if lock is None:
-        raise FrozenError("--rebuild needs a lock: give --lock FILE, or the FOLDER that was frozen")
+        raise FrozenError("--rebuild needs a lock: give --lock FILE or the frozen FOLDER")
     made = rebuild(lock, names, into, given.corpora, lambda plan: open_stages(plan, **how))
     return Seen(f"{lock.title}: {made.line}", made.faults)
 
@@ -194,4 +208,4 @@ def _report(where: str, seen: Sequence[Seen]) -> None:
     click.echo("\n".join([*(each.line for each in seen if not each.faults), *faults]))
     if faults:
         more = f" (and {len(faults) - 1} more, all listed)" if len(faults) > 1 else ""
-        raise CorruptError(f"{where} does not hold: {faults[0]}{more}")
+        raise CorruptError(f"{where} fails verification: {faults[0]}{more}")

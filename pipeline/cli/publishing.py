@@ -1,4 +1,4 @@
-"""The command that takes a build to the Hub."""
+"""The command that publishes a build on the Hub."""
 
 from __future__ import annotations
 
@@ -23,19 +23,27 @@ PLACEHOLDER = "{tokenizer}"
 
 @cli.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--repo", required=True, help="org/name on the Hub; {tokenizer} in it is each profile's name.")
+@click.option(
+    "--repo", required=True, help="Repo on the Hub, as org/name; {tokenizer} in it stands for each profile's name."
+)
 @click.option(
     "--keys",
     type=click.Choice(MODES),
     default="inline",
     show_default=True,
-    help="inline: beside the rows; separate: in a second, private repo; withhold: not at all, they stay local.",
+    help="Where the keys go. inline: with the rows; separate: to a second, private repo; withhold: not uploaded.",
 )
-@click.option("--tokenizer", "tokenizers", multiple=True, help="Only this profile; may be repeated.  [default: all]")
-@click.option("--out", type=click.Path(path_type=Path), help="Where the folders are made.  [default: DIR/published]")
-@click.option("--changelog", type=click.Path(path_type=Path), help="Markdown, by version.  [default: Carrara's own]")
-@click.option("--private", is_flag=True, help="Make the repo private, if it is a new one.")
-@click.option("--dry-run", is_flag=True, help="Make the folders, show their files and cards; upload nothing.")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Publish only this profile. Repeatable.  [default: all]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Where to write the folders to upload.  [default: DIR/published]"
+)
+@click.option(
+    "--changelog",
+    type=click.Path(path_type=Path),
+    help="Markdown file with notes for each version.  [default: Carrara's own]",
+)
+@click.option("--private", is_flag=True, help="Make the repo private if it is new.")
+@click.option("--dry-run", is_flag=True, help="Write the folders and show their files and cards, but upload nothing.")
 def publish(
     *,
     folder: Path,
@@ -47,10 +55,10 @@ def publish(
     private: bool,
     dry_run: bool,
 ) -> None:
-    """Publish the sealed splits of DIR on the Hugging Face Hub, a repo for each tokenizer.
+    """Publish the sealed splits of DIR on the Hugging Face Hub, one repo per tokenizer.
 
-    DIR is a release folder, or one tokenizer's folder of it. The rows are uploaded to a branch and verified there;
-    then main and the tag v<version> move to them. A re-run goes on, and uploads nothing twice.
+    DIR is a release folder or one tokenizer's folder in it. The rows are uploaded to a branch and verified there; then
+    main is moved to them and the tag v<version> is set. If it is interrupted, run it again: nothing is uploaded twice.
     """
     splits = _splits(folder, tokenizers)
     names = {split.tokenizer: _repo_of(repo, split, splits) for split in splits}
@@ -75,7 +83,7 @@ def publish(
 
 
 def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
-    """Return the sealed splits that are meant.
+    """Return the sealed splits to publish.
 
     Raises:
         StageError: if a tokenizer has none.
@@ -85,17 +93,17 @@ def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
         return [open_split(folder)]
     for name in tokenizers:
         if name not in inside:
-            raise StageError(f"{str(folder)!r} holds no sealed split of {name!r}: give one of {', '.join(inside)}")
+            raise StageError(f"{str(folder)!r} has no sealed split for {name!r}: give one of {', '.join(inside)}")
     return [open_split(folder / name) for name in (dict.fromkeys(tokenizers) or inside)]
 
 
 def _repo_of(repo: str, split: Split, splits: Sequence[Split]) -> str:
     if not repo.strip():
-        raise StageError(f"--repo is empty: give one, as in 'org/name-{PLACEHOLDER}'")
+        raise StageError(f"--repo is empty: give a name such as 'org/name-{PLACEHOLDER}'")
     if len(splits) > 1 and PLACEHOLDER not in repo:
         raise StageError(
-            f"--repo {repo!r} would take {len(splits)} tokenizers: put {PLACEHOLDER} in its name, or choose one with "
-            "--tokenizer"
+            f"--repo {repo!r} is one repo for {len(splits)} tokenizers: put {PLACEHOLDER} in the name, or choose one "
+            "with --tokenizer"
         )
     return repo.replace(PLACEHOLDER, split.tokenizer)
 
@@ -106,21 +114,21 @@ def _published(folder: Path, split: Split) -> Path:
 
 
 def _exhibit() -> Callable[[Split], str]:
-    """Return what writes the gallery."""
+    """Return the function that writes the gallery."""
     from pipeline.report import gallery_page, html_of
 
     return lambda split: html_of(gallery_page(split))
 
 
 def _drawing() -> Draw:
-    """Return what draws the figures."""
+    """Return the function that draws the figures."""
     from pipeline.figures import figures_of
 
     return figures_of
 
 
 def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_run: bool) -> None:
-    """Release a staged folder, or show what that would do; and its keys, where they go to a repo of their own."""
+    """Release a staged folder, or show what that would do; likewise its keys, if they have their own repo."""
     from pipeline.publish.hub import preview, release
 
     parts = [(made.folder, repo, private)]
@@ -132,7 +140,7 @@ def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_r
         else:
             release(folder, name, made.version, private=hidden, say=click.echo)
     if made.keys and not upload_keys:
-        click.echo(f"{made.keys}: the keys stay here; keep this folder, it is all that can score {repo}")
+        click.echo(f"{made.keys}: the keys stay here; keep this folder, since nothing else can score {repo}")
 
 
 def _records(lines: Iterable[Line]) -> list[dict[str, Any]]:

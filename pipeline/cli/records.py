@@ -14,13 +14,13 @@ from pipeline.store.chance import Chance, pooled
 from pipeline.store.manifest import Manifest
 
 DISK_BYTES = 0.6
-"""Of a token in a shard, zstd and all: biographies take up to 0.6 bytes, list programs 0.3."""
+"""Bytes per token in a compressed shard: biographies take up to 0.6, list programs 0.3."""
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
     """Return a line for each family, subtask and length of a plan, for one profile.
 
-    Behind the rows of the default and of the full size stands half the width of a 95 % interval of accuracy, at most.
+    The rows of the default and the full size come with the largest half-width of a 95 % interval of accuracy.
     """
     groups: dict[tuple[str, str, int], list[Stratum]] = {}
     for family in plan.families:
@@ -51,7 +51,7 @@ def half_width(rows: int) -> float:
 
 
 def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
-    """Return how many shards of each profile and family are already proven."""
+    """Return how many shards of each profile and family have been proven."""
     counts: dict[tuple[str, str], list[bool]] = {}
     for shard, done in state:
         counts.setdefault((shard.profile.name, shard.family), []).append(done)
@@ -126,17 +126,17 @@ def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
 
 
 def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:
-    """Return what a build says at its end: where the shards are, how many, and what was proven."""
+    """Return what is printed when a build ends: where the shards are, how many, and what was proven."""
     return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
 
 
 def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:
     if manifest is None:
-        return f"{out / profile}: not sealed, other parts or families of the recipe are still owed"
+        return f"{out / profile}: not sealed yet: other parts or families of the recipe are still to be built"
     made, proven = manifest["tiers"][tier]["totals"], manifest["tiers"][tier]["proven"]
     second = ", ".join(proven["second"])
     recounted = "all" if proven["recounted"] == proven["rows"] else f"{proven['recounted']:,}"
     return (
         f"{out / profile / 'data'}: {made['rows']:,} rows, {made['tokens']:,} tokens ({made['bytes'] / 1e6:.3g} MB); "
-        f"all exact, all re-solved from their text, {recounted} re-counted by {second}"
+        f"all exact, all re-solved from their text, {recounted} recounted by {second}"
     )

@@ -1,4 +1,4 @@
-"""Commands that make pages: report."""
+"""Commands that write pages: report, gallery."""
 
 from __future__ import annotations
 
@@ -26,11 +26,27 @@ from pipeline.store.split import Selection, Split, open_split
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, metavar="[[NAME=]PREDICTIONS]...")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="A folder, or a file that ends in .html.")
-@click.option("--stack", multiple=True, metavar=WHERE, help="Another split to stack; may be repeated.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write to, or a file name ending in .html."
+)
+@click.option(
+    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
+)
 @selecting
-@click.option("--quirk", "quirks", multiple=True, metavar="mrcr=starts", help="Another published rule; see the README.")
-@click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
+@click.option(
+    "--quirk",
+    "quirks",
+    multiple=True,
+    metavar="mrcr=starts",
+    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="all cores",
+    help="Number of worker processes.",
+)
 def report(
     *,
     where: str,
@@ -41,11 +57,12 @@ def report(
     workers: int,
     **chosen: Any,
 ) -> None:
-    """Write a page with curves, intervals, heat maps and failures from PREDICTIONS, one file or folder a model.
+    """Write a report on PREDICTIONS: curves with intervals, heat maps and failures.
 
-    The page is one HTML file that needs nothing else; in a folder its figures stand beside it as SVG and PNG. A model
-    is called NAME, or as its file. Without PREDICTIONS the page is of the build: strata, depths, token budgets and
-    what guessers score; a release's folder then gives all its tokenizers on one page.
+    Each model has one file or folder of predictions, and is called NAME, or by its file name. The report is a single
+    HTML file that needs nothing else; if --out is a folder, the figures are also saved in it as SVG and PNG. Without
+    PREDICTIONS the report describes the build: strata, depths, token budgets and what guessing would score. DIR may
+    then be a release folder, to show all its tokenizers on one page.
     """
     selection = selection_of(**chosen)
     if not predictions:
@@ -65,12 +82,14 @@ def report(
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="A folder, or a file that ends in .html.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write to, or a file name ending in .html."
+)
 def gallery(*, where: str, out: Path) -> None:
-    """Write a page with a short prompt of every task of a split.
+    """Write a page with one short prompt of every task in a split.
 
-    Needles, decoys and demonstrations are marked, with their depth; below each prompt stand the question, the accepted
-    answers, chance, the rule of its scorer, and two replies with what they score and why.
+    Needles, decoys and demonstrations are marked with their depth. Below each prompt are the question, the accepted
+    answers, chance, the rule of the scorer, and two replies with their scores and why they get them.
     """
     click.echo(write_page(gallery_page(split_from(where)), out))
 
@@ -85,16 +104,18 @@ def _builds(where: str) -> list[Split]:
 
 def _refuse_choices(selection: Selection, quirks: Sequence[str], stack: Sequence[str]) -> None:
     if quirks or stack or replace(selection, limit=None) != Selection() or selection.limit:
-        raise ReportError("a report of a build takes no choice of rows, --quirk or --stack: give PREDICTIONS with them")
+        raise ReportError(
+            "options that choose rows, --quirk and --stack need PREDICTIONS: a report on a build takes none of them"
+        )
 
 
 def _models(given: Sequence[str]) -> dict[str, list[Path]]:
-    """Return the files of each model by its label; the files of one NAME are brought together."""
+    """Return the files of each model by its label; files given under the same NAME are combined."""
     found: dict[str, list[Path]] = {}
     for text in given:
         name, path = _labelled(text)
         if name is None and Path(path).stem in found:
-            raise ReportError(f"two models are called {Path(path).stem!r}: give NAME=PREDICTIONS")
+            raise ReportError(f"two models are called {Path(path).stem!r}: name them with NAME=PREDICTIONS")
         found.setdefault(name or Path(path).stem, []).append(Path(path))
     return {label: files_of(paths) for label, paths in found.items()}
 
@@ -105,7 +126,7 @@ def _labelled(text: str) -> tuple[str | None, str]:
 
 
 def _said(scored: Sequence[Scored]) -> Iterator[str]:
-    """Yield one line for each kind of fault of each model; the page names them one by one."""
+    """Yield one line per kind of fault and model; the page lists each fault."""
     for each in scored:
         for kind, said in SAID.items():
             count = sum(fault.kind == kind for fault in each.faults)

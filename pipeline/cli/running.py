@@ -1,4 +1,4 @@
-"""The command that asks a model: run."""
+"""The command that queries a model: run."""
 
 from __future__ import annotations
 
@@ -27,21 +27,41 @@ NAMED = 10
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option("--endpoint", envvar="CARRARA_ENDPOINT", required=True, help="http(s)://host/v1; CARRARA_ENDPOINT.")
-@click.option("--model", envvar="CARRARA_MODEL", required=True, help="Model to ask; CARRARA_MODEL.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="File of predictions (.jsonl); goes on.")
+@click.option(
+    "--endpoint",
+    envvar="CARRARA_ENDPOINT",
+    required=True,
+    help="Base URL of the server, such as http://localhost:8000/v1, or set CARRARA_ENDPOINT.",
+)
+@click.option(
+    "--model", envvar="CARRARA_MODEL", required=True, help="Name of the model on the server, or set CARRARA_MODEL."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="File of predictions (.jsonl) to write or continue."
+)
 @selecting
 @click.option(
-    "--key", envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"], default="", help="CARRARA_API_KEY, OPENAI_API_KEY."
+    "--key",
+    envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"],
+    default="",
+    help="API key; better set CARRARA_API_KEY or OPENAI_API_KEY.",
 )
-@click.option("--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests at a time.")
-@click.option("--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, help="Seconds of a try.")
-@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries of one request.")
-@click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens in place of max_tokens.")
 @click.option(
-    "--option", "options", multiple=True, metavar="NAME=JSON", help="Sent with each request; null leaves it out."
+    "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option(
+    "--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each try."
+)
+@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
+@click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens instead of max_tokens.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=JSON",
+    help="Field to send with each request; null leaves it out. Repeatable.",
+)
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
 def run(
     *,
     where: str,
@@ -57,11 +77,12 @@ def run(
     quiet: bool,
     **chosen: Any,
 ) -> None:
-    """Send the rows of a split to an OpenAI-compatible server, and write its replies to a file of predictions.
+    """Send the rows of a split to an OpenAI-compatible server and write its replies to a file of predictions.
 
-    Rows of frame chat go to /chat/completions (real turns as they are, else one user turn), rows of frame raw to
-    /completions, with temperature 0 and each row's max_new_tokens. The same command goes on where it stopped. Rows
-    that the server refuses are named, kept without a prediction and asked again by the next run; exit code 2.
+    Rows with frame chat go to /chat/completions (as their own turns if they have any, else as one user turn), rows with
+    frame raw to /completions, with temperature 0 and each row's max_new_tokens. If it is interrupted, run the same
+    command again: rows that have a reply are not sent again. Rows that the server refuses are listed, stored without a
+    prediction and sent again by the next run; the exit code is then 2.
     """
     split = split_from(where)
     asked = Endpoint(endpoint, model, key.strip(), timeout, tries, _options(options))
@@ -93,7 +114,7 @@ def _options(given: Sequence[str]) -> dict[str, Any]:
         try:
             options[name] = json.loads(value)
         except ValueError:
-            raise RecipeError(f"--option {each}: give NAME=JSON, as in top_p=0.9 or stop='[\"END\"]'") from None
+            raise RecipeError(f"--option {each}: must be NAME=JSON, such as top_p=0.9 or stop='[\"END\"]'") from None
     return options
 
 
@@ -109,8 +130,9 @@ def _tell(out: Path, rows: int, found: Outcome) -> None:
     if differing := sum(count for off, count in found.off.items() if off):
         least, most = min(found.off), max(found.off)
         click.echo(
-            f"the server counts other prompt tokens than the split in {differing:,} of {sum(found.off.values()):,} "
-            f"rows, by {least:+} to {most:+}: is it the model, and the template, of this tokenizer?"
+            f"the server's count of prompt tokens differs from the split's in {differing:,} of "
+            f"{sum(found.off.values()):,} rows, by {least:+} to {most:+}: check that the model and its chat template "
+            "belong to this tokenizer"
         )
     for row_id, said in list(found.failed.items())[:NAMED]:
         click.echo(f"{row_id}: {said}", err=True)

@@ -1,4 +1,4 @@
-"""Commands for what models have said: score."""
+"""The command that scores a model's replies: score."""
 
 from __future__ import annotations
 
@@ -23,20 +23,40 @@ from pipeline.score.views import fault_lines, page, result_of
 from pipeline.store.files import written_aside
 
 REPORTED = 2
-"""The exit code that says that rows lack an answer, or that something was wrong with predictions."""
+"""The exit code if rows have no prediction, or if something was wrong with the predictions."""
 
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--stack", multiple=True, metavar=WHERE, help="Another split to stack; may be repeated.")
+@click.option(
+    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
+)
 @selecting
-@click.option("--by", metavar="COLUMNS", help=f"One table by these, with commas: {', '.join(GROUPS)}.")
-@click.option("--quirk", "quirks", multiple=True, metavar="mrcr=starts", help="Another published rule; see the README.")
-@click.option("--model", default="", help="A label for the model, in the output.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the result as JSON, with the score of each row.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of tables.")
-@click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
+@click.option(
+    "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."
+)
+@click.option(
+    "--quirk",
+    "quirks",
+    multiple=True,
+    metavar="mrcr=starts",
+    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
+)
+@click.option("--model", default="", help="Label for the model in the output.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Also write the result, with the score of each row, to this JSON file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="all cores",
+    help="Number of worker processes.",
+)
 def score(
     *,
     where: str,
@@ -50,13 +70,14 @@ def score(
     workers: int,
     **chosen: Any,
 ) -> None:
-    """Score PREDICTIONS of one model against a split, with intervals, chance and all that is wrong with them.
+    """Score one model's PREDICTIONS against a split, with intervals, chance, and whatever is wrong with them.
 
-    PREDICTIONS are files or folders: JSON Lines or Parquet with id and prediction, or the output files of lm-eval
-    (--log_samples), Inspect, an OpenAI or vLLM batch, or `carrara run`, as they are.
+    PREDICTIONS are files or folders: JSON Lines or Parquet with columns id and prediction, or the unchanged output of
+    `carrara run`, lm-eval (--log_samples), Inspect, or an OpenAI or vLLM batch.
 
-    The headline is over all rows that are selected: a row without an answer scores 0. Exit code 0: every row has its
-    answer; 2: the scores are there, and what was missing or wrong is named on stderr; 1: nothing could be scored.
+    The headline score is over all selected rows; a row without a prediction scores 0. The exit code is 0 if every row
+    has a prediction, 2 if the scores were printed but something was missing or wrong (listed on stderr), and 1 if
+    nothing could be scored.
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
@@ -79,7 +100,7 @@ def _check(columns: Sequence[str], quirks: Sequence[str]) -> None:
     """Refuse unknown names before anything is read."""
     for column in columns:
         if column not in GROUPS:
-            raise PredictionsError(f"--by {column}: give some of {', '.join(GROUPS)}")
+            raise PredictionsError(f"--by {column}: columns are {', '.join(GROUPS)}")
     check_quirks(quirks)
 
 

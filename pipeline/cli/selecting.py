@@ -1,4 +1,4 @@
-"""Which split, and which rows of it, a command is to look at."""
+"""The options that choose a split and rows of it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,21 @@ WHERE = "DIR|ORG/NAME@TAG"
 
 
 def selecting(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that choose rows; the command gets what `selection_of` takes."""
+    """Add the options that choose rows; the command passes them to `selection_of`."""
     for option in reversed(
         [
-            click.option("--family", "families", multiple=True, help="Only this family; may be repeated."),
-            click.option("--subtask", "subtasks", multiple=True, help="Only this subtask; may be repeated."),
-            click.option("--tier", "tiers", multiple=True, help="Only this tier; may be repeated."),
-            click.option("--length", "lengths", type=int, multiple=True, help="Only this length; may be repeated."),
-            click.option("--complexity", "complexities", type=int, multiple=True, help="Only this; may be repeated."),
-            click.option("--limit", type=click.IntRange(1), help="Only so many rows of each stratum, the first."),
+            click.option("--family", "families", multiple=True, help="Only rows of this family. Repeatable."),
+            click.option("--subtask", "subtasks", multiple=True, help="Only rows of this subtask. Repeatable."),
+            click.option("--tier", "tiers", multiple=True, help="Only rows of this tier. Repeatable."),
+            click.option("--length", "lengths", type=int, multiple=True, help="Only rows of this length. Repeatable."),
+            click.option(
+                "--complexity",
+                "complexities",
+                type=int,
+                multiple=True,
+                help="Only rows of this complexity. Repeatable.",
+            ),
+            click.option("--limit", type=click.IntRange(1), help="Only the first so many rows of each stratum."),
         ]
     ):
         command = option(command)

@@ -1,4 +1,4 @@
-"""One prompt as a person wants to read it."""
+"""One prompt, formatted for reading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pipeline.report.excerpts import parts_of
 from pipeline.rows import Row
 
 KEPT = 600
-"""Characters of filler that are shown on either side of what matters."""
+"""Characters of filler shown on either side of a marked segment."""
 
 COLORS = {"relevant": "green", "match": "green", "decoy": "yellow", "demo": "cyan", "anchor": "magenta"}
 
@@ -39,8 +39,10 @@ def find_row(folder: Path, row_id: str) -> Row:
             return found
         seen += ids
     if not seen:
-        raise CarraraError(f"no shards in {str(folder / 'data')!r}: build them first, or give another --tokenizer")
-    raise CarraraError(unknown("row", row_id, seen).split(" (known:")[0] + f" ({len(seen):,} rows are there)")
+        raise CarraraError(
+            f"there are no shards in {str(folder / 'data')!r}: build them first, or give another --tokenizer"
+        )
+    raise CarraraError(unknown("row", row_id, seen).split(" (known:")[0] + f" (there are {len(seen):,} rows)")
 
 
 def _in_shard(path: Path, row_id: str) -> tuple[Row | None, list[str]]:
@@ -56,7 +58,7 @@ def _in_shard(path: Path, row_id: str) -> tuple[Row | None, list[str]]:
 
 
 def shown(row: Row, *, full: bool) -> str:
-    """Return a row as text for a terminal: facts above, the prompt with marked segments, the key below."""
+    """Return a row as text for a terminal: facts above, the prompt with its segments marked, the key below."""
     return "\n".join([*_above(row), "", *_body(row, full=full), "", *_below(row)])
 
 
@@ -71,7 +73,7 @@ def _above(row: Row) -> Iterator[str]:
 
 
 def _body(row: Row, *, full: bool) -> Iterator[str]:
-    """Yield the prompt in pieces: marked segments with a note before them, what lies between them folded."""
+    """Yield the prompt in pieces: marked segments, each after a note, with the filler between them folded."""
     for part in parts_of(row, None if full else KEPT):
         if part.kind == "folded":
             yield click.style(f"[... {part.note} of filler ...]", dim=True)

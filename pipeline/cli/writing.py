@@ -1,4 +1,4 @@
-"""The command that writes a corpus: by the grammars, or by any OpenAI-compatible endpoint."""
+"""The command that writes a corpus, with Carrara's grammars or any OpenAI-compatible server."""
 
 from __future__ import annotations
 
@@ -24,25 +24,47 @@ from pipeline.worlds.writing.sources import formats, tones
 from pipeline.worlds.writing.topics import topics
 
 FORMATS, TOPICS = 8, 12
-"""How many formats and topics are written about where none are named."""
+"""How many formats and topics are used if none are named."""
 
 
 @cli.command()
 @click.argument("corpus", type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--format", "forms", multiple=True, help=f"May be repeated.  [default: the first {FORMATS} of Carrara's]")
-@click.option("--topic", "about", multiple=True, help=f"May be repeated.  [default: {TOPICS} of Carrara's]")
-@click.option("--tone", "tone_names", multiple=True, help="May be repeated.  [default: none is asked for]")
-@click.option("--texts", type=click.IntRange(1), default=8, show_default=True, help="Of each format, topic and tone.")
-@click.option("--seed", default=0, show_default=True, help="Of what the grammars write.")
-@click.option("--endpoint", envvar="CARRARA_ENDPOINT", help="http(s)://host/v1; CARRARA_ENDPOINT. Grammars if none.")
-@click.option("--model", envvar="CARRARA_MODEL", help="Model to ask; CARRARA_MODEL.")
 @click.option(
-    "--key", envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"], default="", help="CARRARA_API_KEY, OPENAI_API_KEY."
+    "--format",
+    "forms",
+    multiple=True,
+    help=f"Format to write in. Repeatable.  [default: the first {FORMATS} of Carrara's]",
 )
-@click.option("--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests at a time.")
-@click.option("--timeout", type=click.FloatRange(1, 86400), default=120.0, show_default=True, help="Seconds of a try.")
-@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries of one request.")
-@click.option("--max-tokens", type=click.IntRange(1), help="Sent with each request.  [default: the server's own]")
+@click.option(
+    "--topic", "about", multiple=True, help=f"Topic to write about. Repeatable.  [default: {TOPICS} of Carrara's]"
+)
+@click.option("--tone", "tone_names", multiple=True, help="Tone to write in. Repeatable.  [default: none]")
+@click.option(
+    "--texts", type=click.IntRange(1), default=8, show_default=True, help="Texts for each format, topic and tone."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the grammars; not used with --endpoint.")
+@click.option(
+    "--endpoint",
+    envvar="CARRARA_ENDPOINT",
+    help="Base URL of a server, or set CARRARA_ENDPOINT.  [default: Carrara's grammars]",
+)
+@click.option("--model", envvar="CARRARA_MODEL", help="Name of the model on the server, or set CARRARA_MODEL.")
+@click.option(
+    "--key",
+    envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"],
+    default="",
+    help="API key; better set CARRARA_API_KEY or OPENAI_API_KEY.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
+)
+@click.option(
+    "--timeout", type=click.FloatRange(1, 86400), default=120.0, show_default=True, help="Seconds to wait for each try."
+)
+@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), help="Limit to send with each request.  [default: the server's own]"
+)
 def write(
     *,
     corpus: Path,
@@ -59,21 +81,21 @@ def write(
     tries: int,
     max_tokens: int | None,
 ) -> None:
-    """Write a CORPUS (.jsonl) of texts for mrcr; `-` prints the grammars' texts for reading.
+    """Write texts for mrcr to the file CORPUS (.jsonl); if it is `-`, print texts by the grammars for reading.
 
-    With an endpoint every reply is kept in CORPUS.replies, and the same command goes on where it stopped. Build from
-    it with `carrara build RECIPE --corpus CORPUS`.
+    With --endpoint, every reply is kept in CORPUS.replies, so an interrupted run continues where it stopped. To build
+    from the corpus, use `carrara build RECIPE --corpus CORPUS`.
     """
     labels = _labels(forms, about, tone_names)
     if str(corpus) != "-" and corpus.suffix.lower() != ".jsonl":
-        raise RecipeError(f"CORPUS is {str(corpus)!r}: give a name that ends in .jsonl, or - to print")
+        raise RecipeError(f"CORPUS is {str(corpus)!r}: give a file name ending in .jsonl, or - to print")
     if not endpoint:
         _by_grammars(corpus, labels, texts, seed)
         return
     if not model:
         raise RecipeError("--endpoint without a model: give --model or set CARRARA_MODEL")
     if str(corpus) == "-":
-        raise RecipeError("CORPUS is '-' and an endpoint is given: name a file, replies are kept beside it")
+        raise RecipeError("CORPUS is '-', but replies of an endpoint are kept beside a file: give a file name")
     options = {"max_tokens": max_tokens} if max_tokens else {}
     _by_model(corpus, labels, texts, Endpoint(endpoint, model, key.strip(), timeout, tries, options), workers)
 
@@ -89,11 +111,11 @@ def _labels(forms: Sequence[str], about: Sequence[str], tone_names: Sequence[str
 def _by_model(corpus: Path, labels: Sequence[Label], texts: int, endpoint: Endpoint, workers: int) -> None:
     for label in labels:
         if fault := name_fault(Writing(label.format, label.topic, label.tone, "")):
-            raise RecipeError(f"no corpus could hold this text: {fault}")
+            raise RecipeError(f"no corpus can contain such a text: {fault}")
     wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
     with meter("ask", len(wishes)) as shown:
         new = ask_corpus(endpoint, wishes, corpus, workers=workers, on_done=lambda: shown.advance(1, 0))
-    click.echo(f"{corpus}: {len(wishes)} texts, {new} of them new; every reply is in {replies_path(corpus)}")
+    click.echo(f"{corpus}: {len(wishes)} texts, {new} of them new; all replies are in {replies_path(corpus)}")
 
 
 def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -> None:
@@ -124,4 +146,4 @@ def _written(labels: Sequence[Label], texts: int, seed: int) -> Iterator[tuple[L
             for text in written(Streams((seed, "write")), label, islice(cycle(CELL), texts)):
                 yield label, text
         except ValueError as fault:
-            raise PoolError(f"the grammars have no more to say ({fault}): ask for fewer than {texts} texts") from None
+            raise PoolError(f"the grammars have run out of texts ({fault}): ask for fewer than {texts}") from None

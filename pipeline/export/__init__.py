@@ -1,4 +1,4 @@
-"""Frozen splits in the shapes of other harnesses: one module for each, registered in ``MODULES``."""
+"""Splits in the formats of other harnesses: one module for each, registered in ``MODULES``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def export_of(name: str, model: str | None = None) -> Export:
         return EXPORTS[name]
     asking = for_model(model)
     if name != asking.name:
-        raise ExportError(f"--model {model!r} is for {asking.name}: {name} names the model when it runs")
+        raise ExportError(f"--model {model!r} is for {asking.name}: with {name}, the model is named when it runs")
     return asking
 
 

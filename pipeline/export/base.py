@@ -47,12 +47,12 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
         ExportError: if the folder is there and not empty, no row is selected, or the split has no keys.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise ExportError(f"--out {str(out)!r} is there and not empty: give a new folder, or remove it first")
+        raise ExportError(f"--out {str(out)!r} exists and is not empty: give a new folder, or remove it first")
     with tree_aside(out) as aside:
         written = harness.write(split, selection, aside)
         if not written.rows:
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
-            raise ExportError(f"no row is left to export to {harness.name} ({reasons or 'the selection is empty'})")
+            raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")
         (aside / "README.md").write_text(_readme(harness, split, selection, written), encoding="utf-8")
         if written.left_out:
             lines = [f"{row_id}\t{reason}\n" for reason, ids in written.left_out.items() for row_id in ids]

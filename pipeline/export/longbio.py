@@ -33,9 +33,9 @@ SKILLS = {
 
 OTHER = "not bio"
 UNGRADED = {
-    "citation": "its loader numbers the biographies itself, and cuts their ends off",
-    "twodiff": "its evaluator reads names and ages only in its own wording",
-    "idk": "its loader makes rows without the answer itself, from `data_standard.json`",
+    "citation": "its loader numbers the biographies itself and cuts off their ends",
+    "twodiff": "its evaluator only reads names and ages in its own wording",
+    "idk": "its loader makes the rows without an answer itself, from `data_standard.json`",
     "icl": "it has no such skill",
 }
 BODY = re.compile(r"^(?:Essays and b|B)iographies:\n", re.MULTILINE)
@@ -102,7 +102,10 @@ def body_start(row: Row) -> int:
     """
     heading = BODY.search(row["prompt"])
     if heading is None:
-        raise ExportError(f"{row['id']}: no line 'Biographies:' in the prompt: export this split with its own release")
+        raise ExportError(
+            f"{row['id']}: no line 'Biographies:' in the prompt: export this split with the version of Carrara "
+            "that built it"
+        )
     return heading.end()
 
 

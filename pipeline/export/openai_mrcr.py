@@ -36,7 +36,7 @@ SCHEMA = pa.schema(
 
 SAME = ("random_string_to_prepend", "id", "tier", "length", "context_tokens", "max_new_tokens")
 COLUMNS = (*SAME, "scorer", "target", "metadata", "messages")
-STRING = "one string and no turns, which openai/mrcr has not: mrcr-v2 takes them"
+STRING = "a single string, but openai/mrcr needs turns: use mrcr-v2"
 OTHER = "not MRCR"
 GROUP_BYTES = 32 * 1024 * 1024
 

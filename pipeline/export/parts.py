@@ -26,7 +26,7 @@ CARRIED = (
 )
 """What a harness needs of a row: its stratum, the room for the reply, what its scorer reads, and the text."""
 
-TURNS = "real turns, which this harness cannot carry: it sends one string"
+TURNS = "real turns, which this harness cannot send: it sends one string"
 GROUP_BYTES = 32 * 1024 * 1024
 
 
@@ -90,7 +90,9 @@ def need_keys(split: Split, harness: str) -> None:
     """
     shards = split.shards()
     if shards and "target" not in pq.read_schema(shards[0]).names:
-        raise ExportError(f"the keys of {split.title} are withheld, and {harness} scores by itself: use openai-batch")
+        raise ExportError(
+            f"{harness} needs the keys to score, but those of {split.title} are withheld: use openai-batch"
+        )
 
 
 def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool) -> Parts:

@@ -17,7 +17,7 @@ class Strings:
     each: bool = False
 
 
-ORDER = "the order of names is asked that the question gives, and the rule sees no order"
+ORDER = "the question asks for names in an order, which the rule cannot see"
 
 
 def strings(row: Row) -> Strings | str:
@@ -46,7 +46,7 @@ def _sourced(row: Row) -> Strings | str:
 
 
 def _pair(row: Row) -> Strings | str:
-    free = "any pair of people is right whose ages differ as asked, and the rule knows no ages"
+    free = "any pair of people whose ages differ as asked is right, but the rule does not know ages"
     return Strings(tuple(row["answers"])) if len(row["answers"]) == 2 else free
 
 

@@ -219,7 +219,7 @@ def budget_picture(budgets: Mapping[int, Mapping[str, float]], name: str = "budg
         bare(axes)
         axes.grid(visible=True, axis="x", color=GRID)
     where = f"{tokenizer}: what" if tokenizer else "What"
-    caption = f"{where} fills the window of each length, as the mean over its rows."
+    caption = f"{where} fills the window of each length (means over its rows)."
     return Picture(name, caption, f"{caption} {_budget_words(budgets)}", figure)
 
 

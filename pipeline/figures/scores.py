@@ -200,5 +200,5 @@ def _heat_words(title: str, cells: Sequence[Heat], bins: Sequence[str]) -> str:
         for word, each in (("highest", best), ("lowest", worst))
     )
     return (
-        f"Heat map of score by depth and length: {title}; {', '.join(ends)}. Ink is the darker, the higher the score."
+        f"Heat map of score by depth and length: {title}; {', '.join(ends)}. The higher the score, the darker the cell."
     )

@@ -1,1 +1,1 @@
-"""What may not change: locks, what differs between two, and the guard of a frozen folder."""
+"""Frozen releases: locks, the differences between two locks, and the guard of a frozen folder."""

@@ -37,7 +37,7 @@ def parse_version(version: str) -> Version:
     """
     found = SEMVER.fullmatch(version)
     if not found:
-        raise RecipeError(f"version {version!r} cannot be frozen: give three numbers, as in 1.0.0")
+        raise RecipeError(f"version {version!r} cannot be frozen: give three numbers, such as 1.0.0")
     major, minor, patch = map(int, found.groups())
     return major, minor, patch
 
@@ -63,14 +63,14 @@ def check_version(old: Lock, new: Lock) -> None:
     if (old.release, old.variant) != (new.release, new.variant):
         raise FrozenError(f"the older lock is of {old.title}, not of {new.release} {new.variant}".rstrip())
     if parse_version(new.version) < parse_version(old.version):
-        raise FrozenError(f"{new.title} is lower than {old.version}, which is frozen: give a higher version")
+        raise FrozenError(f"{new.title} is lower than {old.version}, which is already frozen: give a higher version")
     if not found:
         return
     level = max((change.level for change in found), key=LEVELS.index)
     least = raised(old.version, level)
     if parse_version(new.version) < parse_version(least):
         said = listed(change.what for change in found if change.level == level)
-        raise FrozenError(f"version {new.version}: since {old.version} {said}, which demands {least} ({level})")
+        raise FrozenError(f"version {new.version}: since {old.version} {said}, which calls for {least} ({level})")
 
 
 def listed(found: Iterable[str]) -> str:
@@ -83,7 +83,7 @@ def listed(found: Iterable[str]) -> str:
 def changes(old: Lock, new: Lock) -> Iterator[Change]:
     """Yield what changed from an older lock to a newer one, causes before effects."""
     if (old.frame, old.schema_version) != (new.frame, new.schema_version):
-        yield Change("major", f"frame or columns changed ({old.frame} {old.schema_version} before)")
+        yield Change("major", f"frame or columns changed (formerly {old.frame} {old.schema_version})")
     for tier in old.tiers.keys() & new.tiers.keys():
         yield from tier_changes(old.tiers[tier], new.tiers[tier])
     yield from _come_and_gone("tier", old.tiers, new.tiers)
@@ -99,7 +99,7 @@ def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
         if getattr(mine, name) != getattr(theirs, name):
             yield Change("major", f"{name} of tier {mine.tier} changed")
     if old.tag != new.tag and mine.seed == theirs.seed:
-        yield Change("major", f"ids of tier {mine.tier} end in {new.tag} in place of {old.tag}")
+        yield Change("major", f"ids of tier {mine.tier} end in {new.tag}, formerly {old.tag}")
     yield from _values("task", old.tasks, new.tasks)
     pools = ({name: replace(pool, key="") for name, pool in each.pools.items()} for each in (old, new))
     yield from _values("pool", *pools)
@@ -113,7 +113,7 @@ def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
         yield Change("minor", f"stratum {name} of tier {mine.tier} is new")
     for name in sorted(grown):
         yield Change(
-            "minor", f"stratum {name} of tier {mine.tier} has {after[name].total} rows, {before[name].total} before"
+            "minor", f"stratum {name} of tier {mine.tier} has {after[name].total} rows, formerly {before[name].total}"
         )
 
 
@@ -135,7 +135,7 @@ def _profile_changes(name: str, old: ProfileLock, new: ProfileLock) -> Iterator[
 def _split_changes(where: str, old: SplitLock, new: SplitLock) -> Iterator[Change]:
     yield from _values(f"rows of {where}:", old.strata, new.strata)
     if old.shards != new.shards and old.strata == new.strata:
-        yield Change("patch", f"the files of {where} changed, and no row of them")
+        yield Change("patch", f"the files of {where} changed, but none of their rows")
 
 
 def _values(kind: str, old: Mapping[str, Any], new: Mapping[str, Any], known: Iterable[str] = ()) -> Iterator[Change]:

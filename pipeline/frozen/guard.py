@@ -33,12 +33,12 @@ def plan_faults(lock: Lock, plan: Plan) -> Iterator[str]:
     """Yield where a plan would make something else than was frozen, causes before effects."""
     recipe, tier = plan.recipe, lock.tiers.get(plan.recipe.tier)
     if (recipe.release, recipe.version, recipe.variant) != (lock.release, lock.version, lock.variant):
-        yield f"this is {' '.join(filter(None, (recipe.release, recipe.version, recipe.variant)))}"
+        yield f"the recipe is {' '.join(filter(None, (recipe.release, recipe.version, recipe.variant)))}"
     if tier is None:
-        yield f"tier {recipe.tier} is not in it"
+        yield f"tier {recipe.tier} is not part of it"
         return
     if lock.schema_version != SCHEMA_VERSION:
-        yield f"columns are of version {lock.schema_version}, here {SCHEMA_VERSION}"
+        yield f"its columns have version {lock.schema_version}, here it is {SCHEMA_VERSION}"
     yield from (change.what for change in tier_changes(tier, tier_lock(plan)))
     for profile in plan.profiles:
         yield from _profile_faults(lock, plan, profile)
@@ -48,7 +48,7 @@ def _profile_faults(lock: Lock, plan: Plan, profile: Profile) -> Iterator[str]:
     frozen = lock.profiles.get(profile.name)
     split = frozen.tiers.get(plan.recipe.tier) if frozen else None
     if frozen is None or split is None:
-        yield f"profile {profile.name} is not in it"
+        yield f"profile {profile.name} is not part of it"
     elif (fault := profile_fault(profile, frozen.digest, frozen.vocabulary_sha256)) is not None:
         yield fault
 
@@ -59,7 +59,7 @@ def cut_faults(lock: Lock, plan: Plan) -> Iterator[str]:
         frozen = lock.profiles[profile.name].tiers[plan.recipe.tier].shards
         shards = [shard for family in plan.recipe.families for shard in plan.shards(family, profile)]
         if {shard.name: shard.key for shard in shards} != {name: shard.key for name, shard in frozen.items()}:
-            yield f"shards of profile {profile.name} would be cut otherwise"
+            yield f"shards of profile {profile.name} would be cut differently"
 
 
 def profile_fault(profile: Profile, digest: str, vocabulary_sha256: str) -> str | None:
@@ -83,7 +83,7 @@ def check_frozen(plan: Plan) -> None:
     if lock and faults:
         raise FrozenError(
             f"{str(plan.out)!r} is frozen as {lock.title}, and {listed(faults)}: "
-            "give another folder with --out; `carrara extend` adds to what is frozen, `carrara recut` cuts it anew"
+            "give another folder with --out; `carrara extend` adds to a frozen release, `carrara recut` makes new rows"
         )
 
 
@@ -102,4 +102,4 @@ def check_rows(out: Path, profile: str, row_digests: Mapping[str, str]) -> None:
     wanted = {name: shard.row_digest for split in frozen.tiers.values() for name, shard in split.shards.items()}
     for shard, found in row_digests.items():
         if found != wanted.get(shard):
-            raise FrozenError(f"{profile} {shard} holds other rows than {lock.title} was frozen with")
+            raise FrozenError(f"{profile} {shard} has different rows from those frozen as {lock.title}")

@@ -136,10 +136,10 @@ def read_lock(path: Path) -> Lock:
         raise FrozenError(f"{str(path)!r} is not a lock: give a file that carrara freeze wrote") from fault
     if known != LOCK_FORMAT:
         raise FrozenError(
-            f"{str(path)!r} is a lock of format {known!r}, not {LOCK_FORMAT}: read it with its own Carrara"
+            f"{str(path)!r} is a lock of format {known!r}, not {LOCK_FORMAT}: use the version of Carrara that wrote it"
         )
     if said != digest(table):
-        raise FrozenError(f"{str(path)!r} was changed after it was written: take it from where it was published")
+        raise FrozenError(f"{str(path)!r} was changed after it was written: get it again from where it was published")
     return msgspec.convert(table, Lock)
 
 

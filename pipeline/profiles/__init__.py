@@ -1,4 +1,4 @@
-"""Profiles: tokenizers, chat templates and true windows, one TOML each.
+"""Profiles: tokenizers with their chat templates and true windows, one TOML file each.
 
 >>> profile = load_profile("llama3.1")
 >>> profile.window(131072), profile.template_kind

@@ -125,7 +125,7 @@ class Profile:
 def _fast(profile: Profile) -> Counter:
     counter = open_counter(profile.vocabulary, profile.fast)
     if counter is None:
-        raise ProfileError(f'profile {profile.name}: [fast] engine = "none": something has to count')
+        raise ProfileError(f'profile {profile.name}: [fast] engine = "none": a profile needs at least one counter')
     return counter
 
 
@@ -160,5 +160,8 @@ def _long_gaps(profile: Profile, count: int, frame: str) -> tuple[int, ...]:
     """Return the gaps of a long conversation from those of a short one, in which every turn costs the same."""
     opening, *between, closing = _gaps(profile, ("user", "assistant") * (REGULAR // 2) + ("user",), frame)
     if between != between[:2] * (len(between) // 2):
-        raise ProfileError(f"the chat template costs {between} tokens between turns: no sum is exact for long talks")
+        raise ProfileError(
+            f"the chat template costs {between} tokens between turns, which varies: counts cannot be exact for "
+            "long conversations"
+        )
     return (opening, *between[:2] * (count // 2), closing)

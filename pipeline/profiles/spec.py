@@ -125,9 +125,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ProfileError(f"no such profile file: {path}") from None
+        raise ProfileError(f"there is no profile file {str(path)!r}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ProfileError(f"{path}: not a readable TOML file: {error}") from None
+        raise ProfileError(f"{path}: not a valid TOML file: {error}") from None
 
 
 def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabulary:
@@ -145,7 +145,7 @@ def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabul
     if values["form"] == "pieces" and "pieces" not in table:
         raise ProfileError(f"{where}: the table [vocabulary.pieces] is missing")
     if values["form"] == "ranks" and not values["pattern"]:
-        raise ProfileError(f"{where}: pattern is missing: ranks need the regular expression that splits text")
+        raise ProfileError(f"{where}: pattern is missing: ranks need the regular expression that splits the text")
     return typed(Vocabulary, values, where, ProfileError)
 
 
@@ -158,7 +158,7 @@ def _joined(table: Mapping[str, Any]) -> Any:
 def _check_revision(table: Mapping[str, Any], where: str) -> None:
     revision = table.get("revision", "")
     if not re.fullmatch("[0-9a-f]{40}", revision):
-        raise ProfileError(f"{where}: revision = {revision!r}: want a commit of 40 hexadecimal digits")
+        raise ProfileError(f"{where}: revision = {revision!r}: give a commit of 40 hexadecimal digits")
 
 
 def _form(values: Mapping[str, Any], where: str) -> str:
@@ -186,6 +186,8 @@ def windows_of(table: Mapping[str, Any], where: str) -> Pairs:
     pairs = []
     for key, value in table.items():
         if not key.isdecimal() or type(value) is not int or not 0 < value <= int(key):
-            raise ProfileError(f"{where}: {key} = {value!r}: want nominal length = true window, no longer, in tokens")
+            raise ProfileError(
+                f"{where}: {key} = {value!r}: give nominal length = true window in tokens, not longer than the length"
+            )
         pairs.append((int(key), value))
     return tuple(sorted(pairs))

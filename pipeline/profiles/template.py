@@ -40,7 +40,7 @@ def render(template: Template, messages: Messages, frame: str) -> str:
     if frame == "raw":
         return template.bos + _only_content(messages)
     if frame != "chat":
-        raise ProfileError(f"unknown frame {frame!r}: want one of {', '.join(FRAMES)}")
+        raise ProfileError(f"unknown frame {frame!r}: give one of {', '.join(FRAMES)}")
     if template.kind != "exact":
         raise ProfileError(_no_text(template))
     try:
@@ -63,7 +63,7 @@ def _only_content(messages: Messages) -> str:
 
 def _no_text(template: Template) -> str:
     if template.kind == "documented":
-        return "this provider's chat template is not public: nothing can be rendered, only counted"
+        return "this provider's chat template is not public: it can be counted, but not rendered"
     return "this profile has no chat template: use frame raw, or add [template] to it"
 
 
@@ -141,7 +141,9 @@ def gaps(template: Template, roles: Sequence[str], frame: str, counter: Counter)
     found = {_measured_gaps(template, roles, frame, counter, probe) for probe in _PROBES}
     if len(found) > 1:
         totals = " or ".join(str(total) for total in sorted({sum(each) for each in found}))
-        raise ProfileError(f"the chat template costs {totals} tokens, which depends on the contents: no sum is exact")
+        raise ProfileError(
+            f"the chat template costs {totals} tokens, which depends on the contents: counts cannot be exact"
+        )
     return found.pop()
 
 

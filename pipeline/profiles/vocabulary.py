@@ -38,7 +38,7 @@ def vocabulary_bytes(vocabulary: Vocabulary) -> bytes:
     data = stored_bytes(vocabulary)
     found = hashlib.sha256(data).hexdigest()
     if found != vocabulary.sha256:
-        raise ProfileError(f"{source_of(vocabulary)}: sha256 is {found}, the profile says {vocabulary.sha256}")
+        raise ProfileError(f"{source_of(vocabulary)}: its sha256 is {found}, but the profile says {vocabulary.sha256}")
     return data
 
 
@@ -85,7 +85,7 @@ def _entry_bytes(vocabulary: Vocabulary) -> bytes:
     try:
         listed = [base64.b64encode(tokens.decode_token_bytes(number)) for number in ids]
     except (ValueError, OverflowError):
-        raise ProfileError(f"{source_of(vocabulary)}: ids {ids.start} to {ids.stop - 1} are not all there") from None
+        raise ProfileError(f"{source_of(vocabulary)}: ids {ids.start} to {ids.stop - 1} are not complete") from None
     return b"".join(b"%b %d\n" % (token, rank) for rank, token in enumerate(listed))
 
 
@@ -96,7 +96,7 @@ def builtin(entry: str) -> Any:
     try:
         return splintr.Tokenizer.from_pretrained(entry)
     except ValueError:
-        raise ProfileError(f"no vocabulary {entry!r} in the base install") from None
+        raise ProfileError(f"the base install has no vocabulary {entry!r}") from None
 
 
 def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:

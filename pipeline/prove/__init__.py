@@ -1,1 +1,1 @@
-"""What is seen to hold: proofs of shards, chance, and the manifest that they seal; copies held to both."""
+"""Proofs of shards, chance levels, the manifest that seals them, and the verification of copies."""

@@ -32,7 +32,7 @@ def check_balance(plan: Plan) -> None:
     """
     for family in plan.families:
         for fault in balance_faults(samples_of(plan, family)):
-            raise BuildError(f"{fault}: the task deals unevenly, and must be mended")
+            raise BuildError(f"{fault}: the task does not deal evenly and must be fixed")
 
 
 def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _excess(counts: Counter[Hashable], kinds: int) -> str:
     """Tell of a kind that an even deal would give fewer rows of a stratum."""
     rows, even = counts.total(), -(-counts.total() // kinds)
     (kind, most), *_ = counts.most_common(1)
-    return f"{most} of {rows} rows have {kind!r}, {even} are even" if most > even + 1 else ""
+    return f"{most} of {rows} rows have {kind!r}, where an even deal gives {even}" if most > even + 1 else ""
 
 
 def _drift(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
@@ -72,4 +72,4 @@ def _drift(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
         return ""
     (kind, most), *_ = total.most_common(1)
     said = f"chi-square {found:.0f}, at most {limit:.0f}"
-    return f"{most} of {total.total()} rows have {kind!r}, {even:.1f} are even ({said})"
+    return f"{most} of {total.total()} rows have {kind!r}, where an even deal gives {even:.1f} ({said})"

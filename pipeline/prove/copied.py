@@ -70,7 +70,7 @@ def check_shard(job: CheckJob) -> Checked:
         try:
             reader.read()
         except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
-            faults.append(str(fault) if isinstance(fault, CarraraError) else f"it holds no rows ({fault!r})")
+            faults.append(str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})")
         faults += reader.faults
     named = tuple(f"{job.name}: {fault}" for fault in faults)
     return Checked(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, named)
@@ -79,13 +79,13 @@ def check_shard(job: CheckJob) -> Checked:
 def _file_faults(job: CheckJob) -> Iterator[str]:
     """Hold the shard's files to the digests of manifest and lock; those of a withheld split are not the build's."""
     for part, _, fault in shard_faults(job.folder, job.shard):
-        yield f"the file below {part} {fault.replace('were proven', 'the manifest says')}"
+        yield f"the file in {part} {fault.replace('were proven', 'the manifest lists')}"
     for part in ("data", "keys") if job.locked and not job.withheld else ():
         said = job.shard.get(f"{part}_sha256")
         if said and said != getattr(job.locked, f"{part}_sha256"):
-            yield f"the file below {part} has other bytes than were frozen"
+            yield f"the file in {part} differs from the bytes that were frozen"
     if job.locked and job.locked.rows != job.shard["rows"]:
-        yield f"the manifest says {job.shard['rows']} rows, frozen are {job.locked.rows}"
+        yield f"the manifest says {job.shard['rows']} rows, but {job.locked.rows} were frozen"
 
 
 class Reader:
@@ -103,15 +103,15 @@ class Reader:
         """Read all rows; what is wrong goes to `faults`, the first faulty rows by name."""
         digest = row_digest(_whole(self._rows()))
         if len(self.faults) > ROW_FAULTS:
-            self.faults[ROW_FAULTS:] = [f"{len(self.faults) - ROW_FAULTS} more rows do not hold"]
+            self.faults[ROW_FAULTS:] = [f"{len(self.faults) - ROW_FAULTS} more rows fail"]
         if len(self.ids) != self.job.shard["rows"]:
             self.faults.append(f"it holds {len(self.ids)} rows in place of {self.job.shard['rows']}")
         for said, who in (
-            (self.job.shard.get("row_digest"), "the manifest says"),
-            (self.job.locked and self.job.locked.row_digest, "were frozen"),
+            (self.job.shard.get("row_digest"), "that the manifest lists"),
+            (self.job.locked and self.job.locked.row_digest, "that were frozen"),
         ):
             if said and said != digest and not self.job.withheld:
-                self.faults.append(f"its rows are others than {who}")
+                self.faults.append(f"its rows differ from those {who}")
 
     def _rows(self) -> Iterator[Row]:
         """Yield every row, looked at."""
@@ -154,7 +154,7 @@ class Reader:
         yield from self.witness.label_faults(row, cell)
         yield from self.witness.count_faults(row)
         if json.loads(row["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
-            yield "its prompt has another SHA-256"
+            yield "the SHA-256 of its prompt is wrong"
         try:
             solved = task_of(cell).solve(turns_of(row))
         except ValueError as fault:
@@ -171,7 +171,7 @@ def _own_faults(row: Row, kept: Row, solved: tuple[str, ...]) -> Iterator[str]:
     if json.loads(kept["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
         yield "its prompt is not the one that was built"
     if list(solved) != kept["answers"]:
-        yield "its text has another answer than the key"
+        yield "the answer in its text differs from the key"
     for name in KEYS_SCHEMA.names:
         if name in row and name not in OWN and row[name] != kept[name]:
             yield f"{name} is {row[name]!r} in place of {kept[name]!r}"
@@ -181,7 +181,7 @@ def _key_faults(row: Row, key: Row | None) -> Iterator[str]:
     if key is None:
         yield "it has no row in the keys file"
     elif {name: row.get(name) for name in key} != key:
-        yield "its key differs in the keys file"
+        yield "its key differs from the one in the keys file"
 
 
 def _whole(rows: Iterator[Row]) -> Iterator[Row]:

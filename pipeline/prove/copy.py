@@ -80,7 +80,7 @@ def split_faults(copy: Copy) -> Iterator[str]:
         yield f"manifest.json: {fault}"
     for tier, made in manifest["tiers"].items():
         if not copy.withheld and published_recipe(manifest, tier).tag != made["tag"]:
-            yield f"manifest.json: tier {tier} has tag {made['tag']}, which its seed and version do not give"
+            yield f"manifest.json: tier {tier} has tag {made['tag']}, which does not follow from its seed and version"
         yield from (f"manifest.json: tier {tier} {fault}" for fault in _sum_faults(made))
     named = set(copy.split.shards("data"))
     for path in sorted((copy.split.folder / "data").rglob("*.parquet")):
@@ -94,41 +94,41 @@ def _sum_faults(made: Mapping[str, Any]) -> Iterator[str]:
     for name, part in (("rows", "rows"), ("tokens", "tokens"), ("bytes", "data_bytes")):
         total = sum(shard[part] for shard in made["shards"])
         if made["totals"][name] != total:
-            yield f"says {made['totals'][name]} {name}, its shards add up to {total}"
+            yield f"says {made['totals'][name]} {name}, but its shards add up to {total}"
 
 
 def _lock_faults(copy: Copy, lock: Lock) -> Iterator[str]:
     manifest, frozen = copy.split.manifest, copy.frozen
     for name in ("release", "version", "variant", "frame", "schema_version"):
         if manifest[name] != getattr(lock, name):
-            yield f"{name} is {manifest[name]!r}, frozen as {getattr(lock, name)!r}"
+            yield f"{name} is {manifest[name]!r}, but was frozen as {getattr(lock, name)!r}"
     if frozen is None:
         yield f"profile {copy.split.tokenizer} is not in the lock of {lock.title}"
         return
     if (manifest["tokenizer"]["digest"], manifest["tokenizer"]["vocabulary_sha256"]) != (
         frozen.digest, frozen.vocabulary_sha256,
     ):  # fmt: skip
-        yield f"profile {copy.split.tokenizer} has another digest than was frozen"
+        yield f"profile {copy.split.tokenizer} has a different digest from the frozen one"
     if sorted(manifest["tiers"]) != sorted(frozen.tiers):
-        yield f"its tiers are {', '.join(manifest['tiers'])}, frozen are {', '.join(frozen.tiers)}"
+        yield f"its tiers are {', '.join(manifest['tiers'])}, but {', '.join(frozen.tiers)} were frozen"
     for tier in sorted(manifest["tiers"].keys() & frozen.tiers.keys()):
         yield from _tier_faults(manifest["tiers"][tier], lock, tier, frozen.tiers[tier].shards)
 
 
 def _tier_faults(made: Mapping[str, Any], lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
     if made["tag"] != lock.tiers[tier].tag:
-        yield f"tier {tier} has tag {made['tag']}, frozen as {lock.tiers[tier].tag}"
+        yield f"tier {tier} has tag {made['tag']}, but was frozen as {lock.tiers[tier].tag}"
     if "seed" in made and made["seed"] != lock.tiers[tier].recipe.seed:
-        yield f"tier {tier} has another seed than was frozen"
+        yield f"tier {tier} has a different seed from the frozen one"
     found = {shard["shard"] for shard in made["shards"]}
-    yield from (f"{name} is frozen and not in it" for name in sorted(shards.keys() - found))
-    yield from (f"{name} is in it and not frozen" for name in sorted(found - shards.keys()))
+    yield from (f"{name} was frozen but is missing" for name in sorted(shards.keys() - found))
+    yield from (f"{name} is there but was not frozen" for name in sorted(found - shards.keys()))
 
 
 def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
     """Yield what no shard shows alone: ids that stand twice, strata with more or fewer rows than the manifest says."""
     ids = Counter(each for shard in checked for each in shard.ids)
-    yield from (f"id {name!r} stands {times} times" for name, times in sorted(ids.items()) if times > 1)
+    yield from (f"id {name!r} occurs {times} times" for name, times in sorted(ids.items()) if times > 1)
     for tier, made in copy.split.manifest["tiers"].items():
         found: Counter[Place] = Counter()
         for shard in checked:
@@ -167,10 +167,10 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
     second = copy.profile.second()
     counted = (
-        f"{'all' if again == rows else format(again, ',')} re-counted by {second.name}" if second else "all counted"
+        f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "all counted"
     )
     answers = "all re-solved from their text"
     if copy.withheld:
-        answers += ", answers as in the keys" if copy.own else ", answers withheld"
+        answers += ", answers match the keys" if copy.own else ", answers withheld"
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
     return f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"

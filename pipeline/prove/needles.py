@@ -25,12 +25,12 @@ def mark_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count
     head, tail = ("".join(map(reading, pieces)) for pieces in (layout.head, layout.tail))
     prompt, tail = row["prompt"], tail.rstrip() if row["messages"] else tail
     if not prompt.startswith(head) or not prompt.endswith(tail):
-        yield "its prompt does not start or end as its sample says"
+        yield "its prompt does not start or end as its sample requires"
     if row["question_start"] != len(prompt) - len(tail):
-        yield f"its question does not start where it says, at {row['question_start']}"
+        yield f"its question does not start at question_start, {row['question_start']}"
     wanted = [(piece.role, piece.text) for piece in _marked(layout)]
     if [(n["role"], prompt[n["char_start"] : n["char_end"]]) for n in row["needles"]] != wanted:
-        yield "its needles are not the texts of its sample"
+        yield "its needles are not the relevant texts of its sample"
     elif count:
         yield from _token_faults(row, layout, plan, profile)
     if not task.keyed_by_packing and (row["target"], row["answers"]) != (sample.key.target, list(sample.key.answers)):
@@ -59,10 +59,13 @@ def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Ite
     found = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
     for needle, (start, end) in zip(row["needles"], found, strict=True):
         if (needle["token_start"], needle["token_end"]) != (start, end):
-            yield f"a needle's tokens are {needle['token_start']} to {needle['token_end']}, counted {start} to {end}"
+            yield (
+                f"a needle's tokens are {needle['token_start']} to {needle['token_end']}, but counting gives "
+                f"{start} to {end}"
+            )
     depths = [needle["depth"] for needle in row["needles"]]
     if depths != list(_depths(row, layout, found, plan, profile)):
-        yield f"its needles' depths are not those that are counted: {depths}"
+        yield f"the depths of its needles are not those counted: {depths}"
 
 
 def _text_spans(row: Row, plan: Plan, profile: Profile) -> list[tuple[int, int]]:

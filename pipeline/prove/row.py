@@ -36,29 +36,31 @@ def sample_faults(row: Row, sample: Sample | None) -> list[str]:
     }
     faults = [f"{name} is {row[name]!r} in place of {value!r}" for name, value in wanted.items() if row[name] != value]
     if json.loads(row["metadata"])["latent"] != sample.latent:
-        faults.append("its latent structure is another")
+        faults.append("its latent structure differs")
     return faults
 
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
     """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
     task, metadata = task_of(cell), json.loads(row["metadata"])
-    faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["its prompt has another SHA-256"]
+    faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["the SHA-256 of its prompt is wrong"]
     if not row["prompt"].isascii() and not cell.knob("corpus", ""):
         faults.append("its prompt is not ASCII")
     if row["messages"] and row["prompt"] != conversation(turns_of(row)):
-        faults.append("its prompt is not the conversation of its messages")
+        faults.append("its prompt does not match its messages")
     if (
         row["question"] not in row["prompt"][row["question_start"] :]
         or row["prompt"][row["question_start"] - 1] != "\n"
     ):
-        faults.append("its question does not start where it says")
+        faults.append("its question does not start at question_start")
     if sum(needle["role"] == "demo" for needle in row["needles"]) != row["shots"]:
         faults.append("its demonstrations are not marked one by one")
     try:
         solved = task.solve(turns_of(row))
         if row["answers"] != list(solved) or row["target"] != solved[0]:
-            faults.append(f"the text says {list(solved)}, the key {row['target']!r}, accepted {row['answers']}")
+            faults.append(
+                f"the text gives {list(solved)}, but the key is {row['target']!r} and accepts {row['answers']}"
+            )
         faults += task.check(published(row, cell, metadata))
     except ValueError as fault:
         faults.append(str(fault))

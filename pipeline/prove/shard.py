@@ -82,8 +82,12 @@ def run_prove(job: ProveJob) -> Proof:
         proof = _proved(job, known, witness)
     except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
         _put_aside(job)
-        said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} holds no rows ({fault!r})"
-        raise CorruptError(f"{said}: what is there is moved aside, build makes it again") from fault
+        said = (
+            str(fault)
+            if isinstance(fault, CarraraError)
+            else f"{str(job.pack.data)!r} has no readable rows ({fault!r})"
+        )
+        raise CorruptError(f"{said}: the file is moved aside; run build to make it again") from fault
     with written_aside(job.path) as aside:
         aside.write_text(json.dumps(asdict(proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
     return proof
@@ -118,11 +122,11 @@ def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:
         if not path.exists():
             raise CorruptError(f"{str(path)!r} is missing")
         if content_key(path) != pack.shard.key:
-            raise CorruptError(f"{str(path)!r} is not the file that this recipe makes")
+            raise CorruptError(f"{str(path)!r} is not the file that this recipe would make")
     data_sha256, keys_sha256 = file_digest(pack.data), file_digest(pack.keys)
     if known and (data_sha256, keys_sha256) != (known.data_sha256, known.keys_sha256):
         changed = pack.data if data_sha256 != known.data_sha256 else pack.keys
-        raise CorruptError(f"{str(changed)!r} has other bytes than were proven")
+        raise CorruptError(f"{str(changed)!r} differs from the bytes that were proven")
     digest = row_digest(witness.rows(pack.data, pack.keys, _samples(job)))
     if witness.seen != pack.shard.rows:
         raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")

@@ -45,7 +45,7 @@ class Witness:
                 count = self.full or not self.seen % SLOW_SAMPLE
                 faults += mark_faults(row, sample, self.plan, self.profile, count=count)
             if {name: row.get(name) for name in KEYS_SCHEMA.names} != key:
-                faults.append("its key differs in the keys file")
+                faults.append("its key differs from the one in the keys file")
             if faults:
                 raise CorruptError(f"{str(data)!r}, row {row.get('id')!r}: {'; '.join(faults)}")
             self._tally(row)

@@ -1,1 +1,1 @@
-"""A split on its way to the Hugging Face Hub: its card, the staged folder, the Hub itself."""
+"""Publishing a split on the Hugging Face Hub: its card, the folder to upload, and the upload itself."""

@@ -27,5 +27,5 @@ def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:
     if Path(where).is_dir():
         return Path(where)
     if "@" not in where:
-        raise SplitError(f"no folder {where!r}: give one, or a data set with its tag, as in org/name@v1.0.0")
+        raise SplitError(f"there is no folder {where!r}: give one, or a data set with its tag, such as org/name@v1.0.0")
     return download(*parse_repo(where), patterns=patterns)

@@ -1,1 +1,1 @@
-"""From release to release: freeze, extend, rebuild, re-cut."""
+"""Releases and their successors: freeze, extend, rebuild, recut."""

@@ -98,9 +98,9 @@ def open_extension(
     given = {profile.name: name for name, profile in loaded.items()}
     grows = size and any(tier.recipe.sized(size) != tier.recipe for tier in lock.tiers.values())
     if not more and not grows and not given.keys() - lock.profiles.keys():
-        raise FrozenError(f"{lock.title} has all of it already: give a profile, a recipe or a size that is new")
+        raise FrozenError(f"{lock.title} already has all of that: give a new profile, recipe or size")
     if (more or grows) and not folder:
-        raise FrozenError("a lock alone takes no new rows: give the folder that was frozen")
+        raise FrozenError("rows cannot be added to a lock alone: give the frozen folder")
     kept = {name: _known(name) for name in lock.profiles if folder and name not in given and (folder / name).is_dir()}
     first = replace(next(iter(lock.tiers.values())).recipe, version=raised(lock.version, "minor"))
     target = out or (folder.resolve().parent if folder else Path("outputs")) / first.folder
@@ -112,12 +112,14 @@ def _check_profile(lock: Lock, profile: Profile) -> None:
     frozen = lock.profiles.get(profile.name)
     fault = profile_fault(profile, frozen.digest, frozen.vocabulary_sha256) if frozen else None
     if fault:
-        raise FrozenError(f"{lock.title} has such a profile, and {fault}: give the new one a name of its own")
+        raise FrozenError(
+            f"{lock.title} already has a profile of this name, and {fault}: give the new one another name"
+        )
 
 
 def _known(name: str) -> str:
     if name not in shipped_profiles():
-        raise FrozenError(f"frozen profile {name!r} is not shipped: give its TOML with --tokenizer too")
+        raise FrozenError(f"frozen profile {name!r} is not a shipped one: give its TOML with --tokenizer too")
     return name
 
 
@@ -133,16 +135,17 @@ def _check_recipe(lock: Lock, recipe: Recipe) -> None:
     if (recipe.release, recipe.variant, recipe.frame) != (lock.release, lock.variant, lock.frame):
         mine = " ".join(filter(None, (recipe.release, recipe.variant, recipe.frame)))
         raise FrozenError(
-            f"the recipe is of {mine}, the lock of {lock.release} {lock.variant} {lock.frame}: give its own"
+            f"the recipe is for {mine}, but the lock for {lock.release} {lock.variant} {lock.frame}: give a "
+            "recipe of that release"
         )
     if parse_version(recipe.version)[0] != parse_version(lock.version)[0]:
         raise FrozenError(
-            f"the recipe is of version {recipe.version}, frozen is {lock.version}: give the same major one"
+            f"the recipe has version {recipe.version}, but {lock.version} is frozen: the major version must be the same"
         )
     seeds = {tier.recipe.seed for tier in lock.tiers.values()}
     if recipe.seed not in seeds:
         raise FrozenError(
-            "the recipe has another seed than the frozen ones: give theirs, or make the next major version"
+            "the recipe's seed differs from that of the frozen ones: use theirs, or make the next major version"
         )
     if recipe.tier in lock.tiers:
         _refuse_changes(lock, make_plan(replace(recipe, version=lock.version), (), Path()))
@@ -153,8 +156,8 @@ def _refuse_changes(lock: Lock, plan: Plan, samples: dict[str, str] | None = Non
     faults = [change.what for change in found if change.level == "major"]
     if faults:
         raise FrozenError(
-            f"{lock.title} cannot be extended so, its rows would change: {listed(faults)}: add other subtasks or "
-            f"lengths, or make version {raised(lock.version, 'major')} of it"
+            f"{lock.title} cannot be extended like this, since its rows would change: {listed(faults)}: add "
+            f"other subtasks or lengths, or make version {raised(lock.version, 'major')}"
         )
 
 

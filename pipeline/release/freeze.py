@@ -111,7 +111,7 @@ def _profiles(out: Path) -> list[str]:
     """Return every profile that the folder holds rows of, or a manifest."""
     found = {path.parent.name for name in ("data", "manifest.json") for path in out.glob(f"*/{name}")}
     if not found:
-        raise SplitError(f"{str(out)!r} holds no shards: build it first")
+        raise SplitError(f"{str(out)!r} has no shards: build it first")
     return sorted(found)
 
 
@@ -128,11 +128,12 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
         recipe, proven = known[tier], made["proven"]
         if made["recipe_digest"] != digest(recipe) or manifest["version"] != recipe.version:
             raise SplitError(
-                f"{name} of tier {tier} in {str(out)!r} is of another recipe than the folder: build it again"
+                f"{name} of tier {tier} in {str(out)!r} was built from a different recipe than the folder's: "
+                "build it again"
             )
         if not counted_twice(made):
-            counted = f"{proven['recounted']} of {made['totals']['rows']} rows of {name} {tier} are counted twice"
-            raise SplitError(f"{counted}: run carrara verify {out} first")
+            counted = f"{proven['recounted']} of {made['totals']['rows']} rows of {name} {tier} were counted twice"
+            raise SplitError(f"only {counted}: run carrara verify {out} first")
     if manifest is None:
         raise SplitError(f"{name} in {str(out)!r} is not sealed: build or verify it first")
     return manifest
@@ -153,15 +154,17 @@ def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
         if not made:
             continue
         if made["tag"] != recipe.tag:
-            raise FrozenError(f"{name} {recipe.tier}: ids end in {made['tag']}, here in {recipe.tag}: build it again")
+            raise FrozenError(
+                f"{name} {recipe.tier}: ids end in {made['tag']}, but should end in {recipe.tag}: build it again"
+            )
         for cell in made["strata"]:
             task = f"{cell['family']}.{cell['subtask']}"
             if cell["task_version"] != versions[task]:
-                here = f"here it is version {versions[task]}"
+                here = f"this Carrara has version {versions[task]}"
                 raise FrozenError(f"{name} {recipe.tier}: task {task} has version {cell['task_version']}, {here}")
         for pool, told in made["pools"].items():
             if pool not in tier.pools or told["key"] != tier.pools[pool].key:
-                raise FrozenError(f"{name} {recipe.tier}: pool {pool} is made of other files than those here")
+                raise FrozenError(f"{name} {recipe.tier}: pool {pool} was made from different files: build it again")
     return replace(tier, samples=sample_digests(plan))
 
 

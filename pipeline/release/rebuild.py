@@ -32,7 +32,10 @@ class Rebuilt:
         """The same for people."""
         if self.rows:
             why = self.libraries or "the same libraries are installed"
-            return f"{self.same} shards rebuilt to the same bytes, {self.rows} to the same rows in other bytes ({why})"
+            return (
+                f"{self.same} shards rebuilt to the same bytes, {self.rows} to the same rows but different "
+                f"bytes ({why})"
+            )
         return f"{self.same} shards rebuilt from the lock to the same bytes"
 
 
@@ -66,7 +69,7 @@ def rebuilt_plan(lock: Lock, tier: str, profiles: Sequence[str], into: Path) -> 
     plan = make_plan(lock.tiers[tier].recipe, tuple(profiles), into)
     if faults := list(plan_faults(lock, plan)) or list(cut_faults(lock, plan)):
         raise FrozenError(
-            f"{lock.title} cannot be made again here: {listed(faults)}: install carrara {lock.carrara}, which froze it"
+            f"{lock.title} cannot be rebuilt here: {listed(faults)}: install carrara {lock.carrara}, which froze it"
         )
     return plan
 
@@ -92,7 +95,7 @@ def _tiers(lock: Lock, profile: str) -> set[str]:
 
 def _states(lock: Lock, tier: str, profile: str, manifest: Manifest | None) -> Iterator[str]:
     if manifest is None:
-        raise FrozenError(f"{profile} {tier} is not rebuilt whole: run all parts of it")
+        raise FrozenError(f"{profile} {tier} is not rebuilt completely: run all parts of it")
     made = {shard["shard"]: shard for shard in manifest["tiers"][tier]["shards"]}
     for name, frozen in lock.profiles[profile].tiers[tier].shards.items():
         yield _state(f"{profile} {name}", frozen, made.get(name), library_difference(lock))
@@ -100,17 +103,17 @@ def _states(lock: Lock, tier: str, profile: str, manifest: Manifest | None) -> I
 
 def _state(name: str, frozen: ShardLock, made: Manifest | None, libraries: str) -> str:
     if made is None or made["row_digest"] != frozen.row_digest:
-        return f"{name}: rebuilt from the lock it holds other rows"
+        return f"{name}: when rebuilt from the lock, its rows differ"
     if (made["data_sha256"], made["keys_sha256"]) == (frozen.data_sha256, frozen.keys_sha256):
         return "same"
-    return "rows" if libraries else f"{name}: rebuilt from the lock it has other bytes, by the same libraries"
+    return "rows" if libraries else f"{name}: when rebuilt from the lock with the same libraries, its bytes differ"
 
 
 def library_difference(lock: Lock) -> str:
     """Return which libraries are other ones than wrote the frozen files; nothing if none are."""
     here = {name: version(name) for name in sorted(lock.libraries) if name in ("numpy", "pyarrow")}
     return ", ".join(
-        f"{name} {found} here, {lock.libraries[name]} then"
+        f"{name} {found} here, {lock.libraries[name]} when frozen"
         for name, found in here.items()
         if found != lock.libraries[name]
     )
@@ -127,8 +130,6 @@ def keep_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> 
         found = next((path for each in folders if (path := each / kept.name).is_file()), None)
         if not kept.is_file():
             if found is None:
-                raise FrozenError(
-                    f"the corpus {digest[:12]}... is needed: give the folder that was frozen, which has it"
-                )
+                raise FrozenError(f"the corpus {digest[:12]}... is needed: give the frozen folder, which has it")
             with written_aside(kept) as aside:
                 shutil.copyfile(found, aside)

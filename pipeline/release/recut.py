@@ -48,7 +48,7 @@ def recut(recipe: Recipe, text: str, seed: int) -> str:
         FrozenError: if the seed is the one that leaked.
     """
     if seed == recipe.seed:
-        raise FrozenError(f"seed {seed} is the one of {recipe.release} {recipe.version}: give another one, or random")
+        raise FrozenError(f"seed {seed} is already that of {recipe.release} {recipe.version}: give another, or random")
     document = tomlkit.parse(text or tomlkit.dumps(_table(recipe)))
     document["version"], document["seed"] = next_major(recipe).version, seed
     return tomlkit.dumps(document)
@@ -114,7 +114,7 @@ def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
     paths = [path for path, _ in texts]
     for at, path in enumerate(paths):
         if path.exists() or path in paths[:at]:
-            raise FrozenError(f"{str(path)!r} is there already: give another file with --out")
+            raise FrozenError(f"{str(path)!r} already exists: give another file with --out")
     for path, text in texts:
         with written_aside(path) as aside:
             aside.touch(mode=0o600)  # its seed may be a secret

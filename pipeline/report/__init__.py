@@ -1,4 +1,4 @@
-"""Pages for a browser: of a build, of an example of each task, and of predictions held against a split."""
+"""Web pages: a report on a build, a gallery of tasks, and a report on scores."""
 
 from pipeline.report.builds import build_page
 from pipeline.report.gallery import gallery_page

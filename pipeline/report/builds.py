@@ -27,7 +27,7 @@ def build_page(splits: Sequence[Split]) -> Page:
     counts = "one tokenizer" if len(splits) == 1 else f"each of {len(splits)} tokenizers"
     return Page(
         title=f"Build report: {release}",
-        subtitle=f"{first['totals']['rows']:,} rows for {counts}, cut to the exact token.",
+        subtitle=f"{first['totals']['rows']:,} rows for {counts}, exact to the token.",
         facts=release_facts(splits),
         sections=[
             Section("totals", "Tokenizers", _totals(splits)),
@@ -62,8 +62,9 @@ def _totals(splits: Sequence[Split]) -> list[Block]:
     columns = [Column("tokenizer"), *(Column(name, numeric=True) for name in ("rows", "tokens", "MB", "solved"))]
     columns += [Column("counted again", numeric=True), Column("counter"), Column("second counter"), Column("template")]
     text = (
-        "In every row prompt, template and reply room add to the window, with no slack. Each row was solved from its "
-        "own text, and counted again by a second encoder as far as the table says."
+        "In every row the prompt, the template and the room for the reply add up to the window exactly. Each "
+        "row was solved from "
+        "its own text; the table says how many were also recounted by a second encoder."
     )
     return [Note(text), Table("Rows and tokens by tokenizer", columns, [_total(split) for split in splits])]
 
@@ -87,7 +88,7 @@ def _total(split: Split) -> list[str]:
 def _strata(split: Split) -> list[Block]:
     """Strata are the same for every tokenizer; only windows differ."""
     return [
-        Note("The same strata, questions and keys for every tokenizer; only the amount of filler differs."),
+        Note("Strata, questions and keys are the same for every tokenizer; only the amount of filler differs."),
         Gallery([figures_of(split.manifest)["strata"]], wide=True),
         _subtasks(split),
     ]
@@ -119,14 +120,16 @@ def _span(cells: Sequence[Mapping[str, Any]]) -> str:
 def _depths(split: Split) -> list[Block]:
     pictures = figures_of(split.manifest)
     if "depths" not in pictures:
-        return [Note("The manifest of this build holds no depths.")]
-    text = "Depth is the filler before a needle as a share of all filler: 0 is first, 1 is last."
+        return [Note("The manifest of this build has no depths.")]
+    text = "Depth is the share of all filler that comes before a needle: 0 is at the start, 1 at the end."
     return [Note(text), Gallery([pictures["depths"]], wide=True)]
 
 
 def _budgets(splits: Sequence[Split]) -> list[Block]:
     budgets = {split.tokenizer: budgets_of(_spent(split)) for split in splits}
-    text = "The room for replies is that of the task, or of the recipe; the template of a chat grows with its turns."
+    text = (
+        "The room for the reply is set by the task or the recipe; the tokens of the chat template grow with the turns."
+    )
     pictures = [budget_picture(made, f"budgets-{name}", name) for name, made in budgets.items()]
     return [Note(text), Gallery(pictures, wide=True), *(_budget_table(name, made) for name, made in budgets.items())]
 
@@ -163,8 +166,8 @@ def _counted(split: Split) -> Iterable[Row]:
 
 def _chance(split: Split) -> list[Block]:
     text = (
-        "The best constant reply is that of a guesser who knows what kind of answer is asked for, and the answers of "
-        "the split; baselines are blind draws and the tasks' own naive readers."
+        "The best constant is the best single reply for each kind of question, chosen with knowledge of the answers of "
+        "the split; the other baselines are blind guesses and the tasks' own naive readers."
     )
     return [Note(text), Table("What guessers score, %", *_chance_table(split))]
 

@@ -72,7 +72,7 @@ def _varied(records: Sequence[Record]) -> list[Record]:
 
 def _facts(record: Record) -> str:
     depth = "" if record.depth is None else f", depth {record.depth:.2f}"
-    pair = "; scored as a pair, both forms must be right" if record.pair else ""
+    pair = "; scored as a pair: both forms must be right" if record.pair else ""
     place = f"{record.family}.{record.subtask}, {kilo(record.length)}, complexity {record.complexity}{depth}"
     return f"{place}; scorer {record.scorer}{pair}"
 
@@ -101,7 +101,7 @@ def folded(row: Row) -> Iterator[Part]:
         if segments <= MOST:
             yield replace(part, text=cut(part.text, LONGEST))
     if segments > MOST:
-        yield Part("folded", "", f"{segments - MOST:,} more segments and what lies between them")
+        yield Part("folded", "", f"{segments - MOST:,} more segments and the filler between them")
     yield replace(parts[-1], text=cut(parts[-1].text))
 
 

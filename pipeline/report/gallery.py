@@ -24,8 +24,8 @@ ACCEPTED = 6
 """Accepted answers that are shown."""
 
 HOW_TO_READ = (
-    "Each example is one row of the shortest length. The strip above a prompt is its window from the first token to "
-    "the last, with marked pieces where they stand; depth 0 is before all filler, 1 after it. Long filler is folded."
+    "Each example is one row of the shortest length. The strip above a prompt shows its window from the first token to "
+    "the last, with every marked piece in its place; depth 0 is before all filler, 1 after it. Long filler is folded."
 )
 
 
@@ -42,7 +42,7 @@ def gallery_page(split: Split) -> Page:
         families.setdefault(family, []).append(rows)
     return Page(
         title=f"Gallery: {split.title}",
-        subtitle="What each task asks, where the answer stands, and how replies are scored.",
+        subtitle="What each task asks, where the answer is found, and how replies are scored.",
         facts=release_facts([split]),
         sections=[
             Section(family, family, [*([Note(HOW_TO_READ)] if not at else []), Examples([_example(*r) for r in rows])])
@@ -122,4 +122,4 @@ def _answer(row: Row, said: str, what: str) -> Answer:
 def _why(given: float) -> str:
     if given == 1:
         return "it is accepted"
-    return "it is none of the accepted answers" if given == 0 else "part of the score, as the rule says"
+    return "it is not an accepted answer" if given == 0 else "part of the score, as the rule says"

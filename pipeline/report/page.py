@@ -96,11 +96,11 @@ def write_page(page: Page, out: Path) -> Path:
 
 def _refuse_others(out: Path) -> None:
     if out.is_file():
-        raise ReportError(f"--out {str(out)!r} is a file: give a folder, or a name that ends in .html")
+        raise ReportError(f"--out {str(out)!r} is a file: give a folder, or a file name ending in .html")
     index = out / INDEX
     ours = index.is_file() and GENERATOR in index.read_text(encoding="utf-8", errors="replace")[:2000]
     if out.is_dir() and not ours and any(out.iterdir()):
-        raise ReportError(f"--out {str(out)!r} holds other files: give a new folder, or a name that ends in .html")
+        raise ReportError(f"--out {str(out)!r} holds other files: give a new folder, or a file name ending in .html")
 
 
 def _written(path: Path, content: bytes) -> Path:

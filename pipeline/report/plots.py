@@ -19,8 +19,8 @@ AXES = {LENGTH: "length", UP_TO: "up to length"}
 def curves(models: Sequence[Model]) -> Iterator[Block]:
     """Yield a figure of score over length for each family, and the numbers behind it."""
     yield Note(
-        "One line for each model, with a band for the 95 % interval. The thin lines are guessers: dotted is chance, "
-        "dashed the best constant reply. The axes of all figures are alike: lengths double from left to right."
+        "Each model is a line, with a band for its 95 % interval. The thin lines show guessing: dotted is chance, "
+        "dashed the best constant reply. All figures have the same axes, with lengths doubling from left to right."
     )
     families = grouped(models, lambda tables: tables.by("family", LENGTH), "family")
     yield Gallery(
@@ -39,7 +39,7 @@ def slices(models: Sequence[Model]) -> Iterator[Block]:
         families[str(family)].append(_curve(models, name, title, cells))
     sliced = {family: pictures for family, pictures in families.items() if len(pictures) > 1}
     if sliced:
-        yield Note("Complexity is the number of relevant updates; 0 where the text does not state what is asked.")
+        yield Note("Complexity is the number of relevant updates; it is 0 where the text does not contain the answer.")
     for family, pictures in sliced.items():
         yield Heading(family)
         yield Gallery(pictures)
@@ -48,7 +48,7 @@ def slices(models: Sequence[Model]) -> Iterator[Block]:
 def cumulative(models: Sequence[Model]) -> Iterator[Block]:
     """Yield a figure of the cumulative average score for all families together and for each, and the numbers."""
     yield Note(
-        "The mean over all rows up to a length. Where several tiers are stacked, rows of a bucket are weighted by one "
+        "The mean over all rows up to a length. If several tiers are stacked, rows of a bucket are weighted by one "
         "over the number of tiers that hold it, so that short rows do not outweigh long ones."
     )
     groups = grouped(models, lambda tables: tables.cumulative("family"), "family")
@@ -74,7 +74,9 @@ def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
         for at, some in cells.items():
             families[str(family)][at] += [_heat(float(depth), cell) for cell in some]
     if families:
-        yield Note("Rows with one relevant segment, by the share of filler before it: 0 is the start of the prompt.")
+        yield Note(
+            "Rows with one relevant segment, grouped by the share of filler before it; 0 is the start of the prompt."
+        )
     for family, found in families.items():
         yield Heading(family)
         yield Gallery([_heat_map(family, models[at], cells) for at, cells in sorted(found.items())])
@@ -87,7 +89,7 @@ def _heat(depth: float, cell: Cell) -> Heat:
 def _heat_map(family: str, model: Model, cells: Sequence[Heat]) -> Picture:
     bins = [f"{at / BINS:.1f}-{(at + 1) / BINS:.1f}" for at in range(BINS)]
     counts = [cell.units for cell in cells]
-    caption = f"{family}, {model.mark.label}: mean score in percent; {_span(counts)} rows a cell."
+    caption = f"{family}, {model.mark.label}: mean score in percent; {_span(counts)} rows per cell."
     name = f"depth-{family}-{model.mark.style + 1}"
     return heat_picture(name, model.mark.label, caption, cells, bins)
 

@@ -32,9 +32,11 @@ def score_page(splits: Sequence[Split], scored: Sequence[Scored]) -> Page:
         ReportError: if there are no rows, or more models than figures can tell apart, or matplotlib is not installed.
     """
     if not scored or not scored[0].records:
-        raise ReportError("no rows are selected: there is nothing to report")
+        raise ReportError("no rows are selected, so there is nothing to report")
     if len(scored) > len(SERIES):
-        raise ReportError(f"{len(scored)} models on one page: its figures tell {len(SERIES)} apart, make several pages")
+        raise ReportError(
+            f"{len(scored)} models are too many for one page, whose figures can show {len(SERIES)}: make several pages"
+        )
     models = [Model(Mark(_label(each.model), at), Tables(each)) for at, each in enumerate(scored)]
     count = "one model" if len(models) == 1 else f"{len(models)} models"
     return Page(
@@ -59,7 +61,7 @@ def _sections(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Sect
     yield Section("complexity", "Score by complexity", list(slices(models)))
     yield Section("cumulative", "Cumulative average score", list(cumulative(models)))
     yield Section("depth", "Score by depth and length", list(heat_maps(models)))
-    yield Section("refusals", "Where a refusal may be right", list(refusals(models)))
+    yield Section("refusals", "Rows where refusing may be right", list(refusals(models)))
     yield Section("subtasks", "Score by subtask", list(subtasks(models)))
     yield Section("failures", "Failures to look at", list(_failures(splits, models)))
 
@@ -68,7 +70,7 @@ def _scoring_facts(models: Sequence[Model]) -> list[tuple[str, str]]:
     quirks = sorted({quirk for model in models for quirk in model.scored.quirks})
     return [
         ("Scoring rules", ", ".join(quirks) or "the defaults of metrics.py"),
-        ("Intervals", "95 %, percentile bootstrap within strata; both forms of a pair are drawn together"),
+        ("Intervals", "95 % percentile bootstrap within strata, with both forms of a pair drawn together"),
         ("Rows without a reply", "score 0"),
     ]
 
@@ -78,14 +80,14 @@ def _failures(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Bloc
     if not found:
         return
     yield Note(
-        "Of each model the worst rows of each family, the shortest first, of as many subtasks as there are; with the "
+        "For each model, the worst rows of each family, shortest first and spread over the subtasks, with the "
         "replies of all models."
     )
     prompts = any(failure.parts for some in found.values() for failure in some)
     yield Note(
-        "Needles are marked in the prompts, long filler is folded."
+        "Needles are marked in the prompts, and long filler is folded."
         if prompts
-        else "The prompts are not at hand: only keys were read."
+        else "The prompts are not shown: only the keys were available."
     )
     for family, shown in sorted(found.items()):
         yield Heading(family)

@@ -17,8 +17,8 @@ NAMED = 50
 def summary(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each family, and of all together."""
     yield Note(
-        "Mean scores in percent over all rows, with their 95 % intervals. Chance is a blind draw among all answers; "
-        "the best constant is what one reply scores that knows the kind of question and the answers of the split."
+        "Mean scores in percent over all rows, with their 95 % intervals. Chance is a blind guess among all answers; "
+        "the best constant is the score of the best single reply for each kind of question."
     )
     families = side_by_side(models, lambda tables: tables.by("family"), "family")
     rows = [[str(family), *row_of(cells)] for (family,), cells in families.items()]
@@ -35,7 +35,7 @@ def subtasks(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def refusals(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield the accuracy of each class where a refusal may be right."""
+    """Yield the accuracy of each class on rows where refusing may be right."""
     rows = [
         [
             f"{each.place['family']}.{each.place['subtask']}",
@@ -50,7 +50,8 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
     if not rows:
         return
     yield Note(
-        "Each row by itself. Balanced is the plain mean of both classes: always refusing scores 50. A pair counts if "
+        "Rows scored one by one. Balanced is the plain mean of both classes, so that always refusing scores 50. "
+        "A pair counts if "
         "both of its forms are right."
     )
     titles = ("stated", "not stated", "balanced", "pairs")
@@ -65,7 +66,7 @@ def faults(models: Sequence[Model]) -> Iterator[Block]:
     rows = [[model.mark.label, *(f"{model.scored.counts[state]:,}" for state in states)] for model in models]
     yield Table("Rows and replies", columns, rows)
     if all(not model.scored.faults for model in models):
-        yield Note("Every row has one reply, and every reply is of a row.")
+        yield Note("Every row has exactly one reply, and every reply belongs to a row.")
     for model in models:
         yield from _listings(model)
 

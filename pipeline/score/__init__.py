@@ -1,1 +1,1 @@
-"""Predictions held against a split: read, joined, scored, and brought together with intervals and chance."""
+"""Scoring predictions against a split: reading, joining, scoring, and averaging with intervals and chance."""

@@ -74,7 +74,7 @@ def _all(paths: Iterable[Path]) -> Iterator[Found]:
             else:
                 yield found
         if again:
-            yield Fault("repeated", f"{path}: {again} answers of later epochs are left out, the first counts")
+            yield Fault("repeated", f"{path}: {again} answers of later epochs are ignored; the first counts")
 
 
 def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title: str, joined: Joined) -> bool:
@@ -85,8 +85,9 @@ def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title
     if matched and matched["tag"] not in tags.values():
         own = " and ".join(sorted(set(tags.values())))
         raise PredictionsError(
-            f"{entry.where}: {row_id!r} is of another split: its tag is {matched['tag']}, that of {title} is {own}: "
-            "give the split that was asked"
+            f"{entry.where}: {row_id!r} belongs to another split: its tag is {matched['tag']}, but that of "
+            f"{title} is {own}: "
+            "give the split that the model was run on"
         )
     joined.faults.append(Fault("unknown", f"{entry.where}: the split has no row {ascii(row_id)[:80]}"))
     return False
@@ -112,9 +113,9 @@ def _answer(entry: Entry, joined: Joined) -> Answer:
     text = entry.text
     if not isinstance(text, str):
         what = "null" if text is None else type(text).__name__
-        joined.faults.append(Fault("no text", f"{entry.where}: {entry.id}: the prediction is {what}, no text"))
+        joined.faults.append(Fault("no text", f"{entry.where}: {entry.id}: the prediction is {what}, not text"))
         return Answer(None, 0, entry.where)
     if len(text) > LONGEST:
-        said = f"{len(text):,} characters, of which the last {LONGEST:,} are read"
+        said = f"{len(text):,} characters, of which only the last {LONGEST:,} are read"
         joined.faults.append(Fault("huge", f"{entry.where}: {entry.id}: {said}"))
     return Answer(text[-LONGEST:], len(text), entry.where)

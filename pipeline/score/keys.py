@@ -67,7 +67,9 @@ def _has_keys(split: Split, part: str) -> bool:
         return True
     if part == "keys" and _has_keys(split, "data"):
         return False
-    raise PredictionsError(f"{split.title} withholds its keys: score with the folder, or the data set, of its keys")
+    raise PredictionsError(
+        f"{split.title} is published without its keys: give the folder or data set that holds the keys"
+    )
 
 
 def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRow:

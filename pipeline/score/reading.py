@@ -39,11 +39,11 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise PredictionsError(f"{str(path)!r} is not there: {FORMS}")
+        raise PredictionsError(f"{str(path)!r} does not exist: {FORMS}")
     for pattern in FOLDER:
         if found := sorted(path.rglob(pattern)):
             return found
-    raise PredictionsError(f"{str(path)!r} holds no predictions: {FORMS}")
+    raise PredictionsError(f"{str(path)!r} has no predictions: {FORMS}")
 
 
 def read_predictions(path: Path) -> Iterator[Found]:
@@ -102,10 +102,10 @@ def _object(where: str, line: bytes) -> dict[str, Any] | Fault:
     try:
         found = json.loads(line)
     except UNREADABLE as fault:
-        kind = "the line ends in the middle" if not line.endswith(b"\n") else "no JSON"
+        kind = "the line is incomplete" if not line.endswith(b"\n") else "no JSON"
         return Fault("unreadable", f"{where}: {kind} ({_first(fault)})")
     if not isinstance(found, dict):
-        return Fault("unreadable", f"{where}: {type(found).__name__} in place of an object")
+        return Fault("unreadable", f"{where}: {type(found).__name__} instead of an object")
     return found
 
 
@@ -113,12 +113,12 @@ def _known(path: Path, found: dict[str, Any]) -> Shape:
     shape = shape_of(found)
     if shape is None:
         names = ", ".join(sorted(found)[:8]) or "nothing"
-        raise PredictionsError(f"{str(path)!r} is not a file of predictions: its first object holds {names}; {FORMS}")
+        raise PredictionsError(f"{str(path)!r} is not a file of predictions: its first object has {names}; {FORMS}")
     return shape
 
 
 def _misfit(where: str, shape: Shape) -> Fault:
-    return Fault("unreadable", f"{where}: not of the form of the lines before it ({shape.name})")
+    return Fault("unreadable", f"{where}: not in the format of the lines before it ({shape.name})")
 
 
 def _parquet(path: Path) -> Iterator[Found]:
@@ -145,11 +145,13 @@ def _log(path: Path) -> Iterator[Found]:
                 (each for each in log.infolist() if _is_sample(each.filename)), key=lambda each: each.filename
             )
             if not samples:
-                raise PredictionsError(f"{str(path)!r} is a ZIP and not an Inspect log with samples: {FORMS}")
+                raise PredictionsError(f"{str(path)!r} is a ZIP file but not an Inspect log with samples: {FORMS}")
             for each in samples:
                 yield _sample(f"{path}: {each.filename}", _unpacked(path, log, each))
     except zipfile.BadZipFile as fault:
-        raise PredictionsError(f"{str(path)!r} is a broken ZIP ({fault}): has the evaluation ended?") from None
+        raise PredictionsError(
+            f"{str(path)!r} is a broken ZIP file ({fault}): check that the evaluation has finished"
+        ) from None
 
 
 def _is_sample(name: str) -> bool:
@@ -200,7 +202,7 @@ def _plain_log(path: Path) -> Iterator[Found]:
     if not found:
         raise PredictionsError(f"{str(path)!r} is not an Inspect log with samples: {FORMS}")
     if gathered:
-        yield Fault("unreadable", f"{path}: it ends in the middle of a sample")
+        yield Fault("unreadable", f"{path}: it ends within a sample")
 
 
 def _first(fault: BaseException) -> str:

@@ -29,7 +29,7 @@ class Record:
         family, subtask, tier, bucket, length, context_tokens, complexity, scorer: columns of the row.
         subset: the split tag and the tier: which of several stacked sets the row is of.
         depth: of the relevant segment, from 0 to 1; None where there are several, or none.
-        kind: ``stated`` or ``unstated`` where a refusal may be right, else empty.
+        kind: ``stated`` or ``unstated`` on rows where refusing may be right, else empty.
         pair: what both forms of a pair share; empty for other rows.
         state: ANSWERED, MISSING or UNUSABLE.
         score: what counts, from 0 to 1: that of the row, or of a pair the product of both forms.
@@ -134,7 +134,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Accuracy by class where a refusal may be right, each row by itself; `pairs` are passed if both forms are right.
+    """Accuracy by class on rows where refusing may be right; `pairs` are passed if both forms are right.
 
     `balanced` is the plain mean over both classes: always refusing scores one half.
     """

@@ -72,7 +72,7 @@ def _check_once(keys: Sequence[KeyRow]) -> None:
     """Refuse splits that share rows, as those of two tokenizers do."""
     for row_id, times in Counter(key.row["id"] for key in keys).items():
         if times > 1:
-            raise PredictionsError(f"row {row_id!r} is given twice: stack splits of other tiers, of one tokenizer")
+            raise PredictionsError(f"row {row_id!r} occurs twice: stack splits of different tiers and of one tokenizer")
 
 
 def _ids(splits: Sequence[Split]) -> set[str]:
@@ -196,4 +196,6 @@ def _lacking(records: Sequence[Record], joined: Joined) -> Iterator[Fault]:
 def _halves(keys: Sequence[KeyRow]) -> Iterator[Fault]:
     for key, both in zip(keys, _forms(keys), strict=True):
         if key.pair and len(both) == 1:
-            yield Fault("half", f"{key.row['id']}: the other form of the pair is not selected, this one counts alone")
+            yield Fault(
+                "half", f"{key.row['id']}: the other form of the pair is not selected, so this one counts alone"
+            )

@@ -17,13 +17,13 @@ TABLES = (("family",), ("subtask",), ("length",), ("complexity",), ("depth",))
 RESULTS_VERSION = 1
 SAID = {
     "missing": "rows without a prediction, which score 0",
-    "failed": "rows with an error in place of a reply, which score 0",
-    "conflict": "ids with different answers, none of which counts",
-    "repeated": "answers given again, which changes nothing",
-    "unknown": "predictions with an id that the split lacks, left out",
-    "no text": "predictions that are no text, which score 0",
-    "huge": "predictions of which only the end is read",
-    "unreadable": "lines that cannot be read, left out",
+    "failed": "rows with an error instead of a reply, which score 0",
+    "conflict": "ids with different predictions, none of which counts",
+    "repeated": "answers given more than once, which changes nothing",
+    "unknown": "predictions with an id that is not in the split, ignored",
+    "no text": "predictions that are not text, which score 0",
+    "huge": "overlong predictions, of which only the end is read",
+    "unreadable": "lines that cannot be read, ignored",
     "half": "rows of pairs whose other form is not selected",
 }
 """Kinds of faults, in the words of a summary."""
@@ -73,7 +73,7 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
             yield f"{len(found):,} {said}:"
             yield from (f"  {fault.said}" for fault in found[:NAMED])
             if len(found) > NAMED:
-                yield f"  ... and {len(found) - NAMED:,} more (--json names them all)"
+                yield f"  ... and {len(found) - NAMED:,} more (--json lists them all)"
 
 
 def page(tables: Tables, by: Sequence[str] = ()) -> str:
@@ -87,7 +87,7 @@ def page(tables: Tables, by: Sequence[str] = ()) -> str:
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
     parts.append(_titled("cumulative average score up to length", table(_pivot(tables.cumulative("family"), "up_to"))))
     if classes := tables.classes():
-        parts.append(_titled("where a refusal may be right", table([_classes(each) for each in classes])))
+        parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
     return "\n\n".join(parts)
 
 
@@ -97,7 +97,7 @@ def _title(scored: Scored) -> str:
     model = f"{scored.model} on " if scored.model else ""
     return (
         f"{model}{scored.split}{quirks}: {counts['rows']:,} rows, {counts['answered']:,} answered, "
-        f"{counts['missing']:,} missing, {counts['unusable']:,} unusable (rows without an answer score 0)"
+        f"{counts['missing']:,} missing, {counts['unusable']:,} unusable (rows without a prediction score 0)"
     )
 
 

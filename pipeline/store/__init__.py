@@ -1,1 +1,1 @@
-"""What lies on disk: files, Parquet, journals, manifests, splits and the recipes of a release folder."""
+"""What is on disk: files, Parquet, journals, manifests, splits and the recipes of a release folder."""

@@ -40,7 +40,7 @@ def check_regular(path: Path) -> None:
         BuildError: naming it.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise BuildError(f"{str(path)!r} is a device or a pipe: give the name of a file")
+        raise BuildError(f"{str(path)!r} is a device or a pipe: give a file name")
 
 
 @contextmanager
@@ -66,9 +66,9 @@ def tree_aside(path: Path) -> Iterator[Path]:
 
 def _disk_fault(path: Path, fault: OSError) -> str:
     if fault.errno == errno.ENOSPC:
-        return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again, it goes on"
+        return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again to continue"
     if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
-        return f"cannot write {str(path)!r} ({fault.strerror}): choose a folder that can be written with --out"
+        return f"cannot write {str(path)!r} ({fault.strerror}): give a writable folder with --out"
     return f"cannot write {str(path)!r}: {fault}"
 
 

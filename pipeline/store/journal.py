@@ -89,8 +89,10 @@ class Journal(ABC):
 
     def _unwritten(self, fault: OSError) -> BuildError:
         if isinstance(fault, BlockingIOError):
-            return BuildError(f"{str(self.path)!r} is at work in another run: wait for it, or {self._other}")
-        return BuildError(f"{str(self.path)!r} cannot be written: {fault.strerror}; the same command goes on")
+            return BuildError(f"{str(self.path)!r} is being written by another run: wait for it, or {self._other}")
+        return BuildError(
+            f"{str(self.path)!r} cannot be written: {fault.strerror}; run the same command again to continue"
+        )
 
 
 def _is_whole(line: bytes) -> bool:

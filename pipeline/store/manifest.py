@@ -30,7 +30,7 @@ def shard_faults(folder: Path, shard: Mapping[str, Any]) -> Iterator[tuple[str, 
         if not path.is_file():
             yield part, path, "is missing"
         elif (path.stat().st_size, file_digest(path)) != (shard[f"{part}_bytes"], shard[f"{part}_sha256"]):
-            yield part, path, "has other bytes than were proven"
+            yield part, path, "differs from the bytes that were proven"
 
 
 def manifest_path(out: Path, profile: str) -> Path:

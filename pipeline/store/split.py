@@ -131,7 +131,9 @@ class Split:
         ):
             known = {str(cell[name]) for cell in self.strata if name in cell}
             if wanted and not known:
-                raise SplitError(f"{self.title} does not say the {kind} of its rows, which are published without keys")
+                raise SplitError(
+                    f"{self.title} does not give the {kind} of its rows, since they are published without keys"
+                )
             for one in wanted:
                 if str(one) not in known:
                     raise SplitError(unknown(f"{kind} in {self.title}:", str(one), known))
@@ -168,7 +170,7 @@ def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> b
 def no_build(folder: Path) -> str:
     """Return the line for a folder in which no release was built."""
     if (folder / "manifest.json").is_file():
-        return f"{str(folder)!r} is of one tokenizer: give the folder of the release, {str(folder.parent)!r}"
+        return f"{str(folder)!r} is one tokenizer's folder: give the release folder, {str(folder.parent)!r}"
     return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v1.0.0"
 
 
@@ -187,4 +189,4 @@ def open_split(folder: Path) -> Split:
     if inside:
         raise SplitError(f"{str(folder)!r} holds several splits: give one of {', '.join(map(str, inside))}")
     what = "is not sealed" if (folder / "data").is_dir() else "holds no split"
-    raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, as outputs/v1.0.0/o200k")
+    raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, such as outputs/v1.0.0/o200k")

@@ -149,6 +149,8 @@ class Task(ABC):
     """The length in tokens of the rows in its golden file: the shortest at which every complexity fits."""
     keyed_by_packing: bool = False
     """Whether `key` needs the packed units; most do not, and gathering them costs time."""
+    twin: str = ""
+    """The subtask that asks the same in another haystack: of two cells alike, rows of the same number ask the same."""
     paired: bool = False
     """Whether complexities 1 and 0 are two forms of the same questions: they share streams, and ids but for a or b."""
 

@@ -64,7 +64,7 @@ def croissant_of(facts: Facts) -> Json:
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": facts.title,
-        "description": f"Long-context evaluation prompts, cut to the exact token for {facts.split.tokenizer}.",
+        "description": f"Long-context evaluation prompts, exact to the token for {facts.split.tokenizer}.",
         "url": url,
         "license": "https://www.apache.org/licenses/LICENSE-2.0"
         if not facts.own_corpus

@@ -134,7 +134,9 @@ class HubRepo:
             if fault.status != 409:
                 raise
             if self.refs().tags.get(name) != at:
-                raise HubError(f"{self.name}: tag {name} was made meanwhile by somebody else: look at it") from fault
+                raise HubError(
+                    f"{self.name}: somebody else has created tag {name} in the meantime: check what it holds"
+                ) from fault
 
     def put(self, branch: str, change: Change, say: str, parent: str) -> str:
         """Commit a change on top of `parent`; returns the commit.
@@ -211,7 +213,7 @@ def connect(name: str, *, write: bool, pause: Callable[[float], None] = time.sle
     """
     token = read_token()
     if write and not token:
-        raise HubError(f"{name}: there is no token to publish with: {LOG_IN}")
+        raise HubError(f"{name}: publishing needs a token: {LOG_IN}")
     quieten()
     hub = load_client()
     # False, and not None: the client would look for a token again.

@@ -35,9 +35,9 @@ def read_token() -> str | None:
     try:
         token = hub.get_token()
     except Exception as fault:  # a login may be renewed at this moment, and fail in many ways
-        raise HubError(f"the token cannot be had ({type(fault).__name__}): {LOG_IN}") from None
+        raise HubError(f"the token cannot be read ({type(fault).__name__}): {LOG_IN}") from None
     if token and not (token.isascii() and token.isprintable() and " " not in token):
-        raise HubError(f"the token holds characters that no request can carry: copy it again, then {LOG_IN}")
+        raise HubError(f"the token has characters that cannot be sent: copy it again, then {LOG_IN}")
     return token or None
 
 

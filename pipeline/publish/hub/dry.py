@@ -59,15 +59,15 @@ def _seen(repo: str, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dic
 
 def _compared_with(hub: HubRepo, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dict[str, HubFile]]:
     if not hub.visibility():
-        return f"{hub.name} is not there, or not to be seen: it would be created", {}
+        return f"{hub.name} does not exist or is not visible to you: it would be created", {}
     refs = hub.refs()
     if tag in refs.tags:
         there = hub.files(refs.tags[tag])
         differs = compared(files, there)
-        held = f"with other files, raise the version ({differs})" if differs else "with these files, nothing to do"
+        held = f"with different files: raise the version ({differs})" if differs else "with these files: nothing to do"
         return f"{hub.name} has {tag} {held}", there
     side = f"release-{tag}"
-    begun = f", a part of {tag} is uploaded" if side in refs.branches else ""
+    begun = f", but part of {tag} has been uploaded" if side in refs.branches else ""
     return f"{hub.name} has no {tag}{begun}", hub.files(refs.branches.get(side, refs.branches[MAIN]))
 
 

@@ -11,15 +11,15 @@ from pipeline.errors import HubError
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """HTTP states that another try may mend."""
 LOG_IN = "set HF_TOKEN or run `hf auth login`"
-AGAIN = "run the same command again, it goes on where it stopped"
+AGAIN = "run the same command again to continue"
 FULL = ("storage", "quota", "payment", "billing")
 """Words by which the Hub says that there is no more room."""
 UNREACHED = frozenset({"ConnectError", "UnsupportedProtocol", "InvalidURL"})
 STATES = {
-    400: "the Hub refuses what was sent, mend it",
-    403: "the token may not do that, use one that may write there",
-    409: "it is there already",
-    412: "it moved in the meantime, look at what changed",
+    400: "the Hub refuses what was sent",
+    403: "the token does not allow that: use one with write access",
+    409: "it already exists",
+    412: "it has changed in the meantime: check what changed",
 }
 CLIENT = frozenset({"huggingface_hub", "httpx", "httpx2", "httpcore", "httpcore2", "h11", "hf_xet"})
 IN_WORDS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ")
@@ -59,7 +59,7 @@ class Speaker:
     def _reply(self, fault: BaseException) -> str:
         number, detail = status(fault), self._short(said_by_server(fault))
         if number in (402, 413, 507) or (number == 403 and any(word in detail.lower() for word in FULL)):
-            return f"the Hub has no more room ({detail}): free some or extend the plan, then {AGAIN}"
+            return f"there is no storage left on the Hub ({detail}): free some or upgrade the plan, then {AGAIN}"
         if number == 401:
             return self._unknown()
         if number == 404:
@@ -67,13 +67,13 @@ class Speaker:
         if number == 429:
             return f"too many requests (HTTP 429): wait {wait_asked(fault) or 60:.0f} s, then {AGAIN}"
         if number >= 500:
-            return f"the Hub fails (HTTP {number}): wait a while, then {AGAIN}"
+            return f"the Hub is failing (HTTP {number}): wait a while, then {AGAIN}"
         return f"{STATES.get(number, f'the Hub refuses, HTTP {number}')} ({detail})" if number else ""
 
     def _unknown(self) -> str:
         if self.token:
-            return f"the Hub does not know the token (HTTP 401): make a new one, then {LOG_IN}"
-        return f"it is private, or there is no such data set, and there is no token: check the name, or {LOG_IN}"
+            return f"the Hub does not accept the token (HTTP 401): create a new one, then {LOG_IN}"
+        return f"the data set does not exist, or it is private and there is no token: check the name, or {LOG_IN}"
 
     def _silence(self, fault: BaseException) -> str:
         kinds = kinds_of(fault)
@@ -87,12 +87,12 @@ class Speaker:
 
     def _card(self, fault: BaseException) -> str:
         refused = isinstance(fault, ValueError) and str(fault).startswith("Invalid metadata in README.md")
-        return f"the Hub refuses the card ({self._short(str(fault))}): mend the YAML of README.md" if refused else ""
+        return f"the Hub refuses the card ({self._short(str(fault))}): fix the YAML of README.md" if refused else ""
 
     def _local(self, fault: BaseException) -> str:
         if isinstance(fault, OSError) and fault.strerror:
             where = f" {str(fault.filename)!r}" if fault.filename else ""
-            return f"cannot read or write{where} ({fault.strerror}): mend that, then {AGAIN}"
+            return f"cannot read or write{where} ({fault.strerror}): fix that, then {AGAIN}"
         last = not (fault.__cause__ or fault.__context__)
         if last and (isinstance(fault, ValueError | RuntimeError | OSError) or is_clients(fault)):
             return f"the client failed ({self._short(f'{type(fault).__name__}: {fault}')}): {AGAIN}"
@@ -106,10 +106,13 @@ class Speaker:
 def _missing(fault: BaseException, detail: str) -> str:
     kinds = kinds_of(fault)
     if "RepositoryNotFoundError" in kinds:
-        return "there is no such data set that this token may see: check the name, or log in as somebody who may"
+        return (
+            "there is no such data set, or this token has no access to it: check the name, or log in with an "
+            "account that has"
+        )
     if "RevisionNotFoundError" in kinds:
-        return "there is no such revision: give a tag that it has"
-    return f"the Hub has no such thing ({detail}): check the name"
+        return "there is no such revision: give one of its tags"
+    return f"the Hub cannot find it ({detail}): check the name"
 
 
 def is_clients(fault: BaseException) -> bool:

@@ -21,7 +21,7 @@ def check_name(repo: str) -> None:
         HubError: naming it.
     """
     if not NAME.fullmatch(repo) or len(repo) > LONGEST:
-        raise HubError(f"repo {repo!r} is none: give org/name, of letters, digits and . _ -")
+        raise HubError(f"{repo!r} is not the name of a repo: give org/name, made of letters, digits and . _ -")
 
 
 def parse_repo(text: str) -> tuple[str, str | None]:
@@ -36,7 +36,7 @@ def parse_repo(text: str) -> tuple[str, str | None]:
     name, at, tag = text.removeprefix("hf://").removeprefix("datasets/").partition("@")
     check_name(name)
     if at and not tag:
-        raise HubError(f"{text!r} ends where a tag should be: give one, as in {name}@v1.0.0")
+        raise HubError(f"{text!r} has no tag after the @: give one, such as {name}@v1.0.0")
     return name, tag or None
 
 
@@ -97,9 +97,9 @@ def found(hub: HubRepo, revision: str | None) -> str:
 
 def _untagged(name: str, revision: str | None, refs: Refs) -> str:
     last = newest(refs.tags)
-    right = f"give a tag, as in {name}@{last}" if last else "it has no tag of a version, nothing is published there"
+    right = f"give a tag, such as {name}@{last}" if last else "it has no version tag, so nothing is published there"
     if revision in refs.branches:
-        return f"{name}@{revision} is a branch, which moves: {right}"
+        return f"{name}@{revision} is a branch, which can change: {right}"
     return f"{name} has no tag {revision!r}: {right}" if revision else f"{name} is named without a tag: {right}"
 
 
@@ -121,6 +121,6 @@ def _check_file(repo: str, path: Path, name: str, there: HubFile) -> None:
     path.resolve().unlink(missing_ok=True)
     path.unlink(missing_ok=True)
     raise HubError(
-        f"{repo}: the bytes of {name!r} are not those that were published: download it again, and if that does not "
+        f"{repo}: {name!r} differs from what was published: download it again; if that does not "
         "help, the copy on the Hub is damaged"
     )

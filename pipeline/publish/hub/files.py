@@ -68,14 +68,16 @@ def read_folder(folder: Path) -> dict[str, LocalFile]:
     """
     paths = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     if not paths:
-        raise HubError(f"nothing to publish in {str(folder)!r}: give a folder that holds the files of a release")
+        raise HubError(f"nothing to publish in {str(folder)!r}: give a folder with the files of a release")
     return {_named(path.relative_to(folder)): read_file(path) for path in paths}
 
 
 def _named(path: Path) -> str:
     barred = BARRED.intersection(path.parts)
     if barred:
-        raise HubError(f"{path.as_posix()!r} cannot be published: the Hub takes nothing below {min(barred)}, remove it")
+        raise HubError(
+            f"{path.as_posix()!r} cannot be published, since the Hub takes nothing in {min(barred)}: remove it"
+        )
     return path.as_posix()
 
 

@@ -81,7 +81,7 @@ def check_version(version: str) -> None:
         HubError: naming it.
     """
     if not re.fullmatch(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?", version):
-        raise HubError(f"version {version!r} is none: give three numbers, as in 1.0.0")
+        raise HubError(f"version {version!r} is not valid: give three numbers, such as 1.0.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Release:
             head = self._move(self._fill(refs, head), head)
         self.hub.tag(self.tag, head)
         self.hub.drop_branch(self.side)
-        self.say(f"{self.hub.name}: {self.tag} is out, {len(self.files)} files")
+        self.say(f"{self.hub.name}: {self.tag} is published, {len(self.files)} files")
         return self._released(head, fresh=True)
 
     def _released(self, commit: str, *, fresh: bool) -> Released:
@@ -123,7 +123,7 @@ class _Release:
             self.hub.create(private=self.private)
             self.say(f"{self.hub.name}: created")
         elif self.private and found != "private":
-            raise HubError(f"{self.hub.name} is public, and what is to be published is not: make it private first")
+            raise HubError(f"{self.hub.name} is public, but these files must stay private: make the repo private first")
 
     def _there(self, refs: Refs) -> Released:
         """Compare with what the tag has; a branch that was left behind is not needed any more."""
@@ -131,19 +131,19 @@ class _Release:
         differs = compared(self.files, self.hub.files(commit))
         if differs:
             raise HubError(
-                f"{self.hub.name}: {self.tag} is there with other files ({differs}), and a tag is never moved: "
-                "raise the version"
+                f"{self.hub.name}: {self.tag} already exists with different files ({differs}), and a tag is "
+                "never moved: raise the version"
             )
         if self.side in refs.branches:
             self.hub.drop_branch(self.side)
-        self.say(f"{self.hub.name}: {self.tag} is there already, nothing was uploaded")
+        self.say(f"{self.hub.name}: {self.tag} already exists; nothing was uploaded")
         return self._released(commit, fresh=False)
 
     def _newest_of(self, refs: Refs) -> None:
         """Refuse to move main back to an older version."""
         last = newest(refs.tags)
         if last and version_of(last) > version_of(self.tag):
-            raise HubError(f"{self.hub.name} is at {last}, and {self.tag} is older: raise the version")
+            raise HubError(f"{self.hub.name} is already at {last}, which is newer than {self.tag}: raise the version")
 
     def _fill(self, refs: Refs, head: str) -> str:
         """Make the branch what the folder is, and return its commit."""
@@ -167,7 +167,8 @@ class _Release:
             if fault.status != 412:
                 raise
             raise HubError(
-                f"{self.hub.name}: somebody else writes to branch {self.side}: let one finish, then run this again",
+                f"{self.hub.name}: somebody else is writing to branch {self.side}: wait until that has "
+                "finished, then run this again",
                 status=412,
             ) from fault
 
@@ -176,7 +177,7 @@ class _Release:
         differs = compared(self.files, self.hub.files(commit))
         if differs:
             raise HubError(
-                f"{self.hub.name}: {where} does not have what was sent ({differs}): run the same command again"
+                f"{self.hub.name}: {where} does not match what was sent ({differs}): run the same command again"
             )
         self.say(f"{self.hub.name}: {len(self.files)} checksums agree on {where}")
         return commit
@@ -192,8 +193,8 @@ class _Release:
             if fault.status != 412:
                 raise
             raise HubError(
-                f"{self.hub.name}: main moved on from {head[:12]} meanwhile: look at what changed there, then run the "
-                "same command again; nothing is uploaded twice",
+                f"{self.hub.name}: main has moved on from {head[:12]} in the meantime: check what changed, then "
+                "run the same command again; nothing is uploaded twice",
                 status=412,
             ) from fault
         return self._proven(at, "main")

@@ -24,9 +24,9 @@ def check_split(split: Split) -> None:
         CorruptError: naming the file that is missing or has other bytes.
     """
     if "withheld" in split.manifest:
-        raise StageError(f"{str(split.folder)!r} is published already: give the folder that build wrote")
+        raise StageError(f"{str(split.folder)!r} is a folder made for publishing: give the folder that build wrote")
     if not split.manifest["totals"]["rows"]:
-        raise StageError(f"{split.title} holds no rows: build it first")
+        raise StageError(f"{split.title} has no rows: build it first")
     for tier, made in split.manifest["tiers"].items():
         _check_proven(split, tier, made["proven"])
         for shard in made["shards"]:
@@ -51,13 +51,13 @@ def check_secret(split: Split) -> None:
     for tier, made in split.manifest["tiers"].items():
         if abs(made["seed"]) < GUESSABLE or made["seed"] in _shipped_seeds():
             raise StageError(
-                f"the seed of tier {tier}, {made['seed']}, can be guessed, and the keys made from it: cut the split "
-                "anew by `carrara recut --seed random`, or publish it with --keys inline"
+                f"the seed of tier {tier}, {made['seed']}, can be guessed, and with it the keys: make new rows "
+                "with `carrara recut --seed random`, or publish with --keys inline"
             )
         for place in _told_apart(made["strata"]):
             raise StageError(
-                f"{place}: rows with and without an answer have other shots or other room for the reply, "
-                "which tells them apart: give both the same"
+                f"{place}: rows with and without an answer differ in shots or in the room for the reply, "
+                "which gives them away: make both the same"
             )
 
 

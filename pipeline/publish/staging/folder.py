@@ -117,7 +117,7 @@ def _cleared(folder: Path) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / "README.md").is_file() or read_manifest(folder.parent, folder.name) is None:
-        raise StageError(f"{str(folder)!r} holds something else than a staged split: give another folder")
+        raise StageError(f"{str(folder)!r} holds other files than a split made for publishing: give another folder")
     shutil.rmtree(folder)
 
 

@@ -1,9 +1,10 @@
 """bio's subtasks with the suffix -essay: the same questions in a haystack of prose (LongBioBench, section 4.2, BiaH).
 
-Nothing but the biographies that the question and the demonstrations need stands between paragraphs of essays, which
-name nobody: no decoys, no other people. All else is that of the subtask without the suffix: rows of the same seed,
-tier, length, complexity and number ask the same, about the same people at the same depths, so that the two differ in
-the haystack alone. On purpose unlike the paper: the essays are Carrara's own generated prose, and prompts are exact.
+Nothing but the biographies that the question and the demonstrations need, and those of namesakes, stands between
+paragraphs of essays, which name nobody: no other people. All else is that of the subtask without the suffix: rows of
+the same seed, tier, length, complexity and number ask the same, about the same people with the same namesakes, and at
+the same depths where both subtasks have as many rows, so that the two differ in the haystack alone. On purpose unlike
+the paper: the essays are Carrara's own generated prose, and prompts are exact.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import factorial
+from functools import lru_cache
+from math import comb, perm
 from typing import Any
 
 from pipeline.recipe import Stratum
@@ -30,6 +32,7 @@ from pipeline.tasks.haystacks.prose_reader import Parted, part
 Plain = Standard | Multi | Calculation | Multihop | Rank
 SUFFIX = "-essay"
 HEADING = "\nEssays and biographies:\n"
+ENDED = "This is the end of the essays and biographies."
 INTRODUCTION = """\
 Below are essays on all kinds of things, one after another. Among their paragraphs stand a few short biographies, each \
 a paragraph of its own about one person. No two people have the same full name. {more}Read everything carefully. At \
@@ -47,6 +50,7 @@ class Among(Biographies):
 
     plain: Plain
     subtask: str
+    twin: str
     title: str
     version: int
     scorer: str
@@ -58,6 +62,8 @@ class Among(Biographies):
     introduction: str
     lists: bool = False
     """Whether an answer is a list of what each of several people was asked for."""
+    chains: bool = False
+    """Whether biographies name each other."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of paragraphs."""
@@ -71,7 +77,8 @@ class Among(Biographies):
         """Lay the sample out as the plain subtask does, with essays in place of other people."""
         plain = self.plain.layout(sample, self._plainly(own), self._plainly(shared))
         head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
-        return replace(plain, head=head, filler=prose(own, sample.stratum))
+        tail = tuple(replace(piece, text=piece.text.replace(END, ENDED)) for piece in plain.tail)
+        return replace(plain, head=head, filler=prose(own, sample.stratum), tail=tail)
 
     def _plainly(self, streams: Streams) -> Streams:
         """Return the streams that the plain subtask has in place of these."""
@@ -105,19 +112,25 @@ class Among(Biographies):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the plain subtask's, and what a solver scores that reads biographies and no names.
 
-        It leaves out those of demonstrations. Where several people are asked for different things it has to guess.
+        It leaves out those of demonstrations, guesses who of the rest is asked about, and in a list also the order.
         """
-        orders = factorial(sample.stratum.complexity) if self.lists else 1
-        return {**self.plain.baselines(sample, key), "any_biography": 1 / orders}
+        needed = sample.stratum.complexity
+        found = needed + self.plain.decoys_of(sample.stratum)
+        if self.chains:
+            return {**self.plain.baselines(sample, key), "any_biography": needed / found}
+        guesses = perm(found, needed) if self.lists else comb(found, needed)
+        return {**self.plain.baselines(sample, key), "any_biography": 1 / guesses}
 
 
+@lru_cache(maxsize=1)
 def parted(text: str) -> Parted:
-    """Part a prompt into prose and biographies.
+    """Part a prompt into prose and a text that the plain subtask could have; remembers the last one.
 
     Raises:
         ValueError: if it has no body.
     """
-    return part(text, HEADING, END, START)
+    found = part(text, HEADING, ENDED, START)
+    return replace(found, text=found.text.replace(ENDED, END))
 
 
 def _prose_faults(row: Published, parted: Parted) -> Iterable[str]:
@@ -142,7 +155,7 @@ def _moved(needle: Needle, parted: Parted) -> Needle:
     return replace(needle, char_start=start, char_end=start + needle.char_end - needle.char_start)
 
 
-def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False) -> Among:
+def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False, chains: bool = False) -> Among:
     """Return a subtask among essays, which asks about `whom`; `more` is said about biographies.
 
     Its rows change with those of the plain subtask, so it has the same version. It has no knob for density: there are
@@ -151,6 +164,7 @@ def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False
     return Among(
         plain=plain,
         subtask=plain.subtask + SUFFIX,
+        twin=plain.subtask,
         title=f"{plain.title}, in a haystack of prose",
         version=plain.version,
         scorer=plain.scorer,
@@ -161,6 +175,7 @@ def among_essays(plain: Plain, whom: str, more: str = "", *, lists: bool = False
         knobs={name: values for name, values in plain.knobs.items() if name != "density"},
         introduction=INTRODUCTION.format(whom=whom, more=more),
         lists=lists,
+        chains=chains,
     )
 
 
@@ -168,6 +183,6 @@ TASKS = (
     among_essays(Standard(), "one of these people"),
     among_essays(Multi(), "some of these people", lists=True),
     among_essays(Calculation(), "the ages of some of these people"),
-    among_essays(Multihop(decoys=False), "one of these people", LINKS),
+    among_essays(Multihop(decoys=False), "one of these people", LINKS, chains=True),
     among_essays(Rank(), "the ages of some of these people"),
 )

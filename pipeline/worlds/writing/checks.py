@@ -46,12 +46,12 @@ def faults_of(rows: Mapping[int, Writing | str]) -> dict[int, str]:
         if fault or isinstance(writing, str):
             faults[number] = fault
         elif first.setdefault(writing.text, number) != number:
-            faults[number] = f"its text stands in row {first[writing.text]} too"
+            faults[number] = f"its text is the same as that of row {first[writing.text]}"
         else:
             cells[writing.format, writing.topic].append((number, writing.text))
     for cell in cells.values():
         for later, earlier in near_doubles([text for _, text in cell]):
-            faults[cell[later][0]] = f"more than half of its text stands in row {cell[earlier][0]} too"
+            faults[cell[later][0]] = f"more than half of its text is also in row {cell[earlier][0]}"
     return faults
 
 
@@ -75,12 +75,12 @@ def text_fault(text: str) -> str:
     if not text:
         return "its text is empty"
     if size > LONGEST:
-        return f"its text has {size} bytes: give {LONGEST} at the most"
+        return f"its text has {size} bytes: give at most {LONGEST}"
     if not unicodedata.is_normalized("NFC", text):
-        return "its text is not in Unicode's form NFC"
+        return "its text is not in Unicode normalisation form NFC"
     if held := MARK.search(text) or CONTROL.search(text):
-        return f"its text holds {held[0]!a}, which chat templates or readers take for a mark"
-    return "a line of its text starts like a turn of a transcript" if TURN.search(text) else ""
+        return f"its text has {held[0]!a}, which chat templates or readers would take for a marker"
+    return "a line of its text looks like the start of a turn in a transcript" if TURN.search(text) else ""
 
 
 def name_fault(writing: Writing) -> str:
@@ -89,7 +89,7 @@ def name_fault(writing: Writing) -> str:
         if (not value and name != "tone") or not _is_phrase(value):
             return (
                 f"its {name} is {shortened(value)}: give a plain phrase of 1 to {LONGEST_NAME} characters in Unicode's "
-                "form NFC, without a full stop"
+                "normalisation form NFC, without a full stop"
             )
     if " about " in f" {writing.format} " or re.search(r" in an? [\w-]+ tone$", f"{writing.format} {writing.topic}"):
         return f"its format {writing.format!r} and topic {writing.topic!r} cannot be told apart in a request"

@@ -49,7 +49,7 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if path.suffix.lower() not in readers:
         raise PoolError(f"corpus {str(path)!r} has the unknown suffix {path.suffix!r}: give a .parquet or .jsonl file")
     if not path.is_file():
-        raise PoolError(f"no corpus {str(path)!r}: give a .parquet or .jsonl file")
+        raise PoolError(f"there is no corpus {str(path)!r}: give a .parquet or .jsonl file")
     try:
         yield from readers[path.suffix.lower()](path)
     except (OSError, ValueError, pa.ArrowException) as fault:
@@ -123,7 +123,7 @@ def _write(path: Path, table: pa.Table) -> None:
         pq.write_table(table, aside)
         aside.replace(path)
     except OSError as fault:
-        raise BuildError(f"no corpus can be kept in {str(path.parent)!r}: {fault.strerror or fault}") from None
+        raise BuildError(f"a corpus cannot be written to {str(path.parent)!r}: {fault.strerror or fault}") from None
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)

@@ -37,10 +37,10 @@ def library_of(streams: Streams, tier: str, corpus: str, corpora: str, *, toned:
 def _corpus_library(folder: str, digest: str, toned: bool) -> CorpusLibrary:  # noqa: FBT001
     path = Path(folder) / f"{digest}.parquet"
     if not path.is_file():
-        raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy of it there")
+        raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy there")
     writings = frozen(path)
     if corpus_digest(writings) != digest:
-        raise PoolError(f"corpus {str(path)!r} does not say what its name promises: build with --corpus FILE again")
+        raise PoolError(f"corpus {str(path)!r} does not match the digest in its name: build with --corpus FILE again")
     return CorpusLibrary(writings, toned=toned)
 
 

@@ -1,0 +1,72 @@
+"""The command that reads with stated weaknesses: readers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.cli.group import cli
+from pipeline.cli.selecting import WHERE, selecting, selection_of
+from pipeline.engine import processes
+from pipeline.errors import SplitError
+from pipeline.progress import meter
+from pipeline.publish.opening import split_from
+from pipeline.readers import READERS, reader_of
+from pipeline.readers.files import Written, write_readings
+from pipeline.store.split import Selection, Split
+from pipeline.tables import row_count, table
+
+
+@cli.command("readers")
+@click.argument("where", metavar=WHERE, required=False)
+@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder of the files, one a reader.")
+@click.option("--reader", "names", multiple=True, help="Only this reader; may be repeated.  [default: all]")
+@selecting
+@click.option("--list", "listing", is_flag=True, help="List the readers.")
+@click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def read_split(
+    *,
+    where: str | None,
+    out: Path | None,
+    names: Sequence[str],
+    listing: bool,
+    workers: int,
+    quiet: bool,
+    **chosen: Any,
+) -> None:
+    """Read a split as simulated readers do, each with a stated weakness, and write what they say.
+
+    FOLDER gets one file of predictions for each reader, which `carrara score` and `carrara report` take as they are.
+    A reader is a short function of the text that is sent: none sees a key. Without arguments, or with --list, the
+    readers are listed.
+    """
+    readers = [reader_of(name).name for name in dict.fromkeys(names)] or list(READERS)
+    if listing or where is None:
+        click.echo(table([{"reader": one, "what it does": READERS[one].title} for one in readers]))
+        return
+    if out is None:
+        raise SplitError("readers write files: give their folder, as in --out readings")
+    split, selection = split_from(where), selection_of(**chosen)
+    with meter("read", _tokens(split, selection), quiet=quiet) as shown:
+        written = write_readings(
+            split, selection, readers, out, processes(workers), lambda done: shown.advance(len(done.rows), done.tokens)
+        )
+    for name, one in written.items():
+        click.echo(f"{one.path}: {row_count(one.rows)}{_left_out(name, one)}")
+
+
+def _tokens(split: Split, selection: Selection) -> int:
+    return sum(row["prompt_tokens"] for row in split.rows(["prompt_tokens"], selection))
+
+
+def _left_out(name: str, one: Written) -> str:
+    """Say which rows a reader left out."""
+    if not one.left_out:
+        return ""
+    tasks = ", ".join(sorted(one.left_out))
+    return f"; {row_count(one.left_out.total())} left out, whose questions give {name} nothing to go by: {tasks}"

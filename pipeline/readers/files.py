@@ -1,0 +1,112 @@
+"""Files of predictions, one for each reader: a part of the split at a time, in any number of processes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipeline.engine import run
+from pipeline.errors import CorruptError
+from pipeline.readers import COLUMNS, READERS, open_reading
+from pipeline.store.files import written_aside
+from pipeline.store.split import Selection, Split
+
+
+@dataclass(frozen=True, slots=True)
+class ReadJob:
+    """Read the rows of one tier, family, subtask and length."""
+
+    number: int
+    split: Split
+    selection: Selection
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replies:
+    """What readers said to the rows of a job: of each row its id, its task and a reply of each reader, or None."""
+
+    number: int
+    tokens: int
+    rows: tuple[tuple[str, str, tuple[str | None, ...]], ...]
+
+
+@dataclass(slots=True)
+class Written:
+    """A file of predictions: how many rows it has, and how many rows of which tasks the reader left out."""
+
+    path: Path
+    rows: int = 0
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def write_readings(
+    split: Split,
+    selection: Selection,
+    readers: Sequence[str],
+    folder: Path,
+    open_executor: Callable[[], Executor],
+    on_done: Callable[[Replies], None] = lambda replies: None,
+) -> dict[str, Written]:
+    """Write ``folder/<reader>.jsonl`` for each reader: a line of id and prediction for each row, in the split's order.
+
+    Args:
+        split: a sealed split; its keys are not read.
+        selection: which rows.
+        readers: names of readers.
+        folder: where the files are written; those of the same names are replaced.
+        open_executor: what opens the engine, as `pipeline.engine.run` takes it.
+        on_done: called with each part of the split that is read.
+
+    Raises:
+        SplitError: if the selection names what the split does not have.
+        CorruptError: if a text cannot be read as its task's.
+    """
+    done: dict[int, Replies] = {}
+    for replies in run(run_read, list(_jobs(split, selection, tuple(readers))), open_executor):
+        done[replies.number] = replies
+        on_done(replies)
+    written = {name: Written(folder / f"{name}.jsonl") for name in readers}
+    with ExitStack() as stack:
+        files = {
+            name: stack.enter_context(stack.enter_context(written_aside(one.path)).open("w", encoding="utf-8"))
+            for name, one in written.items()
+        }
+        for row_id, task, said in (row for number in sorted(done) for row in done[number].rows):
+            for name, reply in zip(readers, said, strict=True):
+                if reply is None:
+                    written[name].left_out[task] += 1
+                    continue
+                files[name].write(json.dumps({"id": row_id, "prediction": reply}) + "\n")
+                written[name].rows += 1
+    return written
+
+
+def run_read(job: ReadJob) -> Replies:
+    """Read the rows of a job.
+
+    Raises:
+        CorruptError: naming the row, if its text cannot be read as its task's.
+    """
+    rows, tokens = [], 0
+    for row in job.split.rows(COLUMNS, job.selection):
+        try:
+            reading = open_reading(row)
+            said = tuple(READERS[name].replies(reading) for name in job.readers)
+        except ValueError as fault:
+            raise CorruptError(f"{row['id']} is not what its task writes: {fault}") from fault
+        rows.append((row["id"], f"{row['family']}.{row['subtask']}", said))
+        tokens += row["prompt_tokens"]
+    return Replies(job.number, tokens, tuple(rows))
+
+
+def _jobs(split: Split, selection: Selection, readers: tuple[str, ...]) -> Iterator[ReadJob]:
+    rows = split.rows(["tier", "family", "subtask", "length"], selection)
+    for number, (tier, family, subtask, length) in enumerate(dict.fromkeys(tuple(row.values()) for row in rows)):
+        part = replace(selection, tiers=(tier,), families=(family,), subtasks=(subtask,), lengths=(length,))
+        yield ReadJob(number, split, part, readers)

@@ -1,0 +1,221 @@
+"""Simulated readers: each answers every task or says why not, and is as weak as it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from statistics import fmean
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+import pipeline
+from pipeline.cli import cli
+from pipeline.engine import Inline
+from pipeline.metrics import score
+from pipeline.readers import COLUMNS, READERS, READINGS, Reading, open_reading
+from pipeline.readers.base import half_name
+from pipeline.readers.files import write_readings
+from pipeline.rows import Row
+from pipeline.store.chance import chances_in, pooled
+from pipeline.store.split import Selection, Split
+from test_docs import tool
+
+NAMELESS = {"bio.twodiff", "bio.icl"}
+"""Tasks whose question names nobody of the text."""
+K = 1024
+SVG = "http://www.w3.org/2000/svg"
+
+
+def carrara(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(each) for each in arguments])
+
+
+def said(name: str, row: Row, **changed: object) -> str | None:
+    """Return what a reader says to a row of which it gets no more than it should."""
+    return READERS[name].replies(open_reading({**{column: row[column] for column in COLUMNS}, **changed}))
+
+
+def rows_of(split: Split, *places: str) -> list[Row]:
+    return [row for row in split.rows() if f"{row['family']}.{row['subtask']}" in places]
+
+
+def test_every_task_is_read_by_every_reader_or_left_out_for_its_reason(split: Split) -> None:
+    left_out = defaultdict(set)
+    for row in split.rows():
+        for name in READERS:
+            reply = said(name, row)
+            assert reply is None or reply.strip(), (name, row["id"])
+            if reply is None and row["family"] in READINGS:
+                left_out[name].add(f"{row['family']}.{row['subtask']}")
+    assert set(left_out) <= {"half-name", "last-match"}
+    assert all(place in NAMELESS or place.startswith("latent_list.") for place in left_out["half-name"])
+    assert left_out["last-match"] <= {"bio.twodiff"}
+
+
+@pytest.mark.parametrize("name", ["all", "last32k", "first32k"])
+def test_who_reads_all_is_right_in_every_row(split: Split, name: str) -> None:
+    assert {row["id"]: said(name, row) for row in split.rows()} == {row["id"]: row["target"] for row in split.rows()}
+
+
+def test_who_reads_nothing_is_no_better_than_the_best_constant(split: Split) -> None:
+    chances = chances_in(split.manifest)
+    for family in ("latent_list", "mrcr", "idk", "bio"):
+        rows = list(split.rows(selection=Selection(families=(family,))))
+        mean = fmean(score(row, said("no-context", row)) for row in rows)
+        known = pooled([one for one in chances if one.family == family])
+        assert mean <= max(known.best_constant, *known.baselines.values()) + 0.02, family
+
+
+def test_a_text_twice_as_long_as_the_window_is_read_by_half(split: Split) -> None:
+    found = defaultdict(list)
+    for row in rows_of(split, "bio.standard", "bio.paraphrase", "bio.pronoun", "bio.standard-essay"):
+        (needle,) = [needle for needle in row["needles"] if needle["role"] == "relevant"]
+        half = len(row["prompt"]) / 2
+        for name, seen in (("last32k", needle["char_start"] >= half), ("first32k", needle["char_end"] <= half)):
+            assert (said(name, row, prompt_tokens=64 * K) == row["target"]) == seen, (name, row["id"])
+            found[name].append(seen)
+    assert all(set(seen) == {True, False} for seen in found.values())
+
+
+def test_a_passage_is_forgotten_the_sooner_the_farther_it_is_from_the_end(split: Split) -> None:
+    rows = [row for row in rows_of(split, "bio.standard") for _ in range(2)]
+    shares = [
+        fmean(
+            said("forgets", row, prompt_tokens=size, id=f"{row['id']}{at}") == row["target"]
+            for at, row in enumerate(rows)
+        )
+        for size in (2 * K, 128 * K, 2048 * K)
+    ]
+    assert shares[0] > 0.9 > shares[1] > shares[2]
+    assert shares[2] < 0.2
+
+
+def test_the_last_match_is_the_last_reply_to_what_is_asked(split: Split) -> None:
+    for row in rows_of(split, "mrcr.transcript", "mrcr.chat"):
+        ends = [needle for needle in row["needles"] if needle["role"] in ("relevant", "match")]
+        right = ends[-1]["role"] == "relevant"
+        assert (said("last-match", row) == row["target"]) == right, row["id"]
+
+
+def test_forgotten_lines_of_a_program_are_passed_over(split: Split) -> None:
+    (row, *_) = rows_of(split, "latent_list.print")
+    reading = open_reading(row)
+    assert reading.answer(reading.passages) == row["target"]
+    start, stop = map(int, reading.question.partition("[")[2].rstrip("])").split(":"))
+    assert reading.answer([]) == str([1, 2, 3, 4, 5, 6][start:stop])
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "found"),
+    [
+        ("The hobby of Ann Bo Lee is golf.", "Ann Mia Lee", "Ann Bo Lee"),
+        ("The hobby of Ann Bo Lee is golf.", "Ann Mia Fox", None),
+        ("The hobby of Bo Ann Lee is golf.", "Ann Bo Fox", None),
+        ("On Monday Ann Fox ran the fair.", "Ann Lee", "Ann Fox"),
+    ],
+)
+def test_names_are_known_by_half(text: str, name: str, found: str | None) -> None:
+    assert half_name(text, name) == found
+
+
+def test_half_a_name_takes_the_first_namesake_or_the_last(split: Split) -> None:
+    row = rows_of(split, "bio.standard")[0]
+    (needle,) = [needle for needle in row["needles"] if needle["role"] == "relevant"]
+    own = row["prompt"][needle["char_start"] : needle["char_end"]]
+    name = own.partition(" was born")[0]
+    first, _, last = name.split(" ")
+    namesake = own.replace(name, f"{first} Xavieria {last}").replace(row["target"], "Nowhere")
+    before = row["prompt"].replace("Biographies:\n", f"Biographies:\n{namesake}", 1)
+    behind = row["prompt"].replace("\nThis is the end", f"\n{namesake}This is the end", 1)
+    assert said("half-name", row, prompt=before) == "Nowhere"
+    assert said("last-match", row, prompt=behind) == "Nowhere"
+    assert said("all", row, prompt=before) == said("all", row, prompt=behind) == row["target"]
+
+
+def test_a_family_without_a_reading_of_its_own_is_read_by_lines(split: Split) -> None:
+    row = next(row for row in split.rows() if row["family"] == "latent_list")
+    reading = Reading(row)
+    assert reading.answer(reading.passages) == row["target"]
+    assert [name for name, reader in READERS.items() if reader.replies(reading) is None] == ["half-name", "last-match"]
+
+
+def test_files_are_the_same_whatever_reads_them(split: Split, tmp_path: Path) -> None:
+    few = ("--limit", 1, "--family", "bio", "--family", "mrcr", "--length", 4096, "--length", 8192)
+    for workers in (1, 2):
+        done = carrara("readers", split.folder, "--out", tmp_path / str(workers), "--workers", workers, *few)
+        assert done.exit_code == 0, done.output
+    names = sorted(path.name for path in (tmp_path / "1").iterdir())
+    assert names == sorted(f"{name}.jsonl" for name in READERS)
+    for name in names:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+
+
+def test_the_command_writes_what_score_reads(split: Split, tmp_path: Path) -> None:
+    done = carrara("readers", split.folder, "--out", tmp_path, "--reader", "all", "--reader", "half-name")
+    assert done.exit_code == 0, done.output
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["all", "half-name"]
+    assert "left out, whose questions give half-name nothing to go by" in done.output
+    scores = pipeline.open_scores(split, tmp_path / "all.jsonl")
+    assert scores.frame()["score"].eq(1).all()
+    line = json.loads((tmp_path / "all.jsonl").read_text().partition("\n")[0])
+    assert list(line) == ["id", "prediction"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "x", "--reader", "last"], "unknown reader 'last': did you mean"),
+        (["--out", "x", "--family", "bios"], "unknown family"),
+        ([], "readers write files: give their folder, as in --out readings"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(split: Split, options: list[str], message: str) -> None:
+    done = carrara("readers", split.folder, *options)
+    assert (done.exit_code, done.stderr.count("\n")) == (1, 1)
+    assert message in done.stderr
+
+
+def test_readers_are_listed() -> None:
+    listed = carrara("readers").output
+    assert all(name in listed and reader.title in listed for name, reader in READERS.items())
+
+
+@pytest.fixture(scope="module")
+def readings(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What all readers say to a small build."""
+    folder = tmp_path_factory.mktemp("readings")
+    write_readings(split, Selection(), list(READERS), folder, Inline)
+    return folder
+
+
+def test_the_page_has_every_reader_and_its_table_every_task(root: Path, split: Split, readings: Path) -> None:
+    page = (root / "docs" / "readers.md").read_text(encoding="utf-8")
+    assert all(f"**`{name}`**" in page for name in READERS)
+    written = tool("read_all").tables(split, readings)
+    head = next(line for line in written.splitlines() if line.startswith("| subtask"))
+    assert head in page
+    known = {f"`{family}.{subtask}`" for family, subtask in tool("write_tables").TASKS}
+    assert known <= set(re.findall(r"^\| (\S+) \| 1\.00 \|", page, re.MULTILINE))
+    assert known <= set(re.findall(r"^\| (\S+) \| 1\.00 \|", written, re.MULTILINE))
+
+
+def test_the_front_shows_a_real_row(split: Split, readings: Path) -> None:
+    drawn = tool("draw_front").picture(split, readings, 4 * K)
+    row = next(row for row in rows_of(split, "bio.multi_standard") if row["complexity"] == 5)
+    roles = Counter(each.get("class") for each in ElementTree.fromstring(drawn).iter(f"{{{SVG}}}rect"))
+    needles = Counter(needle["role"] for needle in row["needles"])
+    assert (roles["needle"], roles["decoy"]) == (needles["relevant"], needles["decoy"])
+    assert all(f"depth {each['depth']:.2f}" in drawn for each in row["needles"] if each["role"] == "relevant")
+
+
+def test_the_front_that_is_kept_is_small_and_names_itself(root: Path) -> None:
+    path = root / "docs" / "images" / "front.svg"
+    drawn = ElementTree.fromstring(path.read_text(encoding="ascii"))
+    assert path.stat().st_size < 60_000
+    assert drawn.get("role") == "img"
+    assert "needles at their depths" in drawn.get("aria-label", "")
+    assert len([each for each in drawn.iter(f"{{{SVG}}}path") if "line" in each.get("class", "")]) == 5
