@@ -28,7 +28,7 @@ PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """One cell of a recipe: rows that differ in nothing that a reader of curves would plot.
+    """One cell of a recipe: rows with the same length, complexity and knobs.
 
     `length` is the nominal length in tokens. The cell has `blocks` of `rows` samples each, `full` of them in the full
     size; every block is balanced by itself, so that the first ones are the same whatever the number of those behind.

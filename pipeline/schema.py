@@ -130,7 +130,7 @@ def _profile() -> Schema:
 
 
 def _toml(node: Any) -> Any:
-    """Leave nulls out: TOML has none."""
+    """Leave out nulls, which TOML does not have."""
     if isinstance(node, list):
         return [_toml(item) for item in node]
     if not isinstance(node, Mapping):

@@ -34,7 +34,7 @@ MARKS = {
 
 
 def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) -> T:
-    """Return a plain table as a record: a dataclass, whose fields are the keys that are known.
+    """Return a plain table as a record: a dataclass, whose fields are the known keys.
 
     Raises:
         CarraraError: an `error` for an unknown key, with the nearest right one, a missing one, or a value of another
@@ -76,7 +76,7 @@ def _told(said: str, place: str, table: Any) -> str:
 
 
 def _given(place: str, table: Any) -> str:
-    """Return where a value stands, and the value, if msgspec says which it is."""
+    """Return the place of a value, and the value itself if msgspec names it."""
     value = table
     for name, at in re.findall(r"(\w+)|\[(.*?)\]", place):
         if at == "...":

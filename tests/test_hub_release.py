@@ -77,7 +77,8 @@ def test_a_tag_with_other_files_is_not_moved(hub: Hub, folder: Path) -> None:
     (folder / SHARD).write_bytes(noise(99, 50))
     (folder / "more.txt").write_text("more")
     (folder / "metrics.py").unlink()
-    said = f"v1.0.0 already exists with different files ({SHARD}, more.txt, metrics.py (not in the folder)).*raise the version"
+    names = f"{SHARD}, more.txt, metrics.py (not in the folder)"
+    said = f"v1.0.0 already exists with different files ({names}).*raise the version"
     with pytest.raises(HubError, match=said.replace("(", r"\(").replace(")", r"\)")):
         release(folder, REPO, "1.0.0")
     assert hub.repos[REPO].tags["v1.0.0"] is commit

@@ -219,7 +219,7 @@ def test_a_corrupted_ordinal_is_found(transcript: Row) -> None:
     question = transcript["question"].replace(f"the {word[1]} ", f"the {other} ", 1)
     prompt = transcript["prompt"].replace(transcript["question"], question)
     faults = "; ".join(faulty(transcript, prompt=prompt, question=question))
-    assert "the text says" in faults
+    assert "the text gives" in faults
 
 
 def test_a_duplicated_key_is_found(transcript: Row) -> None:

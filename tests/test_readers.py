@@ -16,6 +16,7 @@ import pipeline
 from pipeline.cli import cli
 from pipeline.engine import Inline
 from pipeline.metrics import score
+from pipeline.publish.staging import Staged
 from pipeline.readers import COLUMNS, READERS, READINGS, Reading, open_reading
 from pipeline.readers.base import half_name
 from pipeline.readers.files import write_readings
@@ -192,6 +193,26 @@ def readings(split: Split, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.parametrize(
+    ("family", "name", "most"),
+    [
+        ("bio", "half-name", 0.35),
+        ("bio", "last-match", 0.35),
+        ("bio", "no-context", 0.1),
+        ("mrcr", "half-name", 0.35),
+        ("mrcr", "last-match", 0.6),
+        ("mrcr", "no-context", 0.1),
+        ("latent_list", "last-match", 0.5),
+        ("latent_list", "passage", 0.35),
+    ],
+)
+def test_shortcuts_do_not_pay(split: Split, readings: Path, family: str, name: str, most: float) -> None:
+    """The bounds leave room for the few rows of a small build; docs/readers.md has what a large one gives."""
+    cells = pipeline.open_scores(split, readings / f"{name}.jsonl").frame("family").to_dict("records")
+    (cell,) = [cell for cell in cells if cell["family"] == family]
+    assert cell["answered_mean"] <= most
+
+
 def test_the_page_has_every_reader_and_its_table_every_task(root: Path, split: Split, readings: Path) -> None:
     page = (root / "docs" / "readers.md").read_text(encoding="utf-8")
     assert all(f"**`{name}`**" in page for name in READERS)
@@ -219,3 +240,12 @@ def test_the_front_that_is_kept_is_small_and_names_itself(root: Path) -> None:
     assert drawn.get("role") == "img"
     assert "needles at their depths" in drawn.get("aria-label", "")
     assert len([each for each in drawn.iter(f"{{{SVG}}}path") if "line" in each.get("class", "")]) == 5
+
+
+def test_a_set_without_keys_is_read_alike(split: Split, apart: Staged, tmp_path: Path) -> None:
+    for name, where in (("with", split.folder), ("without", apart.folder)):
+        done = carrara("readers", where, "--out", tmp_path / name, "--reader", "half-name", "--family", "idk")
+        assert done.exit_code == 0, done.output
+    said = [(tmp_path / name / "half-name.jsonl").read_bytes() for name in ("with", "without")]
+    assert said[0] == said[1]
+    assert said[0]

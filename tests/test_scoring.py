@@ -235,7 +235,7 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     for fault in found.faults:
         said[fault.kind].append(fault.said.removeprefix(f"{path}:"))
     assert [line.split(":")[0] for line in said["unreadable"]] == ["3", "4", "10", "13", "14"]
-    assert "ends in the middle" in said["unreadable"][-1]
+    assert "the line is incomplete" in said["unreadable"][-1]
     assert [line.split(":")[0] for line in said["no text"]] == ["5", "6"]
     assert [line.split(":")[0] for line in said["unknown"]] == ["7", "8"]
     assert [line.split(":")[0] for line in said["huge"]] == ["9"]

@@ -68,7 +68,7 @@ def _lacking(owed: Sequence[Wish], journal: ReplyJournal) -> str:
 def _ask_all(
     endpoint: Endpoint, owed: Sequence[Wish], journal: ReplyJournal, workers: int, on_done: Callable[[], None]
 ) -> None:
-    """Keep `workers` requests under way; after a fatal one wait for those that are out, and keep what they bring."""
+    """Keep `workers` requests in flight; after a fatal error wait for those in flight, and keep their replies."""
     waiting, stop, fault = [(wish, 1) for wish in reversed(owed)], Event(), None
 
     def take() -> Turn | None:

@@ -1,4 +1,4 @@
-"""A client of OpenAI-compatible endpoints: one request, its retries, and errors for a person."""
+"""A client of OpenAI-compatible servers: one request, its retries, and readable errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SAID = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where and whom to ask.
+    """The address of a server and the model to ask there.
 
     Attributes:
         url: ``http(s)://host/v1``, without a user, a password or a query: it stands in errors and in every row.
@@ -63,7 +63,7 @@ class Endpoint:
     pause: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        """Refuse what no request can carry.
+        """Refuse what cannot be sent.
 
         Raises:
             EndpointError: naming the address; never the key.
@@ -164,7 +164,7 @@ class _TryError(Exception):
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: the key would go along to wherever it leads."""
+    """Follows no redirect, since the key would be sent along."""
 
     def redirect_request(self, *_: Any) -> None:
         """Leave it to the caller."""
@@ -183,7 +183,7 @@ def _is_plain(url: str) -> bool:
 
 
 def _whole(response: Any, seconds: float) -> str:
-    """Read a reply to its end, in `seconds` however slowly it drips; bytes that are no UTF-8 become lone surrogates."""
+    """Read a reply to its end within `seconds`, however slowly it comes; invalid UTF-8 becomes lone surrogates."""
     end, raw = time.monotonic() + seconds, bytearray()
     while part := response.read1(1 << 16):
         raw += part
@@ -238,7 +238,7 @@ def _message(raw: str) -> str:
 
 
 def _seconds(headers: Message) -> float:
-    """Read Retry-After: seconds, or a date, which is held against the server's own."""
+    """Read Retry-After: seconds, or a date, which is compared with the server's own."""
     given = headers.get("Retry-After", "0")
     try:
         return max(0.0, float(given))
@@ -260,7 +260,7 @@ def content_of(body: Mapping[str, Any]) -> str:
 
 
 def unfinished(body: Mapping[str, Any]) -> str:
-    """Return why the text of a reply is none, or not whole, or nothing."""
+    """Return why a reply has no text or an incomplete one; empty if it is complete."""
     choice = body["choices"][0]
     reason = str(choice.get("finish_reason") or "stop").lower()
     if reason in CUT:

@@ -53,5 +53,5 @@ class Predictions(Journal):
         self.answered.add(row_id)
 
     def keep_failure(self, row_id: str, error: str) -> None:
-        """Write down why a row has no reply; the next run asks again."""
+        """Record why a row has no reply; the next run sends it again."""
         self._append({"id": row_id, "prediction": None, "model": self._model, "error": error})

@@ -1,4 +1,4 @@
-"""Replies of a language model, kept as they came: one JSON object a line. One process at a time has the file."""
+"""Replies of a language model, stored unchanged, one JSON object per line. One process at a time uses the file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Place = tuple[str, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A text that is wanted: the `number`-th of its format, topic and tone, for which the request is `request`."""
+    """A text to ask for: the `number`-th of its format, topic and tone; `request` is the request for it."""
 
     format: str
     topic: str

@@ -1,4 +1,4 @@
-"""A quick look at a model: rows sent to an OpenAI-compatible server, each reply a line of a file of predictions."""
+"""A run: rows are sent to an OpenAI-compatible server, and each reply becomes a line in a file of predictions."""
 
 from __future__ import annotations
 

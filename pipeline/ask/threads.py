@@ -1,4 +1,4 @@
-"""Requests under way at the same time, each in a thread that holds nobody up who wants to leave."""
+"""Concurrent requests, each in a thread that does not delay the end of the process."""
 
 from __future__ import annotations
 

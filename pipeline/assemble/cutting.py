@@ -1,4 +1,4 @@
-"""From a layout to a published row: count, pack, join, and prove the sum by one encode."""
+"""From a layout to a published row: count, pack, join, and check the sum with one encode."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Cutter:
         return self.profile.overhead(more, self.frame) - self.profile.overhead(("user",), self.frame)
 
     def fixed_tokens(self, layout: Layout) -> int:
-        """Return all tokens that are sent beside filler and reply."""
+        """Return all tokens that are sent in addition to the filler."""
         template = self.profile.overhead(("user",), self.frame)
         if layout.tail[-1].turn:
             template -= self._turn_tokens("user")

@@ -1,4 +1,4 @@
-"""Does every stratum fit every profile? Checked once pools are rendered, before anything is sampled or packed."""
+"""Checks that every stratum fits every profile, before anything is sampled or packed."""
 
 from __future__ import annotations
 

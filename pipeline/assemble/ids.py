@@ -1,4 +1,4 @@
-"""Names and order of rows: neither an id nor a place in a file tells what a row's answer is."""
+"""Ids and order of rows: neither an id nor a position in a file gives away a row's answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_pairs(recipe: Recipe) -> None:
 
 
 def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
-    """Yield block after block, each mixed by itself: the first have the same ids whatever comes behind them."""
+    """Yield block after block, each mixed by itself, so that the ids of a block do not depend on later blocks."""
     number = 0
     for block in range(max(cell.blocks for cell in kind)):
         within = [(cell, block * cell.rows + at) for cell in kind if block < cell.blocks for at in range(cell.rows)]

@@ -1,4 +1,4 @@
-"""The stages: sample, render, count, pack. Each job writes one file, or finds it done."""
+"""The stages sample, render, count and pack. Each job writes one file, unless it is already done."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 @dataclass(frozen=True, slots=True)
 class FileJob:
-    """Makes one small file of a plan, or finds it done; `make` returns what is to be written."""
+    """Makes one small file of a plan, unless it is done; `make` returns its content."""
 
     path: Path
     key: str
@@ -116,7 +116,7 @@ class PackJob:
 
     @property
     def proof(self) -> Path:
-        """The file of what was seen to hold of the shard."""
+        """The file with what was proven about the shard."""
         return self.shard.path(self.plan.out, "proofs")
 
     @property

@@ -1,4 +1,4 @@
-"""From a recipe to the ordered list of what is to be made, each file with its content key.
+"""From a recipe to the ordered list of files to make, each with its content key.
 
 A content key is the digest of everything that decides a file's content: recipe cell, task versions, pools, profile and
 schema. A file is done only if the key in its footer is the one that this plan gives it.
@@ -58,7 +58,7 @@ class Shard:
 
 
 def once(method: Callable[Concatenate[Plan, P], R]) -> Callable[Concatenate[Plan, P], R]:
-    """Work a method of a plan out once for each of its arguments."""
+    """Cache the results of a method of a plan."""
 
     @wraps(method)
     def remembered(plan: Plan, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -73,7 +73,7 @@ def once(method: Callable[Concatenate[Plan, P], R]) -> Callable[Concatenate[Plan
 
 @dataclass(frozen=True)
 class Plan:
-    """What a recipe makes for some profiles in one folder.
+    """What a recipe makes in one folder, for some profiles.
 
     A job takes the four fields to its process and nothing that was worked out from them; all jobs that run there share
     one plan.

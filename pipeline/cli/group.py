@@ -24,7 +24,7 @@ COMMANDS = {
     "pack": ("making", "Pack the shards of a recipe without proving them."),
     "plan": ("making", "Show what a recipe would build and what already exists."),
     "publish": ("publishing", "Publish sealed splits on the Hugging Face Hub."),
-    "readers": ("reading", "Write the predictions of simulated readers."),
+    "readers": ("reading", "Answer a split with simulated readers, as baselines."),
     "recipes": ("looking", "List the recipes that come with Carrara."),
     "recut": ("freezing", "Write recipes for the next major version after a leak."),
     "render": ("making", "Render the filler pools of a recipe."),

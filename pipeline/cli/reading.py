@@ -1,4 +1,4 @@
-"""The command that reads with stated weaknesses: readers."""
+"""The command that runs simulated readers: readers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,20 @@ from pipeline.tables import row_count, table
 
 @cli.command("readers")
 @click.argument("where", metavar=WHERE, required=False)
-@click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder of the files, one a reader.")
-@click.option("--reader", "names", multiple=True, help="Only this reader; may be repeated.  [default: all]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder to write to, with one file per reader."
+)
+@click.option("--reader", "names", multiple=True, help="Run only this reader. Repeatable.  [default: all]")
 @selecting
-@click.option("--list", "listing", is_flag=True, help="List the readers.")
-@click.option("--workers", type=click.IntRange(1), default=os.cpu_count() or 1, show_default="all cores")
-@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--list", "listing", is_flag=True, help="List the readers and exit.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="all cores",
+    help="Number of worker processes.",
+)
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
 def read_split(
     *,
     where: str | None,
@@ -39,18 +47,17 @@ def read_split(
     quiet: bool,
     **chosen: Any,
 ) -> None:
-    """Read a split as simulated readers do, each with a stated weakness, and write what they say.
+    """Let simulated readers, each with a stated weakness, answer the rows of a split.
 
-    FOLDER gets one file of predictions for each reader, which `carrara score` and `carrara report` take as they are.
-    A reader is a short function of the text that is sent: none sees a key. Without arguments, or with --list, the
-    readers are listed.
+    FOLDER gets one file of predictions per reader, for `carrara score` and `carrara report`. A reader is a short
+    function of the text that is sent; none sees a key. Without arguments, or with --list, the readers are listed.
     """
     readers = [reader_of(name).name for name in dict.fromkeys(names)] or list(READERS)
     if listing or where is None:
         click.echo(table([{"reader": one, "what it does": READERS[one].title} for one in readers]))
         return
     if out is None:
-        raise SplitError("readers write files: give their folder, as in --out readings")
+        raise SplitError("there is no folder to write to: give one, such as --out readings")
     split, selection = split_from(where), selection_of(**chosen)
     with meter("read", _tokens(split, selection), quiet=quiet) as shown:
         written = write_readings(

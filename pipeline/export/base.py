@@ -1,4 +1,4 @@
-"""What all exports share: a folder that appears whole or not at all, its README, and the rows it leaves out by name."""
+"""What all exports share: a folder that appears complete or not at all, its README, and the list of rows left out."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Export:
 
 
 def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
-    """Write a split in the shape of a harness into a new folder.
+    """Write a split into a new folder, in the format of a harness.
 
     Raises:
         ExportError: if the folder is there and not empty, no row is selected, or the split has no keys.

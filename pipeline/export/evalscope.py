@@ -1,4 +1,4 @@
-"""EvalScope: a benchmark of one subset for each subtask and length, registered by a file that is its command too."""
+"""EvalScope: a benchmark with one subset for each subtask and length, in a file that is also its command."""
 
 from __future__ import annotations
 

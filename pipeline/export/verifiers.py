@@ -1,4 +1,4 @@
-"""verifiers: a package with a taskset of the rows, and a harness that gives each row its own room."""
+"""verifiers: a package with a taskset of the rows, and a harness that gives each row its own limit."""
 
 from __future__ import annotations
 

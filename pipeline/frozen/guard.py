@@ -1,4 +1,4 @@
-"""Frozen folders are checked against their locks: only what was frozen is built into them."""
+"""The guard of frozen folders: only what was frozen can be built into them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.tasks import task_of
 
 
 def tier_lock(plan: Plan, samples: dict[str, str] | None = None) -> TierLock:
-    """Return what decides a tier's rows, as this Carrara would make them."""
+    """Return what determines a tier's rows in this version of Carrara."""
     recipe = plan.recipe
     tasks = {f"{cell.family}.{cell.subtask}": task_of(cell) for cell in recipe.strata}
     specs = [spec for family in recipe.families for spec in plan.pools(family)]
@@ -30,7 +30,7 @@ def tier_lock(plan: Plan, samples: dict[str, str] | None = None) -> TierLock:
 
 
 def plan_faults(lock: Lock, plan: Plan) -> Iterator[str]:
-    """Yield where a plan would make something else than was frozen, causes before effects."""
+    """Yield how a plan differs from what was frozen, causes before effects."""
     recipe, tier = plan.recipe, lock.tiers.get(plan.recipe.tier)
     if (recipe.release, recipe.version, recipe.variant) != (lock.release, lock.version, lock.variant):
         yield f"the recipe is {' '.join(filter(None, (recipe.release, recipe.version, recipe.variant)))}"
@@ -54,7 +54,7 @@ def _profile_faults(lock: Lock, plan: Plan, profile: Profile) -> Iterator[str]:
 
 
 def cut_faults(lock: Lock, plan: Plan) -> Iterator[str]:
-    """Yield the profiles whose shards would have other content keys, for whatever reason there is left."""
+    """Yield the profiles whose shards would have different content keys for any other reason."""
     for profile in plan.profiles:
         frozen = lock.profiles[profile.name].tiers[plan.recipe.tier].shards
         shards = [shard for family in plan.recipe.families for shard in plan.shards(family, profile)]
@@ -73,7 +73,7 @@ def profile_fault(profile: Profile, digest: str, vocabulary_sha256: str) -> str 
 
 
 def check_frozen(plan: Plan) -> None:
-    """Check that a plan is what its folder is frozen as, if it is frozen.
+    """Check that a plan matches the lock of its folder, if it is frozen.
 
     Raises:
         FrozenError: with what differs.

@@ -1,4 +1,4 @@
-"""Locks: what a frozen release is made of, to hold any copy of it to, and to make it again from.
+"""Locks: what a frozen release is made of, for checking any copy of it and for rebuilding it.
 
 A lock is one JSON file, `carrara.lock.json` in the folder of the release. It holds the seed and the whole recipes, so
 the lock of a split whose keys are withheld is as secret as the keys.
@@ -25,7 +25,7 @@ LOCK_FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class TaskLock:
-    """What decides a task's rows beside its recipe: any change of the code raises its version."""
+    """What determines a task's rows besides the recipe; any change to the code raises the version."""
 
     version: Whole
     scorer: str
@@ -87,7 +87,7 @@ class ProfileLock:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """A frozen release. `libraries` decide the bytes of files and no row."""
+    """A frozen release. `libraries` affect the bytes of files but no row."""
 
     release: str
     version: str
@@ -107,7 +107,7 @@ class Lock:
 
     @property
     def content(self) -> dict[str, Any]:
-        """All that the frozen rows and files are; without the versions of what made them."""
+        """Everything about the frozen rows and files, except the versions of the software that made them."""
         table = asdict(self)
         return {name: value for name, value in table.items() if name not in ("carrara", "libraries", "format")}
 

@@ -77,7 +77,7 @@ def check_shard(job: CheckJob) -> Checked:
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
-    """Hold the shard's files to the digests of manifest and lock; those of a withheld split are not the build's."""
+    """Compare the shard's files with the digests of manifest and lock; a withheld split has files of its own."""
     for part, _, fault in shard_faults(job.folder, job.shard):
         yield f"the file in {part} {fault.replace('were proven', 'the manifest lists')}"
     for part in ("data", "keys") if job.locked and not job.withheld else ():
@@ -89,7 +89,7 @@ def _file_faults(job: CheckJob) -> Iterator[str]:
 
 
 class Reader:
-    """Reads the rows of one shard of a copy and says what is wrong with them."""
+    """Reads the rows of one shard of a copy and collects what is wrong with them."""
 
     def __init__(self, job: CheckJob) -> None:
         self.job = job
@@ -146,7 +146,7 @@ class Reader:
             yield "it has no canary"
 
     def _withheld_faults(self, row: Row, kept: Row | None) -> Iterator[str]:
-        """Hold a row without its answer to what it shows, and the answer that it has to the maintainer's keys."""
+        """Check a row without its answer, and compare the answer in its text with the maintainer's keys."""
         cell = self.cells.get((row["family"], row["subtask"], row["length"]))
         if cell is None:
             yield "its stratum is not in the manifest"
@@ -167,7 +167,7 @@ class Reader:
 
 
 def _own_faults(row: Row, kept: Row, solved: tuple[str, ...]) -> Iterator[str]:
-    """Hold a public row to the maintainer's key of the same place."""
+    """Compare a public row with the maintainer's key at the same position."""
     if json.loads(kept["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
         yield "its prompt is not the one that was built"
     if list(solved) != kept["answers"]:

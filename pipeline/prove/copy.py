@@ -126,7 +126,7 @@ def _tier_faults(made: Mapping[str, Any], lock: Lock, tier: str, shards: Mapping
 
 
 def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
-    """Yield what no shard shows alone: ids that stand twice, strata with more or fewer rows than the manifest says."""
+    """Yield faults that no shard shows alone: repeated ids, strata with more or fewer rows than the manifest says."""
     ids = Counter(each for shard in checked for each in shard.ids)
     yield from (f"id {name!r} occurs {times} times" for name, times in sorted(ids.items()) if times > 1)
     for tier, made in copy.split.manifest["tiers"].items():
@@ -146,7 +146,7 @@ def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was seen of a copy: a line for people if all of it holds, else everything that does not."""
+    """The result of checking a copy: one line of text, and everything that is wrong with it."""
 
     line: str
     faults: tuple[str, ...]

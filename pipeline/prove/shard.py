@@ -1,4 +1,4 @@
-"""Proofs: every row re-counted by a second encoder and re-solved from its text, from the bytes on disk.
+"""Proofs: every row recounted by a second encoder and re-solved from its text, read from the bytes on disk.
 
 A shard that holds gets a proof beside it; the manifest of a profile is made of the proofs of all its shards. A shard
 that does not hold is moved aside, so that the next build makes it again and only it.
@@ -22,7 +22,7 @@ from pipeline.tasks.base import Sample
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was seen to hold of one shard. `tokens` are context tokens; `recounted` rows by the `second` encoder."""
+    """What was proven about one shard. `tokens` are context tokens; `recounted` rows by the `second` encoder."""
 
     shard: str
     key: str

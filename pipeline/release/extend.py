@@ -1,4 +1,4 @@
-"""The next minor version of a frozen release: more profiles, tiers or strata, and not one row changed.
+"""The next minor version of a frozen release: more profiles, tiers or strata, with no row changed.
 
 The frozen folder stays as it is. Its files enter the new folder as links, what is new is built beside them, and the
 new lock is held to the old one stratum by stratum.
@@ -29,7 +29,7 @@ OF_PROFILE = ("data", "keys", "proofs", "counts")
 
 @dataclass(frozen=True)
 class Extension:
-    """A frozen release and what is added to it. `names` are profiles, the frozen ones too if they are in `folder`."""
+    """A frozen release and what to add to it. `names` are profiles, the frozen ones too if they are in `folder`."""
 
     lock: Lock
     folder: Path | None
@@ -40,7 +40,7 @@ class Extension:
 
     @property
     def corpora(self) -> list[Path]:
-        """Where the texts of users lie."""
+        """Folders that hold users' own texts."""
         return [self.folder / "corpora"] if self.folder else []
 
     @property
@@ -76,7 +76,7 @@ class Extension:
 def open_extension(
     source: Path, out: Path | None, names: Sequence[str], more: Sequence[Recipe], size: str | None = None
 ) -> Extension:
-    """Read what is to be extended, and check that what is added can be.
+    """Read the release to extend, and check that the additions are possible.
 
     Args:
         source: a frozen folder, or a lock alone, to which only profiles can be added.
@@ -162,7 +162,7 @@ def _refuse_changes(lock: Lock, plan: Plan, samples: dict[str, str] | None = Non
 
 
 def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
-    """Build and freeze an extension; interrupted, the next call goes on.
+    """Build and freeze an extension; after an interruption the next call continues.
 
     Raises:
         FrozenError: if samples are not those that were frozen, or a row of the frozen version would change.
@@ -202,7 +202,7 @@ def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
 
 
 def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
-    """Bring a frozen folder's files into another, as links where the disk has them: no file is changed in place."""
+    """Link a frozen folder's files into another (or copy them), since no file is changed in place."""
     places = [*SHARED, *(f"{name}/{part}" for name in lock.profiles for part in OF_PROFILE)]
     for place in places:
         for path in sorted((folder / place).rglob("*")):

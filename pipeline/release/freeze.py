@@ -1,4 +1,4 @@
-"""Freezing: the lock of a release folder, from its manifests and its bytes, if every row of it is proven."""
+"""Freezing: making the lock of a release folder from its manifests and bytes, once every row is proven."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def counted_twice(made: Manifest) -> bool:
 
 
 def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
-    """Return what a tier is made of; the code that is here must be the code that made it."""
+    """Return what a tier is made of, having checked that this code is the code that made it."""
     tier, recipe = tier_lock(plan), plan.recipe
     versions = {name: task.version for name, task in tier.tasks.items()}
     for name, manifest in manifests.items():

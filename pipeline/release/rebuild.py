@@ -1,4 +1,4 @@
-"""A frozen split made again from its lock alone, and held to it byte by byte."""
+"""Rebuilding a frozen split from its lock alone, and comparing it byte by byte."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipeline.store.manifest import Manifest
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What became of the shards of a lock: `same` in every byte, `rows` in every row, and what is wrong."""
+    """The rebuilt shards of a lock: how many are the `same` in every byte or in all `rows`, and what is wrong."""
 
     same: int
     rows: int
@@ -29,7 +29,7 @@ class Rebuilt:
 
     @property
     def line(self) -> str:
-        """The same for people."""
+        """The same as one line of text."""
         if self.rows:
             why = self.libraries or "the same libraries are installed"
             return (
@@ -47,7 +47,7 @@ def rebuild(
     Args:
         lock: what to build.
         profiles: names or TOML files of profiles that the lock holds.
-        into: where to build; what is there already is not made again.
+        into: where to build; shards that exist there already are kept.
         corpora: folders where the texts of users may lie.
         run: gives the stages of a plan.
 
@@ -110,7 +110,7 @@ def _state(name: str, frozen: ShardLock, made: Manifest | None, libraries: str) 
 
 
 def library_difference(lock: Lock) -> str:
-    """Return which libraries are other ones than wrote the frozen files; nothing if none are."""
+    """Return which libraries differ from those that wrote the frozen files; empty if none do."""
     here = {name: version(name) for name in sorted(lock.libraries) if name in ("numpy", "pyarrow")}
     return ", ".join(
         f"{name} {found} here, {lock.libraries[name]} when frozen"
@@ -120,7 +120,7 @@ def library_difference(lock: Lock) -> str:
 
 
 def keep_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> None:
-    """Bring the texts of users that a tier is made of into a folder.
+    """Copy the users' texts that a tier is made of into a folder.
 
     Raises:
         FrozenError: naming the corpus that is in none of the folders.

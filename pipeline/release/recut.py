@@ -1,4 +1,4 @@
-"""The next major version of a release after a leak: the same recipe under another seed, so that no row is the same."""
+"""The next major version of a release after a leak: the same recipe with a new seed, so that no row is the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEED_BITS = 128
 
 
 def new_seed(asked: str) -> int:
-    """Return the seed that is asked for, or one of the system's for ``random``.
+    """Return the given seed, or one from the operating system for ``random``.
 
     Raises:
         RecipeError: if it is not a whole number.

@@ -1,4 +1,4 @@
-"""What a report page is made of: plain parts that know nothing of HTML."""
+"""The parts of a report page, independent of HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.report.excerpts import Part
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A model's name as it stands beside its sign; `style` is which color and marker its lines have."""
+    """A model's name with its sign; `style` is which color and marker its lines have."""
 
     label: str
     style: int
@@ -39,7 +39,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Pictures beside each other; `wide` ones have a line of their own."""
+    """Pictures side by side; `wide` ones have a line to themselves."""
 
     pictures: Sequence[Picture]
     wide: bool = False
@@ -95,7 +95,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Failures beside each other."""
+    """Failures side by side."""
 
     rows: Sequence[Failure]
     kind: str = "failures"

@@ -1,4 +1,4 @@
-"""The page of a build: strata, depths, lengths, token budgets by tokenizer, and what guessers score."""
+"""The report on a build: strata, depths, lengths, token budgets by tokenizer, and chance."""
 
 from __future__ import annotations
 

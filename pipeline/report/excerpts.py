@@ -1,4 +1,4 @@
-"""A prompt in parts, as a person wants to read it: segments that matter with a note, what lies between them folded."""
+"""A prompt in parts for reading: marked segments with a note, and the filler between them folded."""
 
 from __future__ import annotations
 

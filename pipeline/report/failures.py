@@ -1,4 +1,4 @@
-"""Failures to look at: which rows, and their prompts with needles marked and filler folded."""
+"""Failures to show: which rows, and their prompts with needles marked and filler folded."""
 
 from __future__ import annotations
 

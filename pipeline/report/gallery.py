@@ -1,4 +1,4 @@
-"""The gallery: a short prompt of every subtask, marked for reading, with two replies and what they score."""
+"""The gallery: a short prompt of every subtask, marked for reading, with two replies and their scores."""
 
 from __future__ import annotations
 

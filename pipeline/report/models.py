@@ -1,4 +1,4 @@
-"""Models side by side: their results, signs, and cells by the same places."""
+"""Several models side by side: their results, signs, and matching cells."""
 
 from __future__ import annotations
 

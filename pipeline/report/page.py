@@ -1,4 +1,4 @@
-"""A page as one HTML file that asks for nothing else, and its figures as files beside it."""
+"""A page as one self-contained HTML file, and its figures as files beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of predictions: curves with intervals, slices, heat maps, refusals, failures, and what was wrong."""
+"""The report on scores: curves with intervals, slices, heat maps, refusals, failures, and faults."""
 
 from __future__ import annotations
 

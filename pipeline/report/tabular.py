@@ -60,7 +60,7 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def faults(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield how many rows have a reply that counts, and all that was wrong with predictions."""
+    """Yield how many rows have a reply that counts, and everything that was wrong with the predictions."""
     states = ("rows", "answered", "missing", "unusable", "predictions")
     columns = [Column("model"), *(Column(state, numeric=True) for state in states)]
     rows = [[model.mark.label, *(f"{model.scored.counts[state]:,}" for state in states)] for model in models]

@@ -1,4 +1,4 @@
-"""Records brought together: mean scores by any columns, classes of refusals, and the cumulative average score.
+"""Averages of records: mean scores by any columns, classes of refusals, and the cumulative average score.
 
 The cumulative average score at length x (Michelangelo, section 3.2) is the mean over all rows of length up to x, each
 row weighted by 1 / r. r is the number of stacked sets (tiers of the splits given) that hold rows of the same task in
@@ -104,7 +104,7 @@ class Tables:
         return points
 
     def classes(self) -> list[Classes]:
-        """Return accuracy by class for every subtask in which a refusal may be right."""
+        """Return accuracy by class for every subtask in which refusing may be right."""
         kinds = sorted({(each.family, each.subtask) for each in self.scored.records if each.kind})
         return [self._classes(family, subtask) for family, subtask in kinds]
 
@@ -123,7 +123,7 @@ class Tables:
         )
 
     def cell(self, place: Mapping[str, str | int | float], rows: Sequence[Record], value: Value | None = None) -> Cell:
-        """Return the cell of some rows: their mean, its interval, and what guessers score."""
+        """Return the cell of some rows: their mean, its interval, and the score of guessing."""
         value = value or counted
         shares = self._shares(rows)
         answered = [each for each in rows if each.state == ANSWERED]

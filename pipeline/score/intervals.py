@@ -74,7 +74,7 @@ def _drawn(stratum: Stratum, values: Floats) -> Floats:
 
 
 def _bounds(mean: float, count: int) -> tuple[float, float]:
-    """Return the interval where draws tell nothing: all units score nothing or everything, or there is one."""
+    """Return the interval if draws say nothing: all units score 0 or 1, or there is only one."""
     least = ((1 - LEVEL) / 2) ** (1 / max(1, count))
     if mean >= 1 - 1e-12:
         return least, 1.0

@@ -1,4 +1,4 @@
-"""Predictions joined to rows by id: which answer counts, and all that is wrong with them.
+"""Joining predictions to rows by id: which answer counts, and everything that is wrong.
 
 What counts: the one text that was given for an id. The same text twice is that text. Two different texts are none: it
 is not for the scorer to choose, the row scores 0 and both places are named. A failed or empty try counts only if no
@@ -24,7 +24,7 @@ ROW_ID = re.compile(r"[a-z][a-z_]*-[A-Za-z0-9_-]+-(?:32k|128k|1m)-\d+-\d+[ab]?-(
 
 @dataclass(slots=True)
 class Answer:
-    """What was given for one id: the end of the text as far as scorers read it, or the error in place of one."""
+    """What was given for one id: the end of the text, as far as scorers read it, or the error instead."""
 
     text: str | None
     size: int
@@ -94,7 +94,7 @@ def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title
 
 
 def _take(entry: Entry, joined: Joined) -> None:
-    """Keep an entry, if it tells more than what was there."""
+    """Keep an entry if it adds to what is known."""
     fresh, row_id = _answer(entry, joined), str(entry.id)
     before = joined.answers.get(row_id)
     if before is None or before.text is None:
@@ -107,7 +107,7 @@ def _take(entry: Entry, joined: Joined) -> None:
 
 
 def _answer(entry: Entry, joined: Joined) -> Answer:
-    """Return what an entry gives; a text is kept from its end as far as scorers read it."""
+    """Return the answer of an entry; of a long text, only the end that scorers read is kept."""
     if entry.error:
         return Answer(None, 0, entry.where, entry.error)
     text = entry.text

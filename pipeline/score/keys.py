@@ -1,4 +1,4 @@
-"""Keys as scoring needs them: read once from one split or several, without what only provers look at."""
+"""Reading keys for scoring, without the columns that only proofs need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predictions read from files of any known form, one at a time; what cannot be read is named and passed over."""
+"""Reading predictions from files of any known format, one by one; unreadable lines are reported and skipped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Found = Entry | Fault
 
 
 def files_of(given: Iterable[Path]) -> list[Path]:
-    """Return the files of predictions that are meant: those given, and those in the folders given.
+    """Return the given files of predictions, and those in the given folders.
 
     Raises:
         PredictionsError: naming what is not there, or a folder that holds none.
@@ -68,7 +68,7 @@ def read_predictions(path: Path) -> Iterator[Found]:
 
 
 def _lines(path: Path) -> Iterator[Found]:
-    """Read JSON Lines; the first object that can be read says which form all have."""
+    """Read JSON Lines; the first readable object determines the format of all."""
     shape: Shape | None = None
     empty = True
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""What scoring gives: a record for each row of the split, faults of the predictions, and cells of tables.
+"""Results of scoring: a record for each row of the split, faults of the predictions, and cells of tables.
 
 All are frozen and plain: `plain_result` turns them into JSON (``schemas/scores.schema.json``), pages draw from them.
 """
@@ -22,7 +22,7 @@ ANSWERED, MISSING, UNUSABLE = "answered", "missing", "unusable"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A row of the split with what became of it.
+    """A row of the split with its score.
 
     Attributes:
         id: the row's id.
@@ -62,13 +62,13 @@ class Record:
 
     @property
     def chance(self) -> float | None:
-        """What blind guessing scores; None if the row tells of no such guesser."""
+        """The score of blind guessing; None if it is not known."""
         return next((self.baselines[name] for name in CHANCE if name in self.baselines), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong with the predictions: its kind, and where and what, one line for a person.
+    """Something wrong with the predictions: its kind, and one line that says where and what.
 
     Kinds: ``missing``, ``failed`` (an error in place of a reply), ``conflict`` (two answers for one id),
     ``repeated`` (the same answer twice; harmless), ``unknown`` (an id that the split lacks), ``no text``, ``huge``,
@@ -81,7 +81,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One model's predictions held against one split, or several stacked.
+    """One model's predictions, scored against one split or several stacked ones.
 
     `model` is a label for pages, `split` the title of the split, `quirks` the ones that differ from the defaults as
     ``mrcr=starts``, `records` stand in the order of the split; `counts` are how many rows are in each state, and how
@@ -105,7 +105,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A mean score over the rows of one kind, with its interval and what guessers score on the same rows.
+    """A mean score over some rows, with its interval and the score of guessing on the same rows.
 
     Attributes:
         place: what the rows have in common, as ``{"family": "mrcr", "length": 2048}``.

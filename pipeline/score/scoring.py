@@ -1,4 +1,4 @@
-"""Predictions scored: every row of the split gets a record, on as many processes as are given."""
+"""Scoring predictions: every row of the split gets a record, on several processes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _check_once(keys: Sequence[KeyRow]) -> None:
 
 
 def _ids(splits: Sequence[Split]) -> set[str]:
-    """Return the ids of all rows: those that are not selected are known, and do not count."""
+    """Return the ids of all rows; those that are not selected are known but do not count."""
     return {key for split in splits for key in known_ids(split)}
 
 
@@ -142,7 +142,7 @@ def _forms(keys: Sequence[KeyRow]) -> list[list[int]]:
 
 
 def _guesses(keys: Sequence[KeyRow]) -> list[Mapping[str, float]]:
-    """Return what guessers score: who guesses both forms of a pair in one way must be right in both."""
+    """Return the scores of guessing; a guess at a pair must be right in both forms."""
     found: list[Mapping[str, float]] = []
     for at, both in enumerate(_forms(keys)):
         each = [keys[other].baselines for other in both]

@@ -1,4 +1,4 @@
-"""The forms that predictions come in: one object of JSON each, told apart by what it holds.
+"""The formats of predictions: each is one JSON object, recognised by its keys.
 
 ======================  ===================================================================
 plain                   ``id`` and ``prediction``, as `carrara run` writes it and Parquet has it
@@ -19,7 +19,7 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One prediction as it was found: `where` names file and line; `error` says why there is no reply, if one failed.
+    """One prediction as it was read: `where` names file and line; `error` says why there is no reply, if one failed.
 
     `id` and `text` are whatever stood there; `again` is a further answer to the same prompt that does not count.
     """
@@ -33,7 +33,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A form: its name, how it is known, and how a prediction is read from it."""
+    """A format: its name, how to recognise it, and how to read a prediction from it."""
 
     name: str
     fits: Callable[[Body], bool]
@@ -41,7 +41,7 @@ class Shape:
 
 
 def shape_of(body: object) -> Shape | None:
-    """Return the form of an object, None if it is of none."""
+    """Return the format of an object, or None if it is unknown."""
     return next((shape for shape in SHAPES if shape.fits(body)), None) if isinstance(body, Mapping) else None
 
 

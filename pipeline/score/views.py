@@ -1,4 +1,4 @@
-"""What scoring says: tables for a person, and one object of JSON for programs (``schemas/scores.schema.json``)."""
+"""The output of scoring: tables for people, and one JSON object for programs (``schemas/scores.schema.json``)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
-    """Yield what was wrong: a summary of each kind, and the first of it one by one."""
+    """Yield what was wrong: a summary of each kind, and its first few cases."""
     kinds: dict[str, list[Fault]] = defaultdict(list)
     for fault in faults:
         kinds[fault.kind].append(fault)
@@ -77,7 +77,7 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
 
 
 def page(tables: Tables, by: Sequence[str] = ()) -> str:
-    """Return the tables of a result for a person."""
+    """Return the tables of a result as text."""
     if by:
         return _titled(f"by {', '.join(by)}", table([_record(cell) for cell in tables.by(*by)]))
     parts = [_titled(_title(tables.scored), table([_record(cell) for cell in _summary(tables)]))]

@@ -1,4 +1,4 @@
-"""What guessers score, as manifests state it, and its means."""
+"""Chance and baselines as manifests state them, and their means."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """What guessers score on rows of one kind; `asked` names the part of a stratum that a guesser would know."""
+    """Chance and baselines on rows of one kind; `asked` names the kind of question, which a guesser would know."""
 
     family: str
     subtask: str

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written aside, renamed, moved away."""
+"""Files that are complete or absent: written under a temporary name, then renamed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.errors import BuildError
 
 @contextmanager
 def written_aside(path: Path) -> Iterator[Path]:
-    """Give a path to write to; on success it takes the place of `path`, on failure nothing is left.
+    """Yield a temporary path to write to; on success it replaces `path`, on failure it is removed.
 
     Raises:
         BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
@@ -45,7 +45,7 @@ def check_regular(path: Path) -> None:
 
 @contextmanager
 def tree_aside(path: Path) -> Iterator[Path]:
-    """Give an empty folder to fill; on success it takes the place of `path`, on failure nothing is left.
+    """Yield an empty folder to fill; on success it replaces `path`, on failure it is removed.
 
     `path` must be missing, or an empty folder.
 
@@ -73,7 +73,7 @@ def _disk_fault(path: Path, fault: OSError) -> str:
 
 
 def link(source: Path, target: Path) -> None:
-    """Give a file a second name, or copy it where the disk cannot; shards are replaced, never changed in place."""
+    """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
     with suppress(OSError):
         os.link(source, target)
         return
@@ -87,13 +87,13 @@ def file_digest(path: Path) -> str:
 
 
 def put_aside(path: Path) -> None:
-    """Move a file that does not hold out of the way, where the next build finds it missing."""
+    """Move a faulty file out of the way, so that the next build makes it again."""
     if path.exists():
         path.replace(path.with_name(path.name + ".corrupt"))
 
 
 def clean_aside(paths: Iterable[Path]) -> None:
-    """Remove what killed processes left half-written beside these files."""
+    """Remove half-written files that killed processes left beside these files."""
     for path in paths:
         for half in sorted(path.parent.glob(f"{path.name}.part-*")):
             half.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""A file of JSON objects that only grows, one a line. One process at a time has it; a crash costs half a line."""
+"""A file of JSON objects, one per line, which one process at a time appends to; a crash costs half a line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Journal(ABC):
         self.path, self._other = path, other
 
     def __enter__(self) -> Self:
-        """Read what is there, mend its last line, and open the file for what is to come.
+        """Read the file, cut off a broken last line, and open it for appending.
 
         Raises:
             CarraraError: if a line is none of this kind.
@@ -58,7 +58,7 @@ class Journal(ABC):
 
     @abstractmethod
     def _note(self, number: int, line: bytes) -> None:
-        """Take line `number` in, the first being 1; raise a CarraraError if it is none of this kind."""
+        """Take in line `number`, counting from 1; raise a CarraraError if it does not belong in this journal."""
 
     def _read(self) -> None:
         """Note all lines; half a last line, which a crash has left, is cut off."""

@@ -1,4 +1,4 @@
-"""The manifest of a profile, as it is read: the strata, shards and proofs of a split, with their digests."""
+"""Reading the manifest of a profile: the strata, shards and proofs of a split, with their digests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Manifest = dict[str, Any]
 
 
 def shard_faults(folder: Path, shard: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:
-    """Hold the files of a shard to what a manifest says of it; read all bytes.
+    """Compare the files of a shard with the manifest, reading all bytes.
 
     Yields:
         The part of the folder (data, keys or index), the file, and what is wrong with it.

@@ -1,4 +1,4 @@
-"""Parquet files that say in their footer what they were made from."""
+"""Parquet files whose footer says what they were made from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recipes of a release folder, kept beside what they made."""
+"""The recipes of a release folder, kept with what was built from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def recipe_path(out: Path, tier: str) -> Path:
 
 
 def keep_recipe(out: Path, recipe: Recipe) -> None:
-    """Write a recipe beside what it makes, unless it is there."""
+    """Write a recipe to the release folder, unless it is there already."""
     check_release(out, recipe)
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     path = recipe_path(out, recipe.tier)

@@ -1,4 +1,4 @@
-"""A split on disk, as its users read it: one tokenizer's folder of a build, or the folder of a published data set."""
+"""Reading splits: one tokenizer's folder of a build, or the folder of a published data set."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACE = ("family", "subtask", "tier", "length", "complexity")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows are wanted: an empty tuple wants all; `limit` is the most rows of one stratum."""
+    """Which rows to read: an empty tuple selects all; `limit` is the largest number of rows per stratum."""
 
     families: tuple[str, ...] = ()
     subtasks: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The texts beside a published split's shards, made from its manifest: card, croissant.json, eval.yaml."""
+"""The files published with a split's shards, made from its manifest: card, croissant.json, eval.yaml."""
 
 from pipeline.publish.card.croissant import croissant_of
 from pipeline.publish.card.evaluation import evaluation_of

@@ -1,4 +1,4 @@
-"""What cards say of a split, taken from its manifest and its shards."""
+"""The facts on a card, taken from a split's manifest and shards."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def card_of(facts: Facts) -> str:
 
 
 def keys_card_of(facts: Facts) -> str:
-    """Return the card of the keys of a split whose rows are published without."""
+    """Return the card of the keys of a split whose rows are published without them."""
     head = {"license": "apache-2.0", "language": ["en"], "pretty_name": f"{facts.title}, keys", "viewer": False}
     files = [{"split": "test", "path": "keys/*/*/test-*.parquet"}]
     front = yaml_of({**head, "configs": [{"config_name": "keys", "default": True, "data_files": files}]})

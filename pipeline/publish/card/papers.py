@@ -1,4 +1,4 @@
-"""Texts that come with Carrara and go with every published split: the licence, the sources of pools, the changelog."""
+"""Texts that are published with every split: the licence, the sources of pools, the changelog."""
 
 from __future__ import annotations
 

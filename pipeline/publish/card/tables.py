@@ -35,7 +35,7 @@ def _cell(value: object) -> str:
 
 
 def kilo(length: int) -> str:
-    """Return a length as a person writes it: 2K, 128K, 1M."""
+    """Return a length as people write it: 2K, 128K, 1M."""
     if length % K:
         return f"{length:,}"
     return f"{length // K // K}M" if length % (K * K) == 0 else f"{length // K}K"
@@ -132,7 +132,7 @@ def _kind(column: Column) -> str:
 
 
 def chance_table(facts: Facts, family: str) -> str:
-    """Return what guessers score on a family's rows of all tiers, by subtask and complexity."""
+    """Return the scores of guessing on a family's rows of all tiers, by subtask and complexity."""
     groups: dict[tuple[str, int], list[Chance]] = {}
     for chance in chances_in(facts.manifest):
         if chance.family == family:

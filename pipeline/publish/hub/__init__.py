@@ -1,4 +1,4 @@
-"""The Hugging Face Hub: releases that are whole or not there, and what was released back on a disk."""
+"""The Hugging Face Hub: complete releases or none, and downloads of what was released."""
 
 from pipeline.publish.hub.dry import Line, Preview, preview
 from pipeline.publish.hub.fetching import download, parse_repo

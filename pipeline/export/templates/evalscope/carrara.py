@@ -26,7 +26,7 @@ METRIC = "normalized_score"
 
 
 def load_metrics() -> Any:
-    """Load metrics.py of this folder, whatever else has that name."""
+    """Load metrics.py from this folder, even if there is another module of that name."""
     spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
     assert spec is not None
     assert spec.loader is not None
@@ -62,7 +62,7 @@ class Carrara(DefaultDataAdapter):
         )
 
     def _on_inference(self, model: Model, sample: Sample) -> ModelOutput:
-        """Ask for a reply that is no longer than the row has room for."""
+        """Ask for a reply that is at most as long as the row has room for."""
         room = GenerateConfig(max_tokens=sample.metadata["max_new_tokens"])
         return model.generate(input=sample.input, config=room)
 

@@ -67,7 +67,7 @@ def sample(row: dict[str, Any]) -> Sample:
 
 @solver
 def reply() -> Solver:
-    """Ask for a reply that is no longer than the row has room for."""
+    """Ask for a reply that is at most as long as the row has room for."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         return await generate(state, max_tokens=state.metadata["max_new_tokens"])
@@ -76,7 +76,7 @@ def reply() -> Solver:
 
 
 def load_metrics() -> Any:
-    """Load metrics.py of this folder, whatever else has that name."""
+    """Load metrics.py from this folder, even if there is another module of that name."""
     spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
     assert spec is not None
     assert spec.loader is not None
@@ -107,7 +107,7 @@ def curves() -> list[Metric]:
 
 @metric
 def pairs() -> Metric:
-    """Return the share of pairs, of those with both forms, whose forms both score; nan without any pair."""
+    """Return the share of complete pairs with both forms right; nan if there are none."""
 
     def share(scores: list[SampleScore]) -> float:
         found = defaultdict(list)
@@ -123,7 +123,7 @@ def pairs() -> Metric:
 
 @metric
 def balanced() -> Metric:
-    """Return the mean of the mean scores where the text tells (complexity 1) and where it does not (0)."""
+    """Return the mean of two mean scores: on rows whose text gives the answer (complexity 1), and on the others (0)."""
 
     def even(scores: list[SampleScore]) -> float:
         found = defaultdict(list)

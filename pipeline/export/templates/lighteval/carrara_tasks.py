@@ -1,4 +1,4 @@
-"""Tasks for lighteval: a subtask at one length each, with the rows of this folder and their own scorer."""
+"""Tasks for lighteval: one for each subtask and length, with the rows of this folder and their own scorer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def load_metrics() -> Any:
-    """Load metrics.py of this folder, whatever else has that name."""
+    """Load metrics.py from this folder, even if there is another module of that name."""
     spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
     assert spec is not None
     assert spec.loader is not None

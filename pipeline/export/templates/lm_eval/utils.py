@@ -1,4 +1,4 @@
-"""What the tasks in this folder need of lm-evaluation-harness: their rows, the score of a reply, two aggregates."""
+"""Functions for the tasks in this folder: their rows, the score of a reply, and two aggregates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logging.getLogger("lm_eval.api.task").addFilter(lambda record: "Custom kwargs ca
 
 
 def _metrics() -> Any:
-    """Load metrics.py of this folder, whatever else has that name."""
+    """Load metrics.py from this folder, even if there is another module of that name."""
     spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
     assert spec is not None
     assert spec.loader is not None
@@ -30,7 +30,7 @@ METRICS = _metrics()
 
 
 def load(file: str, **_: Any) -> Any:
-    """Return the rows of a task, wherever this folder was moved to; text stays on disk until it is asked for."""
+    """Return the rows of a task, wherever this folder is; text stays on disk until it is needed."""
     return datasets.load_dataset("parquet", data_files={"test": str(FOLDER / "data" / file)})
 
 
@@ -48,7 +48,7 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
 
 
 def pairs(items: list[tuple[str, float]]) -> float:
-    """Return the share of pairs, of those with both forms, whose forms both score."""
+    """Return the share of complete pairs with both forms right."""
     found = defaultdict(list)
     for pair, score in items:
         found[pair].append(score)
@@ -57,7 +57,7 @@ def pairs(items: list[tuple[str, float]]) -> float:
 
 
 def balanced(items: list[tuple[int, float]]) -> float:
-    """Return the mean of the mean scores where the text tells and where it does not."""
+    """Return the mean of two mean scores: on rows whose text gives the answer, and on the others."""
     found = defaultdict(list)
     for complexity, score in items:
         found[complexity].append(score)

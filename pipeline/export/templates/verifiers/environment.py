@@ -1,4 +1,4 @@
-"""Rows of this folder as a taskset for verifiers, and a harness that sends each as it is with the room it has."""
+"""The rows of this folder as a taskset for verifiers, and a harness that sends each unchanged with its own limit."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Row(vf.Task[RowData, vf.State, vf.TaskConfig]):
 
 
 class RowsConfig(vf.TasksetConfig):
-    """Which rows are wanted: none said means all; `limit` is the most rows of one stratum."""
+    """Which rows to read: an empty list selects all; `limit` is the largest number of rows per stratum."""
 
     family: str | None = None
     subtask: str | None = None
@@ -104,7 +104,7 @@ class Rows(vf.Taskset[Row, RowsConfig]):
 
 
 class RowHarness(vf.Harness[vf.HarnessConfig]):
-    """One request for each row, with the row's own `max_tokens`; nothing is installed for it."""
+    """Sends one request per row, with the row's own `max_tokens`; nothing is installed."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
