@@ -19,9 +19,10 @@ from pipeline.worlds.people import POOLS
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 from pipeline.worlds.writing.grammar import Grammar, parse_grammar
 from pipeline.worlds.writing.library import DOUBLED, WORD
-from pipeline.worlds.writing.realise import VERBS, Realiser
-from pipeline.worlds.writing.sources import common, tones
-from pipeline.worlds.writing.topics import ATTRIBUTES, Topic, topics
+from pipeline.worlds.writing.realise import Realiser
+from pipeline.worlds.writing.sources import common
+from pipeline.worlds.writing.topics import ATTRIBUTES, VERBS, Topic, topics
+from pipeline.worlds.writing.variants import varied
 
 WORLD = "essays@1"
 TOKENS_PER_PARAGRAPH = 40
@@ -32,8 +33,6 @@ MIDDLES = (2, 5)
 """How many middles an essay may have, from and to."""
 NOTES = 6
 """Of so many texts one is a note."""
-TONES = ("dry", "solemn", "tender", "wistful")
-"""The tones of the world of writing that an essay may take."""
 RUN = 12
 """No two paragraphs about one topic share so many words in a row."""
 TRIES = 400
@@ -103,14 +102,14 @@ class Writer:
 
     def __init__(self, world: Streams, topic: int) -> None:
         self.topic = topic
-        self._rng = world.of("text", subjects()[topic].name)
-        self._realiser = Realiser(reflection(), common().rules, subjects()[topic], self._rng)
+        rng = world.of("text", subjects()[topic].name)
+        self._realiser = Realiser(reflection(), common().rules, subjects()[topic], rng)
         self._runs = set[tuple[str, ...]]()
 
     def paragraph(self, kind: str, written: set[str]) -> str:
         """Write a paragraph that is none of those `written`, and remember it there."""
         for _ in range(TRIES):
-            text = self._realiser.write(kind, tones()[TONES[self._rng.randrange(len(TONES))]])
+            text = self._realiser.write(kind)
             runs = _runs(text)
             if _is_sound(text) and text not in written and self._runs.isdisjoint(runs):
                 self._runs |= runs
@@ -159,7 +158,7 @@ def _values() -> Mapping[str, Sequence[list[str]]]:
 @cache
 def reflection() -> Grammar:
     """Return the grammar of essays."""
-    return parse_grammar(pool_text("essays/reflection"), "reflection.txt")
+    return varied(parse_grammar(pool_text("essays/reflection"), "reflection.txt"))
 
 
 @cache
@@ -189,5 +188,7 @@ def _is_fit(value: str) -> bool:
 @cache
 def source_digest() -> str:
     """Return the digest of all files that essays are written from, and of those whose values they keep out."""
-    folders = ("essays", "writing/tones", "writing/topics")
-    return pool_digest(*POOLS, "writing/common", *(name for folder in folders for name in pools_in(folder)))
+    folders = ("essays", "writing/topics")
+    return pool_digest(
+        *POOLS, "writing/common", "writing/variants", *(name for folder in folders for name in pools_in(folder))
+    )

@@ -10,23 +10,35 @@ A file is a list of rules. A rule is a name and a colon, and its alternatives ar
 
 ``{rule}`` is one of the rule's alternatives, ``(this|that)`` one of the two, ``[maybe]`` is left out half of the time,
 `` / `` starts a line and `` // `` a paragraph. ``{x=rule}`` remembers what it gave as ``{x}``; ``{rule:title}`` and
-``{rule:upper}`` change its letters; ``{n:3-40}`` is a number and ``{v:need}`` a verb that agrees with the topic. A
-backslash makes the next character an ordinary one, and at the end of a line goes on with the next. ``#`` starts a
-comment line. Articles, capitals and spaces are put right later.
+``{rule:upper}`` change its letters, ``{sound:bare}`` leaves the article out; ``{n:3-40}`` is a number and ``{v:need}``
+a verb that agrees with the topic. A backslash makes the next character an ordinary one, and at the end of a line goes
+on with the next. ``#`` starts a comment line. Articles, capitals and spaces are put right later.
+
+A rule ``dish_fruit`` stands in for ``dish`` where the topic is of the domain ``fruit``.
+
+``{mood}``, ``{moodly}`` and ``{aside}`` are the words of a tone. What stands in angle brackets, as in
+``said {first}< {moodly}>``, is said only where a tone is asked for, and an alternative with a tone's words outside of
+such brackets is used only there: nothing of a tone is in a text that was asked for none.
+
+The line ``secret: yes`` below the name keeps every value that holds the topic's name out of the texts of a format, and
+``style: spoken`` or ``style: verse`` says which variants its phrases may have.
+A rule ``stanza`` gives five lines of a limerick, and what does not scan is written anew.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 TOKEN = re.compile(
-    r"\\(?P<escaped>.)|(?P<ref>\{[^{}]*\})|(?P<mark>[()\[\]|])|(?P<break> ?//? ?)|(?P<text>[^\\{}()\[\]|/]+)"
+    r"\\(?P<escaped>.)|(?P<ref>\{[^{}]*\})|(?P<mark>[()\[\]<>|])|(?P<break> ?//? ?)|(?P<text>[^\\{}()\[\]<>|/]+)"
 )
 REFERENCE = re.compile(r"\{(?:(?P<bind>[a-z]\w*)=)?(?P<name>[a-z]\w*)(?::(?P<form>[a-z]+|\d+-\d+))?\}")
 HEAD = re.compile(r"([a-z]\w*):(.*)")
-CLOSING = {"(": ")", "[": "]"}
+CLOSING = {"(": ")", "[": "]", "<": ">"}
+TONED = ("mood", "moodly", "aside")
+"""The rules of a tone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +57,30 @@ class Choice:
     options: tuple[Phrase, ...]
 
 
-Phrase = tuple[str | Reference | Choice, ...]
+@dataclass(frozen=True, slots=True)
+class Toned:
+    """A phrase that is said only where a tone is asked for."""
+
+    phrase: Phrase
+
+
+Phrase = tuple[str | Reference | Choice | Toned, ...]
+Rules = Mapping[str, tuple[Phrase, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A parsed file: what texts of the format are called, and the alternatives of each rule."""
+    """A parsed file: what texts of the format are called, and the alternatives of each rule.
+
+    `plain` are those that need no tone, without what they say in one. A text of a `secret` format must not name its
+    topic. `style` says which variants of its phrases may be said.
+    """
 
     name: str
-    rules: Mapping[str, tuple[Phrase, ...]]
+    rules: Rules
+    plain: Rules
+    secret: bool = False
+    style: str = ""
 
     def references(self) -> Iterator[tuple[str, Reference]]:
         """Yield every reference with the rule that it stands in."""
@@ -67,9 +94,40 @@ def _references(phrase: Phrase) -> Iterator[Reference]:
     for part in phrase:
         if isinstance(part, Reference):
             yield part
+        elif isinstance(part, Toned):
+            yield from _references(part.phrase)
         elif isinstance(part, Choice):
             for option in part.options:
                 yield from _references(option)
+
+
+def toneless(rules: Rules) -> Rules:
+    """Return the alternatives of rules that can be said without a tone, without what is said only in one."""
+    lost = set(TONED)
+    while True:
+        plain = {
+            name: tuple(said for phrase in phrases if (said := _toneless(phrase, lost)) is not None)
+            for name, phrases in rules.items()
+        }
+        empty = {name for name, phrases in plain.items() if not phrases} - lost
+        if not empty:
+            return {name: phrases for name, phrases in plain.items() if phrases}
+        lost |= empty
+
+
+def _toneless(phrase: Phrase, lost: Container[str]) -> Phrase | None:
+    parts: list[str | Reference | Choice | Toned] = []
+    for part in phrase:
+        if isinstance(part, Reference) and part.name in lost:
+            return None
+        if isinstance(part, Choice):
+            options = tuple(said for option in part.options if (said := _toneless(option, lost)) is not None)
+            if not options:
+                return None
+            parts.append(Choice(options))
+        elif not isinstance(part, Toned):
+            parts.append(part)
+    return tuple(parts)
 
 
 def parse_grammar(text: str, where: str) -> Grammar:
@@ -78,7 +136,7 @@ def parse_grammar(text: str, where: str) -> Grammar:
     Raises:
         ValueError: naming the file, the line and what is wrong with it.
     """
-    name, rules, rule = "", dict[str, list[Phrase]](), ""
+    heads, rules, rule = {"name": "", "secret": "", "style": ""}, dict[str, list[Phrase]](), ""
     for number, line in _lines(text):
         try:
             if line.startswith(" "):
@@ -87,17 +145,19 @@ def parse_grammar(text: str, where: str) -> Grammar:
             found = HEAD.fullmatch(line)
             if not found or found[1] in rules:
                 raise ValueError("neither a new rule, nor an indented alternative of one")
-            if found[1] == "name":
-                name = found[2].strip()
+            if found[1] in heads:
+                heads[found[1]] = found[2].strip()
             else:
                 rule = found[1]
                 rules[rule] = []
         except (KeyError, ValueError) as fault:
             raise ValueError(f"{where}, line {number}: {line[:60]!r}: {fault}") from None
     empty = [rule for rule, phrases in rules.items() if not phrases]
+    name = heads["name"]
     if empty or not name:
         raise ValueError(f"{where}: no alternatives in {empty}" if empty else f"{where} has no name")
-    return Grammar(name, {rule: tuple(phrases) for rule, phrases in rules.items()})
+    parsed = {rule: tuple(phrases) for rule, phrases in rules.items()}
+    return Grammar(name, parsed, toneless(parsed), heads["secret"] == "yes", heads["style"])
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -126,20 +186,26 @@ def parse_phrase(text: str) -> Phrase:
 
 
 def _options(tokens: list[re.Match[str]], at: int, closing: str) -> tuple[list[Phrase], int]:
-    options: list[list[str | Reference | Choice]] = [[]]
+    options: list[list[str | Reference | Choice | Toned]] = [[]]
     while at < len(tokens) and tokens[at][0] != closing:
         token, at = tokens[at], at + 1
         if token["mark"] == "|" and closing == ")":
             options.append([])
-        elif token["mark"] in ("(", "["):
+        elif token["mark"] in CLOSING:
             inner, at = _options(tokens, at, CLOSING[token["mark"]])
-            options[-1].append(Choice((*inner, ()) if token["mark"] == "[" else tuple(inner)))
+            options[-1].append(_group(token["mark"], inner))
             if at == len(tokens):
                 raise ValueError(f"{token[0]!r} without its partner")
             at += 1
         else:
             options[-1].append(_leaf(token))
     return [tuple(option) for option in options], at
+
+
+def _group(mark: str, inner: Sequence[Phrase]) -> Choice | Toned:
+    if mark == "<":
+        return Toned(inner[0])
+    return Choice((*inner, ()) if mark == "[" else tuple(inner))
 
 
 def _leaf(token: re.Match[str]) -> str | Reference:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from random import Random
 from typing import Protocol
 
 from pipeline.streams import Streams
@@ -125,7 +124,7 @@ def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[tu
     rng = world.of("text", first.format, first.topic, first.tone)
     realiser = Realiser(formats()[first.format], common().rules, _topic(first.topic), rng)
     for label, size in kinds:
-        text = _fresh(realiser, label, size, rng, taken)
+        text = _fresh(realiser, label, size, taken)
         taken |= runs(text)
         yield text
 
@@ -135,12 +134,11 @@ def _topic(name: str) -> Topic:
     return next(topic for topic in topics() if topic.name == name)
 
 
-def _fresh(realiser: Realiser, label: Label, size: str, rng: Random, taken: set[tuple[str, ...]]) -> str:
-    names = sorted(tones())
+def _fresh(realiser: Realiser, label: Label, size: str, taken: set[tuple[str, ...]]) -> str:
+    tone = tones()[label.tone] if label.tone else None
     low, high = SIZES[size]
     for _ in range(TRIES):
-        tone = label.tone or names[rng.randrange(len(names))]
-        text = realiser.write(size, tones()[tone])
+        text = realiser.write(size, tone)
         if low <= len(text) <= high and taken.isdisjoint(runs(text)) and not DOUBLED.search(text):
             return text
     raise ValueError(f"no {size} {label.format} about {label.topic} in {TRIES} tries")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
 from pipeline.worlds.words import pool
-from pipeline.worlds.writing.grammar import Choice, Grammar, Phrase, Reference
-from pipeline.worlds.writing.surface import number, third_person, tidy, title
-from pipeline.worlds.writing.topics import ATTRIBUTES, MASS, Topic
+from pipeline.worlds.writing.grammar import TONED, Choice, Grammar, Phrase, Reference, Rules, Toned
+from pipeline.worlds.writing.metre import brief, scans
+from pipeline.worlds.writing.surface import many, marked, number, third_person, tidy, title
+from pipeline.worlds.writing.topics import ATTRIBUTES, MASS, VERBS, Topic, unnamed
 
 AGREEMENT = {
     "is": ("is", "are"),
@@ -31,15 +33,18 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 POOLS = {"people": "writing/people", "last": "last", "town": "writing/towns", "street": "writing/streets"}
-BUILT_IN = frozenset({"topic", "n", "d", "v", *ATTRIBUTES, *AGREEMENT})
+BUILT_IN = frozenset({"topic", "brief", "n", "d", "v", *ATTRIBUTES, *AGREEMENT})
 NAMED = frozenset({*PERSON, "town", "street", "day", "month", "year", "clock"})
 """What keeps its value through a text, and may be numbered to tell several apart."""
-TONED = ("mood", "moodly", "aside")
-"""The rules of a tone."""
-VERBS = ("do", "doing", "did")
-"""Forms of the same things to do: one deck for all, so that a text does not come back to one of them soon."""
+
+ARTICLE = re.compile("^(\x01?)(?:an?|the) ")
+NOUNS = ("trouble", "sound")
+"""Attributes that may be singular or plural."""
 DEPTH = 40
-Rules = Mapping[str, tuple[Phrase, ...]]
+STANZA = "stanza"
+"""The rule of limericks: what it gives has to scan."""
+TRIES = 200
+"""How often a stanza is written anew until it does."""
 Value = TypeVar("Value")
 
 
@@ -69,39 +74,47 @@ class Realiser:
     """Writes texts of one format about one topic; what one text used, the next does without."""
 
     def __init__(self, grammar: Grammar, shared: Rules, topic: Topic, rng: Random) -> None:
-        self._topic, self._rng, self._decks = topic, rng, Decks(rng)
-        self._rules = {**shared, **grammar.rules}
+        self._topic, self._rng, self._decks = unnamed(topic) if grammar.secret else topic, rng, Decks(rng)
+        self._grammar, self._shared = grammar, shared
+        self._rules: Rules = {}
         self._bound: dict[str, str] = {}
         self._used: dict[str, set[str]] = {}
-        self._tone = ""
+        self._tone, self._asides = "", 0
 
-    def write(self, rule: str, tone: Grammar) -> str:
-        """Return one text in a tone, from the alternatives of a rule.
+    def write(self, rule: str, tone: Grammar | None = None) -> str:
+        """Return one text from the alternatives of a rule, in a tone or in none.
 
         Raises:
-            ValueError: for a rule that never ends.
+            ValueError: for a rule that never ends, or verse that does not scan.
         """
-        self._rules.update(tone.rules)
-        self._bound, self._used = {}, {}
-        self._tone = tone.name
+        own = {**self._grammar.rules, **tone.rules} if tone else self._grammar.plain
+        self._rules = {**self._shared, **own}
+        self._tone = tone.name if tone else ""
+        self._bound, self._used, self._asides = {}, {}, 0
         return tidy(self._phrase(self._dealt(rule), DEPTH))
 
     def _dealt(self, rule: str) -> Phrase:
-        deck = (rule, self._tone) if rule in TONED else rule
+        own = f"{rule}_{self._topic.domain}"
+        rule = own if own in self._rules else rule
+        deck = (rule, self._tone if rule in TONED else bool(self._tone))
         return self._decks.deal(deck, self._rules[rule])
 
     def _phrase(self, phrase: Phrase, depth: int) -> str:
         return "".join(part if isinstance(part, str) else self._part(part, depth) for part in phrase)
 
-    def _part(self, part: Reference | Choice, depth: int) -> str:
+    def _part(self, part: Reference | Choice | Toned, depth: int) -> str:
         if isinstance(part, Choice):
             return self._phrase(part.options[self._rng.randrange(len(part.options))], depth)
+        if isinstance(part, Toned):
+            return self._phrase(part.phrase, depth)
         return self._reference(part, depth)
 
     def _reference(self, reference: Reference, depth: int) -> str:
         value = self._value(reference.name, reference.form, depth)
         if reference.bind:
             self._bound[reference.bind] = value
+        if reference.form in ("bare", "many"):
+            return many(value) if reference.form == "many" else ARTICLE.sub(r"\1", value)
         if reference.form == "title":
             return title(value)
         return value.upper() if reference.form == "upper" else value
@@ -109,14 +122,18 @@ class Realiser:
     def _value(self, name: str, form: str, depth: int) -> str:
         if name in self._bound:
             return self._bound[name]
+        if name == "aside":
+            self._asides += 1
+            if self._asides > 1:
+                return ""
         if name in self._rules:
             if not depth:
                 raise ValueError(f"rule {name!r} calls itself without an end")
-            return self._phrase(self._dealt(name), depth - 1)
+            return self._stanza(depth) if name == STANZA else self._phrase(self._dealt(name), depth - 1)
         if name in AGREEMENT:
             return AGREEMENT[name][self._topic.number != MASS]
-        if name == "topic":
-            return self._topic.name
+        if name in ("topic", "brief"):
+            return self._topic.name if name == "topic" else brief(self._topic.name) or self._value("them", "", depth)
         if name in ATTRIBUTES:
             return self._attribute(name)
         if name == "v":
@@ -125,12 +142,20 @@ class Realiser:
             return self._number(name, form)
         return self._named(name)
 
+    def _stanza(self, depth: int) -> str:
+        for _ in range(TRIES):
+            lines = self._phrase(self._dealt(STANZA), depth - 1)
+            if scans(lines):
+                return lines
+        raise ValueError(f"no stanza about {self._topic.name} scans in {TRIES} tries")
+
     def _attribute(self, name: str) -> str:
         values = getattr(self._topic, name)
         if isinstance(values, str):
             return values
-        deck = "do" if name in VERBS else name
-        return str(values[self._decks.deal(deck, range(len(values)))])
+        deck = "do" if name in VERBS else name  # one deck, so that a text does not come back to one of them soon
+        value = str(values[self._decks.deal(deck, range(len(values)))])
+        return marked(value) if name in NOUNS else value
 
     def _number(self, name: str, form: str) -> str:
         low, high = map(int, form.split("-"))

@@ -8,8 +8,9 @@ from functools import cache
 from pipeline.worlds.words import pool_digest, pool_text, pools_in
 from pipeline.worlds.writing.grammar import Grammar, parse_grammar
 from pipeline.worlds.writing.realise import BUILT_IN, NAMED, base_name
+from pipeline.worlds.writing.variants import varied
 
-NAMES = ("last", "writing/people", "writing/streets", "writing/towns")
+NAMES = ("last", "writing/people", "writing/streets", "writing/towns", "writing/pairings", "writing/variants")
 
 
 @cache
@@ -35,8 +36,8 @@ def common() -> Grammar:
 
 
 def _by_name(folder: str) -> Mapping[str, Grammar]:
-    parsed = [parse_grammar(pool_text(name), f"{name}.txt") for name in pools_in(folder)]
-    return {grammar.name: grammar for grammar in parsed}
+    parsed = (parse_grammar(pool_text(name), f"{name}.txt") for name in pools_in(folder))
+    return {grammar.name: varied(grammar) for grammar in parsed}
 
 
 @cache

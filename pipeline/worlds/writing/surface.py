@@ -8,9 +8,30 @@ SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 ARTICLE = re.compile(r"\b([Aa])(?: )(?=[\"'(]?([A-Za-z0-9][\w-]*))")
 SENTENCE = re.compile(r"(^|\n[\"'(]?|[.!?][\"')]* [\"'(]?|^[\"'(])([a-z])")
 SPACES = re.compile(r" {2,}")
+EMPTY = re.compile(r"\n(?: *\n){2,}")
 LOOSE = re.compile(r" *(\n) *| +([,.;:!?])")
 CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u-|ubiq)", re.IGNORECASE)
 VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
+OPEN, SHUT = "\x01", "\x02"
+"""Marks around a plural noun phrase that verbs have to agree with."""
+REGULAR = "come stop need rise say tell begin start end fill make settle reach put lie get distract delight decide ask"
+MANY_VERBS = {
+    "is": "are",
+    "was": "were",
+    "has": "have",
+    "does": "do",
+    "goes": "go",
+    "carries": "carry",
+    **{f"{verb}s": verb for verb in REGULAR.split()},
+}
+MANY = re.compile(
+    rf"(?P<before>\b(?:[Tt]here (?:is|was) (?:no )?|of ))?{OPEN}(?P<value>[^{OPEN}{SHUT}]*){SHUT}"
+    rf"(?: (?P<verb>{'|'.join(MANY_VERBS)})\b)?"
+)
+COUNTED = re.compile(r"(?:an?|one|two|three|too (?:much|little|many|few)) ")
+ONE = ("a ", "an ", "one ", "too much ", "too little ")
+AFTER_HEAD = re.compile(r" (?:of|in|on|at|to|up|with|under|against|over|from|among|without|down|for|by|the|past|into) ")
+PLURALS = frozenset({"teeth", "feet", "mice", "children", "deer", "larvae", "geese"})
 IRREGULAR = {"be": "is", "have": "has", "do": "does", "go": "goes"}
 SMALL_WORDS = frozenset(re.findall("[a-z]+", "a an and as at but by for from in nor of off on or over the to up with"))
 
@@ -21,13 +42,51 @@ def tidy(text: str) -> str:
     >>> tidy("a  hour ago , a unicorn came. it was an one-off")
     'An hour ago, a unicorn came. It was a one-off'
     """
-    text = LOOSE.sub(lambda found: found[1] or found[2], SPACES.sub(" ", text)).strip()
+    text = LOOSE.sub(lambda found: found[1] or found[2], SPACES.sub(" ", text))
+    text = EMPTY.sub("\n\n", text).strip()
+    text = MANY.sub(_agreed, text)
     text = ARTICLE.sub(_article, re.sub(r"\b([Aa])n ", r"\1 ", text))
     return SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
 
 
 def _article(found: re.Match[str]) -> str:
     return f"{found[1]}n " if starts_with_vowel(found[2]) else f"{found[1]} "
+
+
+def _agreed(found: re.Match[str]) -> str:
+    before, value, verb = found["before"] or "", found["value"], found["verb"]
+    if before and not before.endswith("of "):
+        before = re.sub(r"\b(is|was)\b", lambda word: MANY_VERBS[word[0]], before)
+    if verb and not before.endswith("of "):
+        verb = MANY_VERBS[verb]
+    return f"{before}{value} {verb}" if verb else f"{before}{value}"
+
+
+def is_many(phrase: str) -> bool:
+    """Tell whether a noun phrase takes a plural verb.
+
+    >>> [is_many(phrase) for phrase in ("a pair of gloves", "calls of grouse", "too many deer", "damp air", "the hiss")]
+    [False, True, True, False, False]
+    """
+    if COUNTED.match(phrase):
+        return not phrase.startswith(ONE)
+    head = AFTER_HEAD.split(phrase, maxsplit=1)[0].rpartition(" ")[2]
+    return head in PLURALS or (head.endswith("s") and not head.endswith(("ss", "us", "is")))
+
+
+def many(noun: str) -> str:
+    """Return the plural of a noun.
+
+    >>> [many(noun) for noun in ("tin", "shoebox", "ferryman", "bus", "party", "cup of tea")]
+    ['tins', 'shoeboxes', 'ferrymen', 'buses', 'parties', 'cups of tea']
+    """
+    head, of, rest = noun.partition(" of ")
+    return (head[:-3] + "men" if head.endswith("man") else third_person(head)) + of + rest
+
+
+def marked(phrase: str) -> str:
+    """Return a noun phrase with marks around it if it is plural, so that `tidy` makes the verbs beside it agree."""
+    return f"{OPEN}{phrase}{SHUT}" if is_many(phrase) else phrase
 
 
 def starts_with_vowel(word: str) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 
 from pipeline.worlds.words import pool_text, pools_in
 
 PLURAL, MASS = "plural", "mass"
+VERBS = ("do", "doing", "did")
+"""Forms of the same things to do."""
 SINGLE = frozenset({"name", "domain", "number", "one", "ones", "doer", "doers"})
 
 
@@ -29,7 +32,7 @@ class Topic:
         trait: adjectives that suit it.
         fact: short true clauses in lower case, of seven words at the most.
         trouble: what goes wrong, with article or in the plural.
-        sound: what is heard, without article: ``braying``.
+        sound: what is heard, as a subject or object has it: ``braying``, ``the slap of oars``.
     """
 
     name: str
@@ -90,3 +93,28 @@ def _topic(given: dict[str, str], domain: str) -> Topic:
         for key, value in given.items()
     }
     return Topic(name=name, domain=domain, **values)  # type: ignore[arg-type]
+
+
+def unnamed(topic: Topic) -> Topic:
+    """Return a topic without the values that hold a word of its name, or of the name of one of it.
+
+    Verbs keep their forms together. A list that would be empty stays as it is: it is not for secret formats.
+    """
+    telling = re.compile("|".join(sorted(map(re.escape, _stems(f"{topic.name} {topic.one}")))), re.IGNORECASE)
+    kept: dict[str, tuple[str, ...]] = {
+        name: tuple(value for value in getattr(topic, name) if not telling.search(value))
+        for name in ATTRIBUTES
+        if name not in SINGLE and name not in VERBS
+    }
+    forms = [
+        forms for forms in zip(*(getattr(topic, verb) for verb in VERBS), strict=True) if not telling.search(forms[0])
+    ]
+    kept.update(zip(VERBS, zip(*forms, strict=True), strict=False))
+    return replace(topic, **{name: values for name, values in kept.items() if values})  # type: ignore[arg-type]
+
+
+def _stems(name: str) -> Iterator[str]:
+    """Yield the words of a name that tell it, without endings."""
+    for word in re.findall("[a-z]+", name.lower()):
+        if len(word) > 2 and word not in ("and", "the", "set", "cup", "jug", "pot", "can", "bar", "air", "hot"):
+            yield re.sub("(?<=...)(?:ies|es|s|y|ing|e)$", "", word)

@@ -1,0 +1,92 @@
+"""A reader of the texts that the pools give: rules of its own, by which each text is right or has a fault."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from pipeline.worlds.writing.topics import Topic, topics
+
+DETERMINERS = "a|an|the|my|your|his|its|our|their|some|any|no|every|another"
+PARTICLES = "bring|call|fold|give|hand|hang|lock|pack|pick|put|send|set|take|throw|tie|turn|use|wake|wear|write"
+RULES = {
+    "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]+) \1\b",
+    "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w|\ba (?:hour|heir|honest)"
+    r"|\ban (?!hour|heir|honest)[bcdfghjklmnpqrstvwxyz]\w",
+    "two determiners": rf"(?i)(?<!, )\b(?:{DETERMINERS}) (?:a|an|the|my|your|our|their|every|each)\b(?! of)",
+    "an article behind its adjective": r"(?<!the )\b(?:new|old|fresh|other|real) an? ",
+    "a noun is missing": r"\b(?:a|an|the) (?:of|and|or|to|in|at|is|are|was|were|with|has|had|by|from|for)\b(?!-)"
+    r"|\b(?:a|an|the|my|your|our|their) ?[.,;:!?](?!\.)",
+    "a word is missing": r"(?i)\b(?:of|from|with|into) (?:of|to|with|are|were)\b|\b(?:it|this|them) about with\b",
+    "a verb is wrong": r"(?i)(?<!-)\bto (?:is|was|are|were|has|had|does|did)\b"
+    r"|\b(?:did|does|do|will|would|can|could|must)(?: not|n't) (?:was|are|were|has|had|does)\b",
+    "there is with a plural": r"(?i)\bthere (?:is|was) (?:no |some |only )?"
+    r"(?:two|three|four|many|several|few|[a-z]+ (?:feet|teeth))\b(?!-)",
+    "a pronoun and its verb": r"(?i)(?<!of )(?<!to )(?<!with )(?<!near )\b(?:they|we|you)"
+    r" (?:is|was|has|does|goes|needs|wants)\b"
+    r"|(?<!if )(?<!though )(?<!and )(?<!wish )\b(?:he|she) (?:are|have|go|need|want|were)\b",
+    "a particle before its pronoun": rf"(?i)\b(?:{PARTICLES})(?:s|ed|ing)? (?:up|off|away|out|back|down)"
+    r" (?:it|them|him|me|us)\b",
+    "a wrong plural": r"(?i)\b\w+(?:x|sh|ch|ss|fe|[^aeiou']y)s\b(?<!cafes)(?<!safes)(?<!giraffes)"
+    r"|\b(?!humans|talismans|germans|romans|shamans)\w+mans\b|\b(?:childs|foots|tooths|mouses|gooses|loafs|leafs)\b",
+    "a loose stop": r"(?m) [,.;:!?](?!\w)|[,;:][,.;:!?]|[.!?][,;]|(?<!\.)\.\.(?!\.)|\( | \)|^[,.;:]",
+    "a small letter after a stop": r"(?m)[a-z][.!?]\"? [a-z]|^[a-z]",
+    "something unresolved": r"[{}|\\<>\x01\x02]|\bNone\b|  |\n\n\n",
+    "an American spelling": r"(?i)\b(?:colors?|favor\w*|neighbor\w*|honor|labor|humor|harbor\w*|flavor\w*|parlor|rumor"
+    r"|center\w*|theater\w*|liters?|gray\w*|plow\w*|mustache|pajamas|cozy|skeptic\w*|mom|jewelry|gotten|travel(?:er|ing)"
+    r"|catalog|aluminum|curb|molds?|moldy|checkbook|sidewalk|\w+(?:gani|cogni|ogi|ali|imi|ari)z(?:e[sd]?|ing))\b",
+    "another spelling": r"(?i)\b(?:learnt|dreamed|spelled|toward|amongst|whilst|leaped|spoilt|burned|leant|smelled)\b",
+    "as without its partner": r"(?i)(?<!as )(?<!so )\bfar as\b",
+}
+COMPILED = {name: re.compile(pattern) for name, pattern in RULES.items()}
+MARKS = re.compile(r"(?m)^\(?[A-Za-z0-9]{1,3}[.)] ?|\([a-z0-9]\)")
+"""What numbers a list: its brackets have no partners."""
+SHOWN = 35
+"""Characters beside a fault, in what is shown of it."""
+
+
+def faults(text: str, topic: Topic | None = None) -> Iterator[tuple[str, str]]:
+    """Yield each fault of a text, by name, with the words around it."""
+    rules = (*COMPILED.items(), *(_about(topic) if topic else ()))
+    yield from ((name, _around(text, found)) for name, rule in rules for found in rule.finditer(text))
+    if text.count('"') % 2:
+        yield "a quotation mark without its partner", text[:60]
+    plain = MARKS.sub("", text)
+    if plain.count("(") != plain.count(")"):
+        yield "a bracket without its partner", text[:60]
+
+
+def _around(text: str, found: re.Match[str]) -> str:
+    return text[max(0, found.start() - SHOWN) : found.end() + SHOWN].replace("\n", " / ")
+
+
+@cache
+def _about(topic: Topic) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return rules about the words of a topic: the verbs of its plurals, and the article before its sounds."""
+    names = (topic.name,) if topic.number == "plural" else ()
+    plurals = _either((topic.ones, topic.doers, *topic.part, *names))
+    clause = r"(?:^|[.!?;]\"? |[,\"] |\b(?:that|when|where|if|why|how) )"
+    rules = [
+        ("a plural and its verb", rf"(?im){clause}(?:{plurals}) (?:is|was|has|does)\b"),
+        ("there is with a plural", rf"(?i)\bthere (?:is|was) (?:no |some )?(?:{plurals})\b"),
+    ]
+    if not names:
+        rules.append(("a mass noun and its verb", rf"(?im){clause}{re.escape(topic.name)} (?:are|were|have|do)\b"))
+    sounds = [sound.removeprefix("the ") for sound in topic.sound if sound.startswith("the ")]
+    if sounds:
+        bare = r"(?:the|no|real|this|that|old|more|such|any|some|your|his|her|our|their|a|an|striped|[a-z]+'s)"
+        rules.append(
+            ("a sound without its article", rf"(?im)(?:^|[^\w\s\"] |\b(?!{bare} )[a-z]+ )(?:{_either(sounds)})\b")
+        )
+    return tuple((name, re.compile(rule)) for name, rule in rules)
+
+
+def _either(words: Iterable[str]) -> str:
+    return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
+
+
+@cache
+def topic_named(name: str) -> Topic:
+    """Return a topic by its name."""
+    return next(topic for topic in topics() if topic.name == name)
