@@ -17,6 +17,8 @@ from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, START, Operatio
 
 LIVE = 4
 """How many elements of its own a block has in the list at once, at most."""
+RUN, RUNS_BETWEEN, BETWEEN = (2, 4), 0.5, (1,)
+"""Reverses in a row, which cancel; how often they rather than a pair, and how many of either, part two operations."""
 APART = 12
 """Unknown elements in the list that a block is drawn on: its ends are out of each other's reach."""
 
@@ -55,20 +57,39 @@ def _cancels_at(block: Sequence[Operation], length: int) -> bool:
     return len(items) == length and all(map(is_, items, start))
 
 
-def draw_block(rng: Random, pairs: int) -> tuple[Operation, ...]:
-    """Draw a block of ``2 * pairs`` operations, proven."""
+def draw_block(rng: Random, pairs: int, turns: int = 0) -> tuple[Operation, ...]:
+    """Draw a block of `pairs` additions, as many removals and ``2 * turns`` reverses, proven.
+
+    No reverse stands first or last, or beside another, so ``turns < pairs``.
+    """
     while True:
-        block = _walk(rng, pairs)
+        block = _walk(rng, pairs, turns)
         if block is not None and cancels(block):
             return block
 
 
-def _walk(rng: Random, pairs: int) -> tuple[Operation, ...] | None:
+def draw_wide(rng: Random, pairs: int, turns: int) -> tuple[Operation, ...]:
+    """Draw a block whose operations stand apart: before, between and behind them lie pairs and runs that cancel.
+
+    So each of them has the neighbours that an operation between two such blocks has; no run lies beside a reverse.
+    What is drawn cancels, as the block does and all that lies round its operations.
+    """
+    block = draw_block(rng, pairs, turns) if pairs else (REVERSE,) * (2 * turns)
+    wide: list[Operation] = []
+    for before, after in pairwise((None, *block, None)):
+        for _ in range(rng.choice(BETWEEN)):
+            runs = REVERSE not in (before, after) and rng.random() < RUNS_BETWEEN
+            wide += (REVERSE,) * rng.choice(RUN) if runs else draw_block(rng, 1)
+        wide += [after] if after else []
+    return tuple(wide)
+
+
+def _walk(rng: Random, pairs: int, turns: int) -> tuple[Operation, ...] | None:
     """Draw a walk that cancels on a long list, or None where it strays; only `cancels` proves it for all lists."""
     items: list[Any] = [Hole() for _ in range(APART)]
     own: list[int] = []
     block: list[Operation] = []
-    for step in _steps(rng, pairs):
+    for step in _steps(rng, pairs, turns):
         operation = REVERSE
         if step == "add":
             operation = _addition(rng, len(own), own)
@@ -84,15 +105,12 @@ def _walk(rng: Random, pairs: int) -> tuple[Operation, ...] | None:
     return tuple(block)
 
 
-def _steps(rng: Random, pairs: int) -> list[str]:
-    """Order additions, as many removals and an even number of reverses: none early, no two reverses side by side."""
-    turns = min(rng.choices((0, 1, 2), (6, 4, 1))[0], pairs // 2)
-    while True:
-        steps = _nest(rng, pairs - turns)
-        for _ in range(2 * turns):
-            steps.insert(rng.randint(0, len(steps)), "reverse")
-        if ("reverse", "reverse") not in pairwise(steps):
-            return steps
+def _steps(rng: Random, pairs: int, turns: int) -> list[str]:
+    """Order additions, as many removals and an even number of reverses: none at an end, no two side by side."""
+    steps = _nest(rng, pairs)
+    for place in sorted(rng.sample(range(1, len(steps)), 2 * turns), reverse=True):
+        steps.insert(place, "reverse")
+    return steps
 
 
 def _nest(rng: Random, count: int) -> list[str]:

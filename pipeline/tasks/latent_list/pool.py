@@ -1,37 +1,45 @@
-"""The filler of latent lists: a third of its lines from each of three strategies that leave every list as it is.
+"""The filler of latent lists: lines that do nothing, runs of reverses, and blocks that cancel at every state.
 
-Unit 0 prints; units 1 to 3 reverse the list two, four or six times; the rest are blocks that cancel. What a unit's
-index says about its lines is fixed, whatever the streams draw, so that one wheel serves every build.
+The first units reverse the list two or four times in a row, then come pairs that cancel. The rest are wide blocks:
+what cancels lies apart, with pairs and runs before, between and behind, so that its operations have the neighbours that
+relevant ones have. Lines that do nothing stand behind any operation. What a unit's index stands for is fixed, whatever
+the streams draw, so that one wheel serves every build.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from random import Random
 
 import numpy as np
 
 from pipeline.streams import Indices, Streams, Wheel
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
-from pipeline.worlds.blocks import cancels, draw_block
-from pipeline.worlds.programs import DO_NOTHING, REVERSE, Operation
+from pipeline.tasks.latent_list.gaps import spaced
+from pipeline.worlds.blocks import RUN, cancels, draw_block, draw_wide
+from pipeline.worlds.programs import REVERSE, Operation
 
-RUNS = (2, 4, 6)
-QUOTAS = (972, 902, 818, 738, 658)
-"""How many blocks of 2, 4, 6, 8 and 10 lines."""
+VARIANTS = 8
+"""How many units there are of each run of reverses, with other lines that do nothing."""
+FIRST_BLOCK = len(RUN) * VARIANTS
+SHAPES = ((1, 0), (0, 1), (2, 1))
+QUOTAS = (300, 700, 400, 800)
+"""How many blocks are a pair side by side, and how many are wide, with so many additions and so many turns each.
+
+Reverses between an addition and its removal keep a reader who strikes out pairs, whatever they hold, from the answer.
+"""
 BLOCKS = sum(QUOTAS)
-BLOCK_LINES = sum(2 * pairs * quota for pairs, quota in enumerate(QUOTAS, 1))
-STAND = 2
-"""How often each block stands on the wheel; the other multiplicities follow from its lines, and sum to a power of 2."""
-SMALL = sum(QUOTAS[:3])
-MIXED, MORE = 72, 32
+STAND, RUN_STANDS = 4, 500
+"""How often each block and each run stands on the wheel."""
+SMALL = QUOTAS[0]
+MIXED, MORE = 40, 64
 """Spares: units as the wheel has them, then blocks, for the variety of their token counts."""
 
 
 def specs(tier: str) -> tuple[PoolSpec, ...]:
     """Return the one pool of a tier."""
-    return (PoolSpec(name=f"blocks-{tier}", version=1, tier=tier, source="", make=make),)
+    return (PoolSpec(name=f"blocks-{tier}", version=2, tier=tier, source="", make=make),)
 
 
 def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
@@ -40,34 +48,40 @@ def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     Raises:
         ValueError: for a block that does not cancel at every state.
     """
-    rng = streams.of("blocks", spec.tier)
-    yield unit(f"{DO_NOTHING}\n")
-    for run in RUNS:
-        yield block_unit((REVERSE,) * run)
-    seen: set[tuple[Operation, ...]] = set()
-    for pairs, quota in enumerate(QUOTAS, 1):
+    rng, seen = streams.of("blocks", spec.tier), set[str]()
+    for run in RUN:
+        for _ in range(VARIANTS):
+            yield _fresh(seen, rng, partial(_run, run))
+    for _ in range(QUOTAS[0]):
+        yield _fresh(seen, rng, partial(draw_block, rng, 1))
+    for shape, quota in zip(SHAPES, QUOTAS[1:], strict=True):
         for _ in range(quota):
-            yield block_unit(_fresh(rng, pairs, seen))
+            yield _fresh(seen, rng, partial(draw_wide, rng, *shape))
 
 
-def _fresh(rng: Random, pairs: int, seen: set[tuple[Operation, ...]]) -> tuple[Operation, ...]:
+def _run(length: int) -> tuple[Operation, ...]:
+    return (REVERSE,) * length
+
+
+def _fresh(seen: set[str], rng: Random, block: Callable[[], tuple[Operation, ...]]) -> Unit:
+    """Return a unit whose text is new."""
     while True:
-        block = draw_block(rng, pairs)
-        if block not in seen:
-            seen.add(block)
-            return block
+        made = block_unit(block(), rng)
+        text = made.pieces[0].text
+        if text not in seen:
+            seen.add(text)
+            return made
 
 
-def block_unit(block: tuple[Operation, ...]) -> Unit:
+def block_unit(block: tuple[Operation, ...], rng: Random) -> Unit:
     """Return a block as a unit whose edges say where a relevant reverse must not touch it.
 
     Raises:
         ValueError: for a block that does not cancel at every state.
     """
-    text = "".join(f"{operation.text}\n" for operation in block)
     if not cancels(block):
-        raise ValueError(f"a block does not cancel at every state: {text!r}")
-    return unit(text, edges=(edge(block[0]), edge(block[-1])))
+        raise ValueError(f"a block does not cancel at every state: {[operation.text for operation in block]}")
+    return unit(spaced(rng, block), edges=(edge(block[0]), edge(block[-1])))
 
 
 def edge(operation: Operation) -> str:
@@ -77,17 +91,15 @@ def edge(operation: Operation) -> str:
 
 @lru_cache(maxsize=1)
 def wheel() -> Indices:
-    """Return the wheel of unit indices: expected lines are a third for each strategy, exactly."""
-    lines = STAND * BLOCK_LINES
-    blocks = np.arange(1 + len(RUNS), 1 + len(RUNS) + BLOCKS, dtype=np.int64)
-    runs = np.arange(1, 1 + len(RUNS), dtype=np.int64)
-    return np.concatenate([np.zeros(lines, dtype=np.int64), runs.repeat(lines // sum(RUNS)), blocks.repeat(STAND)])
+    """Return the wheel of unit indices: as many operations reverse as change the list otherwise."""
+    runs = np.arange(FIRST_BLOCK, dtype=np.int64).repeat(RUN_STANDS)
+    return np.concatenate([runs, np.arange(FIRST_BLOCK, FIRST_BLOCK + BLOCKS, dtype=np.int64).repeat(STAND)])
 
 
 def filler(tier: str, own: Streams) -> Filler:
-    """Return a row's filler: an order off the wheel, and spares of up to six lines, as the wheel has them."""
-    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(2 * MIXED)
-    small = mixed[mixed < 1 + len(RUNS) + SMALL][:MIXED]
+    """Return a row's filler: an order off the wheel, and spares of few lines, as the wheel has them."""
+    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(6 * MIXED)
+    small = mixed[mixed < FIRST_BLOCK + SMALL][:MIXED]
     rng = own.of("spares", "more")
-    more = np.array(rng.sample(range(1 + len(RUNS), 1 + len(RUNS) + SMALL), MORE), dtype=np.int64)
+    more = np.array(rng.sample(range(FIRST_BLOCK, FIRST_BLOCK + SMALL), MORE), dtype=np.int64)
     return Filler(f"blocks-{tier}", Wheel(own.of("filler"), wheel()), np.concatenate([small, more]))

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import comb
+from operator import itemgetter
 
 from pipeline.tasks.base import Needle, Published
-from pipeline.tasks.latent_list.solver import STEPS, Session, Step, advance, demonstrations, read
+from pipeline.tasks.latent_list.effective import effective
+from pipeline.tasks.latent_list.solver import PRINTS, STEPS, Session, Step, advance, demonstrations, read
+from pipeline.worlds.programs import Operation, View
 
 REVERSES, SORTS = ">> a.reverse()", ">> a.sort()"
+SIDES: Mapping[str, Callable[[tuple[bool, bool]], bool]] = {
+    "between lines that do nothing": all,
+    "behind a line that does nothing": itemgetter(0),
+    "before a line that does nothing": itemgetter(1),
+    "beside no line that does nothing": lambda beside: not any(beside),
+}
+BETRAYS = 1e-9
+"""Chance below which neighbours betray what is relevant: a release of a million rows is wrongly refused once in 250."""
 
 
 def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
@@ -33,7 +45,9 @@ def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
         yield "the marks are out of order"
         return
     yield from _irrelevant(row, session, [session.steps[place] for place in places])
+    yield from _overstated(row, session, [session.steps[place] for place in places])
     yield from _not_idle(session, places)
+    yield from _lonely(session, places)
     yield from _touching(text, session, marked)
 
 
@@ -101,11 +115,59 @@ def _not_idle(session: Session, places: Sequence[int]) -> Iterator[str]:
 
 
 def _touching(text: str, session: Session, marked: Sequence[Needle]) -> Iterator[str]:
-    """Find reverses beside a relevant one, with which filler could not be told from it, and filler that sorts."""
+    """Find reverses next to a relevant one, with which filler could not be told from it, and filler that sorts."""
     lines = [text[needle.char_start : needle.char_end - 1] for needle in marked]
     for line, needle in zip(lines, marked, strict=True):
-        before = text.endswith(f"\n{REVERSES}\n", 0, needle.char_start)
-        if line == REVERSES and (before or text.startswith(f"{REVERSES}\n", needle.char_end)):
+        if line == REVERSES and REVERSES in _beside(text, needle):
             yield f"a reverse touches the relevant one at character {needle.char_start}"
     if text.count(f"\n{SORTS}\n", session.begins - 1) > lines.count(SORTS):
         yield "filler sorts the list"
+
+
+def _beside(text: str, needle: Needle) -> tuple[str, str]:
+    """Return the nearest lines before and behind a mark that do something."""
+    start, end = needle.char_start, needle.char_end
+    while text.endswith(f"\n{PRINTS}\n", 0, start):
+        start -= len(PRINTS) + 1
+    while text.startswith(f"{PRINTS}\n", end):
+        end += len(PRINTS) + 1
+    return text[text.rfind("\n", 0, start - 1) + 1 : start - 1], text[end : text.find("\n", end)]
+
+
+def _overstated(row: Published, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
+    """Search for the smallest answer-preserving part anew."""
+    ask = session.ask
+    view = View(ask.name, None if ask.name == "len" else (ask.start, ask.stop))
+    operations = tuple(Operation(method.__name__, args) for method, args in filter(None, steps))
+    stated = row.metadata.get("latent", {}).get("effective_complexity")
+    try:
+        found = effective(operations, view)
+    except (IndexError, ValueError) as fault:
+        yield f"the relevant operations alone fail: {fault}"
+        return
+    if stated != found:
+        yield f"the effective complexity is {found}, not {stated}"
+
+
+def _lonely(session: Session, places: Sequence[int]) -> Iterator[str]:
+    """Find relevant operations between lines that do nothing more often than filler stands there.
+
+    The number of relevant operations with such neighbours is binomial where neighbours tell nothing; the share of
+    filler is smoothed by one operation more of either sort. Behind an operation and before it are judged too.
+    """
+    steps = session.steps
+    beside = [
+        (steps[place - 1] is None, place + 1 < len(steps) and steps[place + 1] is None)
+        for place in range(1, len(steps))
+    ]
+    relevant = [beside[place - 1] for place in places if place]
+    doing = [beside[place - 1] for place in sorted(set(range(1, len(steps))) - {*places}) if steps[place]]
+    for name, judge in SIDES.items():
+        seen, share = sum(map(judge, relevant)), (1 + sum(map(judge, doing))) / (2 + len(doing))
+        if _tail(seen, len(relevant), share) < BETRAYS:
+            yield f"{seen} of {len(relevant)} relevant operations stand {name}, and a share of {share:.3f} of filler"
+
+
+def _tail(seen: int, of: int, share: float) -> float:
+    """Return the chance of at least so many successes."""
+    return sum(comb(of, count) * share**count * (1 - share) ** (of - count) for count in range(seen, of + 1))
