@@ -8,17 +8,15 @@ Sorting cannot be undone, so no block sorts: the one form that relevant operatio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from operator import is_
 from random import Random
 from typing import Any
 
 from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, START, Operation, number
 
+Block = tuple[Operation, ...]
 LIVE = 4
 """How many elements of its own a block has in the list at once, at most."""
-RUN, RUNS_BETWEEN, BETWEEN = (2, 4), 0.5, (1,)
-"""Reverses in a row, which cancel; how often they rather than a pair, and how many of either, part two operations."""
 APART = 12
 """Unknown elements in the list that a block is drawn on: its ends are out of each other's reach."""
 
@@ -57,7 +55,7 @@ def _cancels_at(block: Sequence[Operation], length: int) -> bool:
     return len(items) == length and all(map(is_, items, start))
 
 
-def draw_block(rng: Random, pairs: int, turns: int = 0) -> tuple[Operation, ...]:
+def draw_block(rng: Random, pairs: int, turns: int = 0) -> Block:
     """Draw a block of `pairs` additions, as many removals and ``2 * turns`` reverses, proven.
 
     No reverse stands first or last, or beside another, so ``turns < pairs``.
@@ -68,23 +66,17 @@ def draw_block(rng: Random, pairs: int, turns: int = 0) -> tuple[Operation, ...]
             return block
 
 
-def draw_wide(rng: Random, pairs: int, turns: int) -> tuple[Operation, ...]:
-    """Draw a block whose operations stand apart: before, between and behind them lie pairs and runs that cancel.
-
-    So each of them has the neighbours that an operation between two such blocks has; no run lies beside a reverse.
-    What is drawn cancels, as the block does and all that lies round its operations.
-    """
-    block = draw_block(rng, pairs, turns) if pairs else (REVERSE,) * (2 * turns)
-    wide: list[Operation] = []
-    for before, after in pairwise((None, *block, None)):
-        for _ in range(rng.choice(BETWEEN)):
-            runs = REVERSE not in (before, after) and rng.random() < RUNS_BETWEEN
-            wide += (REVERSE,) * rng.choice(RUN) if runs else draw_block(rng, 1)
-        wide += [after] if after else []
-    return tuple(wide)
+def draw_parted(rng: Random) -> Block:
+    """Draw two reverses with a pair behind each. It cancels, as the pairs do wherever they stand."""
+    return (REVERSE, *draw_block(rng, 1), REVERSE, *draw_block(rng, 1))
 
 
-def _walk(rng: Random, pairs: int, turns: int) -> tuple[Operation, ...] | None:
+def draw_run(rng: Random, length: int) -> Block:
+    """Draw an even number of reverses in a row, with a pair behind them."""
+    return (REVERSE,) * length + draw_block(rng, 1)
+
+
+def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
     """Draw a walk that cancels on a long list, or None where it strays; only `cancels` proves it for all lists."""
     items: list[Any] = [Hole() for _ in range(APART)]
     own: list[int] = []

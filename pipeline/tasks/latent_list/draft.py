@@ -6,6 +6,7 @@ would make one of those equal to the true list is refused, for nothing that foll
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -14,6 +15,8 @@ from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, START, Op
 
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
 Weights = Mapping[str, int]
+LEAST = 0.05
+"""What a kind weighs of which there are enough."""
 FIRST = 0.95
 """How often a number that the list starts with is taken out, if there is one: to add a number and take it out again is
 work that can be left undone."""
@@ -65,21 +68,28 @@ class Draft:
         failed = len(self.others) - sum(_shows(view, other) for other in self.alive)
         return Program(tuple(self.operations), view, tuple(self.true), view.output(self.true), failed)
 
-    def stretched(self, weights: Weights, ways: Sequence[int], rng: Random) -> Draft | None:
+    def stretched(self, weights: Weights, ways: Sequence[int], rng: Random, *, quotas: bool) -> Draft | None:
         """Return the draft with some more operations, or None if it is stuck.
 
         `ways` tells for each operation of the whole program whether it lengthens the list (1), shortens it (-1) or may
-        do either (0).
+        do either (0). With `quotas` a kind weighs as much as it is still wanting of its share of the whole.
         """
         longer = Draft(self.true, self.others, self.operations[:])
         done = len(self.operations)
         size = (len(ways) - done - 1) % STRETCH + 1
         for way in ways[done : done + size]:
             kinds = _kinds(longer, way)
-            drawn = _tried(rng, kinds, [weights[kind] for kind in kinds])
+            wanted = longer.wanting(weights, len(ways)) if quotas else weights
+            drawn = _tried(rng, kinds, [wanted[kind] for kind in kinds])
             if not any(longer.add(draw_operation(rng, kind, longer.true)) for kind in drawn):
                 return None
         return longer
+
+    def wanting(self, shares: Weights, size: int) -> Mapping[str, float]:
+        """Return how many operations of each kind a program of some size wants yet; of none much less than one."""
+        have = Counter(operation.name for operation in self.operations)
+        whole = sum(shares.values())
+        return {kind: max(share * size / whole - have[kind], LEAST) for kind, share in shares.items()}
 
 
 def _after(items: list[int], operation: Operation) -> list[int] | None:

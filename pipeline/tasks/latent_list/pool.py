@@ -1,9 +1,8 @@
 """The filler of latent lists: lines that do nothing, runs of reverses, and blocks that cancel at every state.
 
-The first units reverse the list two or four times in a row, then come pairs that cancel. The rest are wide blocks:
-what cancels lies apart, with pairs and runs before, between and behind, so that its operations have the neighbours that
-relevant ones have. Lines that do nothing stand behind any operation. What a unit's index stands for is fixed, whatever
-the streams draw, so that one wheel serves every build.
+Every unit begins with an addition or a reverse and ends in a removal, so that relevant operations stand between the
+kinds of lines between which operations of filler stand. Runs of reverses therefore come with a pair behind them. What a
+unit's index stands for is fixed, whatever the streams draw, so that one wheel serves every build.
 """
 
 from __future__ import annotations
@@ -17,24 +16,26 @@ import numpy as np
 from pipeline.streams import Indices, Streams, Wheel
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.latent_list.gaps import spaced
-from pipeline.worlds.blocks import RUN, cancels, draw_block, draw_wide
+from pipeline.worlds.blocks import Block, cancels, draw_block, draw_parted, draw_run
 from pipeline.worlds.programs import REVERSE, Operation
 
-VARIANTS = 8
-"""How many units there are of each run of reverses, with other lines that do nothing."""
-FIRST_BLOCK = len(RUN) * VARIANTS
-SHAPES = ((1, 0), (0, 1), (2, 1))
-QUOTAS = (300, 700, 400, 800)
-"""How many blocks are a pair side by side, and how many are wide, with so many additions and so many turns each.
-
-Reverses between an addition and its removal keep a reader who strikes out pairs, whatever they hold, from the answer.
-"""
+SHAPES: tuple[Callable[[Random], Block], ...] = (
+    partial(draw_block, pairs=1),
+    partial(draw_block, pairs=2),
+    partial(draw_block, pairs=2, turns=1),
+    draw_parted,
+    partial(draw_run, length=2),
+    partial(draw_run, length=4),
+)
+QUOTAS = (592, 500, 500, 1000, 500, 900)
+"""How many units there are of each shape: a pair, two pairs, two pairs with two reverses in between, two reverses with
+a pair behind each, and a run of two or of four with a pair behind it."""
+STANDS = (1, 1, 1, 2, 2, 4)
+"""How often each of them stands on the wheel: so about a third of all lines is from each strategy."""
 BLOCKS = sum(QUOTAS)
-STAND, RUN_STANDS = 4, 500
-"""How often each block and each run stands on the wheel."""
 SMALL = QUOTAS[0]
 MIXED, MORE = 40, 64
-"""Spares: units as the wheel has them, then blocks, for the variety of their token counts."""
+"""Spares: units as the wheel has them, then pairs, for the variety of their token counts."""
 
 
 def specs(tier: str) -> tuple[PoolSpec, ...]:
@@ -48,32 +49,21 @@ def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     Raises:
         ValueError: for a block that does not cancel at every state.
     """
-    rng, seen = streams.of("blocks", spec.tier), set[str]()
-    for run in RUN:
-        for _ in range(VARIANTS):
-            yield _fresh(seen, rng, partial(_run, run))
-    for _ in range(QUOTAS[0]):
-        yield _fresh(seen, rng, partial(draw_block, rng, 1))
-    for shape, quota in zip(SHAPES, QUOTAS[1:], strict=True):
+    rng, seen = streams.of("blocks", spec.tier), set[Block]()
+    for shape, quota in zip(SHAPES, QUOTAS, strict=True):
         for _ in range(quota):
-            yield _fresh(seen, rng, partial(draw_wide, rng, *shape))
+            yield block_unit(_fresh(seen, partial(shape, rng)))
 
 
-def _run(length: int) -> tuple[Operation, ...]:
-    return (REVERSE,) * length
+def _fresh(seen: set[Block], draw: Callable[[], Block]) -> Block:
+    """Return a block that is new."""
+    while (block := draw()) in seen:
+        pass
+    seen.add(block)
+    return block
 
 
-def _fresh(seen: set[str], rng: Random, block: Callable[[], tuple[Operation, ...]]) -> Unit:
-    """Return a unit whose text is new."""
-    while True:
-        made = block_unit(block(), rng)
-        text = made.pieces[0].text
-        if text not in seen:
-            seen.add(text)
-            return made
-
-
-def block_unit(block: tuple[Operation, ...], rng: Random) -> Unit:
+def block_unit(block: Block) -> Unit:
     """Return a block as a unit whose edges say where a relevant reverse must not touch it.
 
     Raises:
@@ -81,7 +71,7 @@ def block_unit(block: tuple[Operation, ...], rng: Random) -> Unit:
     """
     if not cancels(block):
         raise ValueError(f"a block does not cancel at every state: {[operation.text for operation in block]}")
-    return unit(spaced(rng, block), edges=(edge(block[0]), edge(block[-1])))
+    return unit(spaced(block), edges=(edge(block[0]), edge(block[-1])))
 
 
 def edge(operation: Operation) -> str:
@@ -91,15 +81,12 @@ def edge(operation: Operation) -> str:
 
 @lru_cache(maxsize=1)
 def wheel() -> Indices:
-    """Return the wheel of unit indices: as many operations reverse as change the list otherwise."""
-    runs = np.arange(FIRST_BLOCK, dtype=np.int64).repeat(RUN_STANDS)
-    return np.concatenate([runs, np.arange(FIRST_BLOCK, FIRST_BLOCK + BLOCKS, dtype=np.int64).repeat(STAND)])
+    """Return the wheel of unit indices."""
+    return np.arange(BLOCKS, dtype=np.int64).repeat(np.repeat(STANDS, QUOTAS))
 
 
 def filler(tier: str, own: Streams) -> Filler:
-    """Return a row's filler: an order off the wheel, and spares of few lines, as the wheel has them."""
-    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(6 * MIXED)
-    small = mixed[mixed < FIRST_BLOCK + SMALL][:MIXED]
-    rng = own.of("spares", "more")
-    more = np.array(rng.sample(range(FIRST_BLOCK, FIRST_BLOCK + SMALL), MORE), dtype=np.int64)
-    return Filler(f"blocks-{tier}", Wheel(own.of("filler"), wheel()), np.concatenate([small, more]))
+    """Return a row's filler: an order off the wheel, and spares, some as the wheel has them and some pairs."""
+    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(MIXED)
+    more = np.array(own.of("spares", "more").sample(range(SMALL), MORE), dtype=np.int64)
+    return Filler(f"blocks-{tier}", Wheel(own.of("filler"), wheel()), np.concatenate([np.unique(mixed), more]))

@@ -13,8 +13,8 @@ from pipeline.tasks.latent_list.draft import Program
 from pipeline.tasks.latent_list.gaps import spaced
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import Wish
-from pipeline.worlds.blocks import draw_wide
-from pipeline.worlds.programs import DO_NOTHING, REVERSE, START_LINE, Operation
+from pipeline.worlds.blocks import draw_block
+from pipeline.worlds.programs import REVERSE, START_LINE, Operation
 
 ROLE = (
     "Work as a Python interpreter would. You are given a program that starts with a list `a` and goes on to change it, "
@@ -78,11 +78,10 @@ def _demo(program: Program, rng: Random) -> str:
 
 
 def _interleave(operations: Sequence[Operation], rng: Random) -> str:
-    """Put filler of each kind between relevant operations: no reverse touches a relevant one."""
+    """Put filler of each kind between relevant operations, with lines that do nothing: no reverse touches one."""
     while True:
         chunks: list[Chunk] = [(operation,) for operation in operations]
-        for filler in ((REVERSE, REVERSE), draw_wide(rng, 1, 0)):
+        for filler in ((REVERSE, REVERSE), draw_block(rng, 2)):
             chunks.insert(rng.randint(0, len(chunks)), filler)
-        text = spaced(rng, [operation for chunk in chunks for operation in chunk])
-        if DO_NOTHING in text and not any(left[-1] == right[0] == REVERSE for left, right in pairwise(chunks)):
-            return text
+        if not any(left[-1] == right[0] == REVERSE for left, right in pairwise(chunks)):
+            return spaced(operation for chunk in chunks for operation in chunk)

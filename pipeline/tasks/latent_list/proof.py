@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from math import comb
-from operator import itemgetter
 
 from pipeline.tasks.base import Needle, Published
 from pipeline.tasks.latent_list.effective import effective
@@ -12,12 +12,9 @@ from pipeline.tasks.latent_list.solver import PRINTS, STEPS, Session, Step, adva
 from pipeline.worlds.programs import Operation, View
 
 REVERSES, SORTS = ">> a.reverse()", ">> a.sort()"
-SIDES: Mapping[str, Callable[[tuple[bool, bool]], bool]] = {
-    "between lines that do nothing": all,
-    "behind a line that does nothing": itemgetter(0),
-    "before a line that does nothing": itemgetter(1),
-    "beside no line that does nothing": lambda beside: not any(beside),
-}
+IDLE, SORTED = "idle", "sort"
+Between = tuple[str, str, str]
+CLASSES = {"append": "addition", "insert": "addition", "pop": "removal", "remove": "removal", "reverse": "reverse"}
 BETRAYS = 1e-9
 """Chance below which neighbours betray what is relevant: a release of a million rows is wrongly refused once in 250."""
 
@@ -47,7 +44,7 @@ def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
     yield from _irrelevant(row, session, [session.steps[place] for place in places])
     yield from _overstated(row, session, [session.steps[place] for place in places])
     yield from _not_idle(session, places)
-    yield from _lonely(session, places)
+    yield from _betrayed(session, places)
     yield from _touching(text, session, marked)
 
 
@@ -149,23 +146,32 @@ def _overstated(row: Published, session: Session, steps: Sequence[Step | None]) 
         yield f"the effective complexity is {found}, not {stated}"
 
 
-def _lonely(session: Session, places: Sequence[int]) -> Iterator[str]:
-    """Find relevant operations between lines that do nothing more often than filler stands there.
+def _betrayed(session: Session, places: Sequence[int]) -> Iterator[str]:
+    """Find neighbours that tell relevant operations from filler, by the kinds of the lines before and behind.
 
-    The number of relevant operations with such neighbours is binomial where neighbours tell nothing; the share of
-    filler is smoothed by one operation more of either sort. Behind an operation and before it are judged too.
+    Behind an addition and before a removal nothing can tell, as a line that does nothing stands there, always. Of the
+    rest, the number of relevant operations of a kind between lines of two kinds is binomial where neighbours tell
+    nothing; the share of filler is smoothed by one operation more of either sort.
     """
-    steps = session.steps
-    beside = [
-        (steps[place - 1] is None, place + 1 < len(steps) and steps[place + 1] is None)
-        for place in range(1, len(steps))
-    ]
-    relevant = [beside[place - 1] for place in places if place]
-    doing = [beside[place - 1] for place in sorted(set(range(1, len(steps))) - {*places}) if steps[place]]
-    for name, judge in SIDES.items():
-        seen, share = sum(map(judge, relevant)), (1 + sum(map(judge, doing))) / (2 + len(doing))
-        if _tail(seen, len(relevant), share) < BETRAYS:
-            yield f"{seen} of {len(relevant)} relevant operations stand {name}, and a share of {share:.3f} of filler"
+    kinds = ["", *map(_kind, session.steps), ""]
+    relevant, filler = Counter[Between](), Counter[Between]()
+    for place, between in enumerate(zip(kinds, kinds[1:], kinds[2:], strict=False)):
+        before, kind, behind = between
+        if (kind == "addition" and behind != IDLE) or (kind == "removal" and before != IDLE):
+            yield f"no line that does nothing parts the {kind} in line {place + 1} of the program from its neighbour"
+            return
+        (relevant if place in places else filler)[between] += 1
+    for between in sorted(relevant):
+        before, kind, behind = between
+        of, lines = (sum(counts[seen] for seen in counts if seen[1] == kind) for counts in (relevant, filler))
+        share = (1 + filler[between]) / (2 + lines)
+        if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYS:
+            found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {behind!r}"
+            yield f"{found}, and a share of {share:.3f} of filler"
+
+
+def _kind(step: Step | None) -> str:
+    return CLASSES.get(step[0].__name__, SORTED) if step else IDLE
 
 
 def _tail(seen: int, of: int, share: float) -> float:

@@ -97,7 +97,7 @@ def _hardest(views: Sequence[View], draft: Draft, wish: Wish) -> list[View]:
     """Return the views that need about as many operations as any, if a long program is to be taken with so many."""
     leasts = [least(view, draft.true) for view in views]
     count = len(draft.operations)
-    enough = 0 if count <= MANY else count * 3 // 20 if wish.beyond(views[0].name) else count // 2
+    enough = 0 if count <= MANY else count * 3 // 20 if wish.beyond(views[0].name) else count * 9 // 20
     return [view for view, size in zip(views, leasts, strict=True) if size >= max(enough, max(leasts) - LOOSE)]
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Task, Turns, Unit
 from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.latent_list.gaps import gap
+from pipeline.tasks.latent_list.gaps import TURNED, surroundings
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import WIDEST, Wish
-from pipeline.worlds.programs import REVERSE, START
+from pipeline.worlds.programs import START
 
 SIZES = {"sum": range(1, 15), "min": range(7, 13), "max": range(7, 13)}
 """Bits of the numbers that a view is wished to show. Least and greatest values are often small unwished."""
@@ -83,12 +83,13 @@ class LatentList(Task):
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
         stratum = sample.stratum
         shots = self._shots(stratum)
-        placed = []
+        placed, last = [], ""
         for number, line in enumerate(sample.relevant):
             depth = (number + spread(shared.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
-            kind = "reverse" if line == REVERSE.text else ""
-            pieces = (Piece(f"{line}\n", "relevant"), *filter(None, [_idle(own, number)]))
-            placed.append(Placed(Unit(pieces, edges=(kind, kind)), depth, number))
+            name = method(line)
+            around = surroundings(own.of("around", number), name, reversed_before=last == "reverse")
+            placed.append(Placed(_relevant(line, name, *around), depth, number))
+            last = name
         return Layout(
             head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, own),
             placed=tuple(placed),
@@ -120,9 +121,17 @@ class LatentList(Task):
         return chance.baselines(self.subtask, sample)
 
 
-def _idle(own: Streams, number: int) -> Piece | None:
-    lines = gap(own.of("gap", number))
-    return Piece(lines, "filler") if lines else None
+def method(line: str) -> str:
+    """Return the name of the method that a line calls."""
+    return line[line.index(".") + 1 : line.index("(")]
+
+
+def _relevant(line: str, name: str, before: str, behind: str) -> Unit:
+    """Return a relevant line with what stands round it; no reverse of filler is the nearest operation to one."""
+    texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (behind, "filler"))
+    pieces = tuple(Piece(text, role) for text, role in texts if text)
+    kind = "reverse" if name == "reverse" else ""
+    return Unit(pieces, edges=("reverse" if before == TURNED else kind, kind))
 
 
 def _dealt(shared: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
