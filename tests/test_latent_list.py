@@ -327,7 +327,7 @@ def test_neighbours_do_not_tell_relevant_operations_from_filler() -> None:
         assert auc(scored) < BOUND, (kind, auc(scored))
 
 
-BOUND = 0.6
+BOUND = 0.57
 """Radius one, kinds of lines, within each kind of operation; learnt on one half of the rows, tried on the other."""
 
 
@@ -348,8 +348,8 @@ def test_relevant_operations_that_stand_alone_are_found() -> None:
 
 def test_an_addition_that_nothing_parts_from_the_next_line_is_found() -> None:
     for row in [publish(sample) for sample in samples("print", 5, 24)]:
-        here = row.text.index(f"\n{DO_NOTHING}", row.text.rindex(">> a.insert("))
-        faults = check(mutated(row, row.text[:here] + row.text[here + len(DO_NOTHING) + 1 :]))
+        end = row.text.rindex(">> print(")
+        faults = check(mutated(row, f"{row.text[:end]}>> a.append(7)\n>> a.pop()\n{row.text[end:]}"))
         assert any("no line that does nothing parts the addition" in fault for fault in faults)
 
 

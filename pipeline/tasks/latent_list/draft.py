@@ -79,7 +79,7 @@ class Draft:
         size = (len(ways) - done - 1) % STRETCH + 1
         for way in ways[done : done + size]:
             kinds = _kinds(longer, way)
-            wanted = longer.wanting(weights, len(ways)) if quotas else weights
+            wanted: Mapping[str, float] = longer.wanting(weights, len(ways)) if quotas else weights
             drawn = _tried(rng, kinds, [wanted[kind] for kind in kinds])
             if not any(longer.add(draw_operation(rng, kind, longer.true)) for kind in drawn):
                 return None
@@ -109,7 +109,7 @@ def _shows(view: View, items: list[int]) -> bool:
     return True
 
 
-def _tried(rng: Random, kinds: Sequence[str], weights: Sequence[int]) -> Iterator[str]:
+def _tried(rng: Random, kinds: Sequence[str], weights: Sequence[float]) -> Iterator[str]:
     return (rng.choices(kinds, weights)[0] for _ in range(ATTEMPTS))
 
 
