@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.assemble.packing import CountedPool, Packing, Slot, pack, subset_of_sum
 from pipeline.errors import FitError, PoolError
-from pipeline.streams import Shuffled, stream
+from pipeline.streams import Indices, Shuffled, stream
 from pipeline.tasks.base import Filler
 
 
@@ -116,13 +116,37 @@ def test_ranked_filler_stands_by_rank() -> None:
     assert found.units.tolist() == sorted(found.units.tolist(), reverse=True)
 
 
+def test_spares_stand_only_where_texts_begin() -> None:
+    """Texts of four units stay whole: spares come before their first units, or last."""
+    size, texts = 400, 360
+    pool = pool_of([20 + number % 17 for number in range(size)])
+    order, spares = Whole(np.arange(texts)), np.arange(texts, size)
+    filler = Filler("pool", order, spares, "sequence", joints=np.arange(size) % 4 == 0)
+    for room in range(3000, 3100):
+        units = pack(room, pool, filler, (), stream("joints", room)).units.tolist()
+        assert sum(pool.counts[units]) == room
+        last = max(at for at, number in enumerate(units) if number < texts)
+        for at, number in enumerate(units[:last]):
+            if number >= texts:
+                following = next(each for each in units[at:] if each < texts)
+                assert following % 4 == 0
+
+
+class Whole:
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+
+    def take(self, count: int) -> Indices:
+        return self._order[:count]
+
+
 def test_too_little_room_is_said() -> None:
     with pytest.raises(FitError, match="room for 20 tokens of filler, but three times its largest unit is 30"):
         packed(20, [10] * 50)
 
 
 def test_too_small_a_pool_is_said() -> None:
-    with pytest.raises(PoolError, match=r"pool 'pool' holds \d+ tokens for this prompt, \d+ are needed"):
+    with pytest.raises(PoolError, match=r"pool 'pool' has \d+ tokens for this prompt, but \d+ are needed"):
         packed(5000, [10] * 60)
 
 

@@ -10,7 +10,7 @@ from pipeline.streams import stream
 from pipeline.worlds.blocks import LIVE, cancels, draw_block
 from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, Operation, View, outcome, run
 
-BLOCKS = [draw_block(stream(1, "blocks", number), 1 + number % 5) for number in range(400)]
+BLOCKS = [draw_block(stream(1, "blocks", number), 1 + number % 5, number % 5 // 2) for number in range(400)]
 NAMED = sorted({item.args[-1] for block in BLOCKS for item in block if item.args})
 
 
@@ -115,7 +115,7 @@ def test_blocks_have_many_forms() -> None:
         tuple(item.text.replace(str(item.args[-1]), "x") if item.args else item.text for item in b) for b in BLOCKS
     }
     assert len(shapes) > 150
-    assert {len(block) for block in BLOCKS} == {2, 4, 6, 8, 10}
+    assert {len(block) for block in BLOCKS} == {2, 4, 8, 10, 14}
 
 
 def test_blocks_hold_few_elements_at_once() -> None:

@@ -156,7 +156,10 @@ def _trace(reach: list[int], counts: Sequence[int], total: int) -> list[int]:
 
 def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, rng: Random) -> NDArray[np.int64]:
     """Put the spares where nothing tells them from the other units."""
-    places = sorted(rng.randrange(len(prefix) + 1) for _ in spares)
+    open_places = np.arange(len(prefix) + 1)
+    if filler.joints is not None:
+        open_places = np.append(np.flatnonzero(filler.joints[prefix]), len(prefix))
+    places = sorted(int(open_places[rng.randrange(len(open_places))]) for _ in spares)
     units = np.insert(prefix, places, spares)
     if filler.policy != "ranked":
         return units

@@ -19,6 +19,7 @@ from pipeline.streams import Streams
 from pipeline.tasks.layout import (
     Filler,
     FillerOrder,
+    Joints,
     Key,
     Layout,
     Numbering,
@@ -37,6 +38,7 @@ __all__ = [
     "Digest",
     "Filler",
     "FillerOrder",
+    "Joints",
     "Key",
     "Layout",
     "Needle",

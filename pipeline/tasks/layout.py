@@ -6,12 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pipeline.streams import Indices, Streams
 
 Role = Literal["instruction", "demo", "relevant", "match", "decoy", "anchor", "filler", "question"]
 Turn = Literal["system", "user", "assistant"]
 Turns = Sequence[tuple[str, str]]
 FillerOrder = Literal["free", "ranked", "sequence"]
+Joints = NDArray[np.bool_]
+"""Before which units of a pool another may be put."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +75,8 @@ class Filler:
     """What fills a prompt: units of one pool.
 
     `order` is drawn from as far as the budget goes; `spares` close the last gap, each used at most once. ``free`` and
-    ``sequence`` keep the order and put spares at random places; ``ranked`` sorts all by `ranks` (one for each unit of
-    the pool), stably.
+    ``sequence`` keep the order and put spares at random places, or where `joints` (one for each unit of the pool) says
+    that one may stand before a unit, and last. ``ranked`` sorts all by `ranks` (one for each unit), stably.
     """
 
     pool: str
@@ -79,6 +84,7 @@ class Filler:
     spares: Indices
     policy: FillerOrder = "free"
     ranks: Indices | None = None
+    joints: Joints | None = None
 
 
 class Numbering(Protocol):

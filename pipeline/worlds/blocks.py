@@ -8,13 +8,13 @@ Sorting cannot be undone, so no block sorts: the one form that relevant operatio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from operator import is_
 from random import Random
 from typing import Any
 
 from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, START, Operation, number
 
+Block = tuple[Operation, ...]
 LIVE = 4
 """How many elements of its own a block has in the list at once, at most."""
 APART = 12
@@ -55,20 +55,33 @@ def _cancels_at(block: Sequence[Operation], length: int) -> bool:
     return len(items) == length and all(map(is_, items, start))
 
 
-def draw_block(rng: Random, pairs: int) -> tuple[Operation, ...]:
-    """Draw a block of ``2 * pairs`` operations, proven."""
+def draw_block(rng: Random, pairs: int, turns: int = 0) -> Block:
+    """Draw a block of `pairs` additions, as many removals and ``2 * turns`` reverses, proven.
+
+    No reverse stands first or last, or beside another, so ``turns < pairs``.
+    """
     while True:
-        block = _walk(rng, pairs)
+        block = _walk(rng, pairs, turns)
         if block is not None and cancels(block):
             return block
 
 
-def _walk(rng: Random, pairs: int) -> tuple[Operation, ...] | None:
+def draw_parted(rng: Random) -> Block:
+    """Draw two reverses with a pair behind each. It cancels, as the pairs do wherever they stand."""
+    return (REVERSE, *draw_block(rng, 1), REVERSE, *draw_block(rng, 1))
+
+
+def draw_run(rng: Random, length: int) -> Block:
+    """Draw an even number of reverses in a row, with a pair behind them."""
+    return (REVERSE,) * length + draw_block(rng, 1)
+
+
+def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
     """Draw a walk that cancels on a long list, or None where it strays; only `cancels` proves it for all lists."""
     items: list[Any] = [Hole() for _ in range(APART)]
     own: list[int] = []
     block: list[Operation] = []
-    for step in _steps(rng, pairs):
+    for step in _steps(rng, pairs, turns):
         operation = REVERSE
         if step == "add":
             operation = _addition(rng, len(own), own)
@@ -84,15 +97,12 @@ def _walk(rng: Random, pairs: int) -> tuple[Operation, ...] | None:
     return tuple(block)
 
 
-def _steps(rng: Random, pairs: int) -> list[str]:
-    """Order additions, as many removals and an even number of reverses: none early, no two reverses side by side."""
-    turns = min(rng.choices((0, 1, 2), (6, 4, 1))[0], pairs // 2)
-    while True:
-        steps = _nest(rng, pairs - turns)
-        for _ in range(2 * turns):
-            steps.insert(rng.randint(0, len(steps)), "reverse")
-        if ("reverse", "reverse") not in pairwise(steps):
-            return steps
+def _steps(rng: Random, pairs: int, turns: int) -> list[str]:
+    """Order additions, as many removals and an even number of reverses: none at an end, no two side by side."""
+    steps = _nest(rng, pairs)
+    for place in sorted(rng.sample(range(1, len(steps)), 2 * turns), reverse=True):
+        steps.insert(place, "reverse")
+    return steps
 
 
 def _nest(rng: Random, count: int) -> list[str]:

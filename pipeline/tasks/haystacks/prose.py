@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
 from pipeline.tasks.haystacks import SPARES
 from pipeline.worlds.essays import MIDDLES, WORLD, Essay, essays, paragraphs, source_digest
 
@@ -28,18 +28,20 @@ def essays_spec(stratum: Stratum) -> PoolSpec:
 
 
 def prose(own: Streams, stratum: Stratum) -> Filler:
-    """Return filler of whole essays in random order, and notes for spares."""
+    """Return filler of whole essays in random order, and notes between them for spares."""
     every = essays(own, stratum.tier)
-    whole, notes = _kinds(every)
+    whole, notes, joints = _kinds(every)
     spares = notes[Shuffled(own.of("spares"), len(notes)).take(SPARES)]
-    return Filler(essays_spec(stratum).name, _Essays(own, whole), spares, "sequence")
+    return Filler(essays_spec(stratum).name, _Essays(own, whole), spares, "sequence", joints=joints)
 
 
 @lru_cache(maxsize=4)
-def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices]:
-    """Return first paragraph and number of paragraphs of every essay, and the paragraphs that are notes."""
+def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices, Joints]:
+    """Return first paragraph and number of paragraphs of every essay, the notes, and where a text begins."""
     whole = np.array([(essay.start, essay.count) for essay in every if essay.count > 1], dtype=np.int64)
-    return whole, np.array([essay.start for essay in every if essay.count == 1], dtype=np.int64)
+    joints = np.zeros(every[-1].start + every[-1].count, dtype=np.bool_)
+    joints[[essay.start for essay in every]] = True
+    return whole, np.array([essay.start for essay in every if essay.count == 1], dtype=np.int64), joints
 
 
 class _Essays:

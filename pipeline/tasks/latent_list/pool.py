@@ -1,37 +1,46 @@
-"""The filler of latent lists: a third of its lines from each of three strategies that leave every list as it is.
+"""The filler of latent lists: lines that do nothing, runs of reverses, and blocks that cancel at every state.
 
-Unit 0 prints; units 1 to 3 reverse the list two, four or six times; the rest are blocks that cancel. What a unit's
-index says about its lines is fixed, whatever the streams draw, so that one wheel serves every build.
+Every unit begins with an addition or a reverse and ends in a removal, so that relevant operations stand between the
+kinds of lines between which operations of filler stand. Runs of reverses therefore come with a pair behind them. What a
+unit's index stands for is fixed, whatever the streams draw, so that one wheel serves every build.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from random import Random
 
 import numpy as np
 
 from pipeline.streams import Indices, Streams, Wheel
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
-from pipeline.worlds.blocks import cancels, draw_block
-from pipeline.worlds.programs import DO_NOTHING, REVERSE, Operation
+from pipeline.tasks.latent_list.gaps import spaced
+from pipeline.worlds.blocks import Block, cancels, draw_block, draw_parted, draw_run
+from pipeline.worlds.programs import REVERSE, Operation
 
-RUNS = (2, 4, 6)
-QUOTAS = (972, 902, 818, 738, 658)
-"""How many blocks of 2, 4, 6, 8 and 10 lines."""
+SHAPES: tuple[Callable[[Random], Block], ...] = (
+    partial(draw_block, pairs=1),
+    partial(draw_block, pairs=2),
+    partial(draw_block, pairs=2, turns=1),
+    draw_parted,
+    partial(draw_run, length=2),
+    partial(draw_run, length=4),
+)
+QUOTAS = (592, 500, 500, 1000, 500, 900)
+"""How many units there are of each shape: a pair, two pairs, two pairs with two reverses in between, two reverses with
+a pair behind each, and a run of two or of four with a pair behind it."""
+STANDS = (1, 1, 1, 2, 2, 4)
+"""How often each of them stands on the wheel: so about a third of all lines is from each strategy."""
 BLOCKS = sum(QUOTAS)
-BLOCK_LINES = sum(2 * pairs * quota for pairs, quota in enumerate(QUOTAS, 1))
-STAND = 2
-"""How often each block stands on the wheel; the other multiplicities follow from its lines, and sum to a power of 2."""
-SMALL = sum(QUOTAS[:3])
-MIXED, MORE = 72, 32
-"""Spares: units as the wheel has them, then blocks, for the variety of their token counts."""
+SMALL = QUOTAS[0]
+MIXED, MORE = 40, 64
+"""Spares: units as the wheel has them, then pairs, for the variety of their token counts."""
 
 
 def specs(tier: str) -> tuple[PoolSpec, ...]:
     """Return the one pool of a tier."""
-    return (PoolSpec(name=f"blocks-{tier}", version=1, tier=tier, source="", make=make),)
+    return (PoolSpec(name=f"blocks-{tier}", version=2, tier=tier, source="", make=make),)
 
 
 def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
@@ -40,34 +49,29 @@ def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     Raises:
         ValueError: for a block that does not cancel at every state.
     """
-    rng = streams.of("blocks", spec.tier)
-    yield unit(f"{DO_NOTHING}\n")
-    for run in RUNS:
-        yield block_unit((REVERSE,) * run)
-    seen: set[tuple[Operation, ...]] = set()
-    for pairs, quota in enumerate(QUOTAS, 1):
+    rng, seen = streams.of("blocks", spec.tier), set[Block]()
+    for shape, quota in zip(SHAPES, QUOTAS, strict=True):
         for _ in range(quota):
-            yield block_unit(_fresh(rng, pairs, seen))
+            yield block_unit(_fresh(seen, partial(shape, rng)))
 
 
-def _fresh(rng: Random, pairs: int, seen: set[tuple[Operation, ...]]) -> tuple[Operation, ...]:
-    while True:
-        block = draw_block(rng, pairs)
-        if block not in seen:
-            seen.add(block)
-            return block
+def _fresh(seen: set[Block], draw: Callable[[], Block]) -> Block:
+    """Return a block that is new."""
+    while (block := draw()) in seen:
+        pass
+    seen.add(block)
+    return block
 
 
-def block_unit(block: tuple[Operation, ...]) -> Unit:
+def block_unit(block: Block) -> Unit:
     """Return a block as a unit whose edges say where a relevant reverse must not touch it.
 
     Raises:
         ValueError: for a block that does not cancel at every state.
     """
-    text = "".join(f"{operation.text}\n" for operation in block)
     if not cancels(block):
-        raise ValueError(f"a block does not cancel at every state: {text!r}")
-    return unit(text, edges=(edge(block[0]), edge(block[-1])))
+        raise ValueError(f"a block does not cancel at every state: {[operation.text for operation in block]}")
+    return unit(spaced(block), edges=(edge(block[0]), edge(block[-1])))
 
 
 def edge(operation: Operation) -> str:
@@ -77,17 +81,12 @@ def edge(operation: Operation) -> str:
 
 @lru_cache(maxsize=1)
 def wheel() -> Indices:
-    """Return the wheel of unit indices: expected lines are a third for each strategy, exactly."""
-    lines = STAND * BLOCK_LINES
-    blocks = np.arange(1 + len(RUNS), 1 + len(RUNS) + BLOCKS, dtype=np.int64)
-    runs = np.arange(1, 1 + len(RUNS), dtype=np.int64)
-    return np.concatenate([np.zeros(lines, dtype=np.int64), runs.repeat(lines // sum(RUNS)), blocks.repeat(STAND)])
+    """Return the wheel of unit indices."""
+    return np.arange(BLOCKS, dtype=np.int64).repeat(np.repeat(STANDS, QUOTAS))
 
 
 def filler(tier: str, own: Streams) -> Filler:
-    """Return a row's filler: an order off the wheel, and spares of up to six lines, as the wheel has them."""
-    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(2 * MIXED)
-    small = mixed[mixed < 1 + len(RUNS) + SMALL][:MIXED]
-    rng = own.of("spares", "more")
-    more = np.array(rng.sample(range(1 + len(RUNS), 1 + len(RUNS) + SMALL), MORE), dtype=np.int64)
-    return Filler(f"blocks-{tier}", Wheel(own.of("filler"), wheel()), np.concatenate([small, more]))
+    """Return a row's filler: an order off the wheel, and spares, some as the wheel has them and some pairs."""
+    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(MIXED)
+    more = np.array(own.of("spares", "more").sample(range(SMALL), MORE), dtype=np.int64)
+    return Filler(f"blocks-{tier}", Wheel(own.of("filler"), wheel()), np.concatenate([np.unique(mixed), more]))

@@ -9,10 +9,12 @@ from random import Random
 
 from pipeline.streams import Streams
 from pipeline.tasks.base import Piece
-from pipeline.tasks.latent_list.sampler import Program, draw, lengths
+from pipeline.tasks.latent_list.draft import Program
+from pipeline.tasks.latent_list.gaps import spaced
+from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import Wish
 from pipeline.worlds.blocks import draw_block
-from pipeline.worlds.programs import DO_NOTHING, REVERSE, START_LINE, Operation
+from pipeline.worlds.programs import REVERSE, START_LINE, Operation
 
 ROLE = (
     "Work as a Python interpreter would. You are given a program that starts with a list `a` and goes on to change it, "
@@ -23,9 +25,9 @@ ROLE = (
 EXAMPLES = {1: "One finished program comes first, as an example; the program after it is the one to answer."}
 MANY = "{count} finished programs come first, as examples; the program after them is the one to answer."
 COUNTS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-STOCKED, STOCK = "latent_list.demonstrations@1", 32
+STOCKED, STOCK = "latent_list.demonstrations@2", 32
 """Demonstrations are drawn once in a process, so many of each kind: to draw them for each row would cost too much."""
-Chunk = tuple[str, ...]
+Chunk = tuple[Operation, ...]
 
 
 def head(name: str, complexity: int, shots: int, target: str, own: Streams) -> tuple[Piece, ...]:
@@ -72,20 +74,14 @@ def _any_wish(complexity: int, name: str, rng: Random) -> Wish:
 
 def _demo(program: Program, rng: Random) -> str:
     lines = _interleave(program.operations, rng)
-    return "".join(f"{line}\n" for line in (START_LINE, *lines, program.view.text, f"Output: {program.output}"))
+    return f"{START_LINE}\n{lines}{program.view.text}\nOutput: {program.output}\n"
 
 
-def _interleave(operations: Sequence[Operation], rng: Random) -> list[str]:
-    """Put one piece of filler of each kind between relevant operations: no reverse touches a relevant one."""
-    relevant: list[Chunk] = [(operation.text,) for operation in operations]
+def _interleave(operations: Sequence[Operation], rng: Random) -> str:
+    """Put filler of each kind between relevant operations, with lines that do nothing: no reverse touches one."""
     while True:
-        block = tuple(operation.text for operation in draw_block(rng, rng.choice((1, 2))))
-        chunks = list(relevant)
-        for filler in ((DO_NOTHING,), (REVERSE.text,) * 2, block, (DO_NOTHING,)):
+        chunks: list[Chunk] = [(operation,) for operation in operations]
+        for filler in ((REVERSE, REVERSE), draw_block(rng, 2)):
             chunks.insert(rng.randint(0, len(chunks)), filler)
-        if not any(_touch(left, right) for left, right in pairwise(chunks)):
-            return [line for chunk in chunks for line in chunk]
-
-
-def _touch(left: Chunk, right: Chunk) -> bool:
-    return left[-1] == right[0] == REVERSE.text
+        if not any(left[-1] == right[0] == REVERSE for left, right in pairwise(chunks)):
+            return spaced(operation for chunk in chunks for operation in chunk)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import comb
 
 from pipeline.tasks.base import Needle, Published
-from pipeline.tasks.latent_list.solver import STEPS, Session, Step, advance, demonstrations, read
+from pipeline.tasks.latent_list.effective import effective
+from pipeline.tasks.latent_list.solver import PRINTS, STEPS, Session, Step, advance, demonstrations, read
+from pipeline.worlds.programs import Operation, View
 
 REVERSES, SORTS = ">> a.reverse()", ">> a.sort()"
+IDLE, SORTED = "idle", "sort"
+Between = tuple[str, str, str]
+CLASSES = {"append": "addition", "insert": "addition", "pop": "removal", "remove": "removal", "reverse": "reverse"}
+BETRAYS = 1e-9
+"""Chance below which neighbours betray what is relevant: a release of a million rows is wrongly refused once in 250."""
 
 
 def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
@@ -33,7 +42,9 @@ def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
         yield "the marks are out of order"
         return
     yield from _irrelevant(row, session, [session.steps[place] for place in places])
+    yield from _overstated(row, session, [session.steps[place] for place in places])
     yield from _not_idle(session, places)
+    yield from _betrayed(session, places)
     yield from _touching(text, session, marked)
 
 
@@ -101,11 +112,68 @@ def _not_idle(session: Session, places: Sequence[int]) -> Iterator[str]:
 
 
 def _touching(text: str, session: Session, marked: Sequence[Needle]) -> Iterator[str]:
-    """Find reverses beside a relevant one, with which filler could not be told from it, and filler that sorts."""
+    """Find reverses next to a relevant one, with which filler could not be told from it, and filler that sorts."""
     lines = [text[needle.char_start : needle.char_end - 1] for needle in marked]
     for line, needle in zip(lines, marked, strict=True):
-        before = text.endswith(f"\n{REVERSES}\n", 0, needle.char_start)
-        if line == REVERSES and (before or text.startswith(f"{REVERSES}\n", needle.char_end)):
+        if line == REVERSES and REVERSES in _beside(text, needle):
             yield f"a reverse touches the relevant one at character {needle.char_start}"
     if text.count(f"\n{SORTS}\n", session.begins - 1) > lines.count(SORTS):
         yield "filler sorts the list"
+
+
+def _beside(text: str, needle: Needle) -> tuple[str, str]:
+    """Return the nearest lines before and behind a mark that do something."""
+    start, end = needle.char_start, needle.char_end
+    while text.endswith(f"\n{PRINTS}\n", 0, start):
+        start -= len(PRINTS) + 1
+    while text.startswith(f"{PRINTS}\n", end):
+        end += len(PRINTS) + 1
+    return text[text.rfind("\n", 0, start - 1) + 1 : start - 1], text[end : text.find("\n", end)]
+
+
+def _overstated(row: Published, session: Session, steps: Sequence[Step | None]) -> Iterator[str]:
+    """Search for the smallest answer-preserving part anew."""
+    ask = session.ask
+    view = View(ask.name, None if ask.name == "len" else (ask.start, ask.stop))
+    operations = tuple(Operation(method.__name__, args) for method, args in filter(None, steps))
+    stated = row.metadata.get("latent", {}).get("effective_complexity")
+    try:
+        found = effective(operations, view)
+    except (IndexError, ValueError) as fault:
+        yield f"the relevant operations alone fail: {fault}"
+        return
+    if stated != found:
+        yield f"the effective complexity is {found}, not {stated}"
+
+
+def _betrayed(session: Session, places: Sequence[int]) -> Iterator[str]:
+    """Find neighbours that tell relevant operations from filler, by the kinds of the lines before and behind.
+
+    Behind an addition and before a removal nothing can tell, as a line that does nothing stands there, always. Of the
+    rest, the number of relevant operations of a kind between lines of two kinds is binomial where neighbours tell
+    nothing; the share of filler is smoothed by one operation more of either sort.
+    """
+    kinds = ["", *map(_kind, session.steps), ""]
+    relevant, filler = Counter[Between](), Counter[Between]()
+    for place, between in enumerate(zip(kinds, kinds[1:], kinds[2:], strict=False)):
+        before, kind, behind = between
+        if (kind == "addition" and behind != IDLE) or (kind == "removal" and before != IDLE):
+            yield f"no line that does nothing parts the {kind} in line {place + 1} of the program from its neighbour"
+            return
+        (relevant if place in places else filler)[between] += 1
+    for between in sorted(relevant):
+        before, kind, behind = between
+        of, lines = (sum(counts[seen] for seen in counts if seen[1] == kind) for counts in (relevant, filler))
+        share = (1 + filler[between]) / (2 + lines)
+        if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYS:
+            found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {behind!r}"
+            yield f"{found}, and a share of {share:.3f} of filler"
+
+
+def _kind(step: Step | None) -> str:
+    return CLASSES.get(step[0].__name__, SORTED) if step else IDLE
+
+
+def _tail(seen: int, of: int, share: float) -> float:
+    """Return the chance of at least so many successes."""
+    return sum(comb(of, count) * share**count * (1 - share) ** (of - count) for count in range(seen, of + 1))

@@ -13,13 +13,20 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.worlds.programs import View
+from pipeline.tasks.latent_list.draft import Draft
+from pipeline.tasks.latent_list.effective import ADDS, needed
+from pipeline.worlds.programs import START, View
 
 Table = NDArray[np.int64]
 GONE = 1 << 20
 """Stands where a list has ended: no value of a list is as large, so ``min`` of nothing differs from every minimum."""
 WIDEST = 16
 """Of printed slices, so that every answer fits with margin."""
+CLIPPED = {"print": 2, "sum": 1}
+"""How many additions of a long program a slice may leave unshown, and numbers of the list a sum may leave out."""
+MANY, LOOSE = 6, 2
+"""Operations, or additions, with more of which a program is long; by how many operations the slice of a least or
+greatest number may need fewer than the hardest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +37,10 @@ class Wish:
     size: int = 1
     width: int = 1
     wide: bool = False
+
+    def beyond(self, name: str) -> bool:
+        """Tell whether a minimum is wished above, or a maximum below, most numbers that the list starts with."""
+        return name in ("min", "max") and (self.sign > 0) == (name == "min") and self.size > START[-1]
 
 
 def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
@@ -47,13 +58,19 @@ def _upper(width: int) -> NDArray[np.bool_]:
     return np.triu(np.ones((width, width), dtype=np.bool_))
 
 
-def choose(name: str, true: Sequence[int], others: Sequence[Sequence[int]], wish: Wish, rng: Random) -> View | None:
+def choose(name: str, draft: Draft, wish: Wish, rng: Random) -> View | None:
     """Return a view that tells the true list from all others, as near to the wish as there is, or None."""
+    true, others = draft.true, draft.alive
     if name == "len":
         return View("len") if all(len(other) != len(true) for other in others) else None
     starts, lasts = np.nonzero(proven(name, true, others))
-    views = [View(name, (i, j + 1)) for i, j in zip(starts.tolist(), lasts.tolist(), strict=True)]
-    misses = [(miss(view, true, wish), view) for view in views if _suits(view, true, wish)]
+    spans = zip(starts.tolist(), lasts.tolist(), strict=True)
+    views = [view for i, j in spans if _suits(view := View(name, (i, j + 1)), true, wish)]
+    if name in ("print", "sum"):
+        views = [view for view in views if _enough(draft, view)]
+    elif views:
+        views = _hardest(views, draft, wish)
+    misses = [(miss(view, true, wish), view) for view in views]
     if not misses:
         return None
     best = min(far for far, _ in misses)
@@ -65,6 +82,31 @@ def _suits(view: View, true: Sequence[int], wish: Wish) -> bool:
     if view.name == "print":
         return stop - start <= WIDEST
     return stop - start > wish.wide and view.value(true) != 0
+
+
+def _enough(draft: Draft, view: View) -> bool:
+    """Tell whether a sum leaves out little, and a long program surely needs most of its additions."""
+    start, stop = view.span or (0, 0)
+    if view.name == "sum" and len(draft.operations) > 1 and stop - start < len(draft.true) - CLIPPED["sum"]:
+        return False
+    added = sum(operation.name in ADDS for operation in draft.operations)
+    return added <= MANY or len(needed(draft.operations, view, draft.true)) >= added - CLIPPED[view.name]
+
+
+def _hardest(views: Sequence[View], draft: Draft, wish: Wish) -> list[View]:
+    """Return the views that need about as many operations as any, if a long program is to be taken with so many."""
+    leasts = [least(view, draft.true) for view in views]
+    count = len(draft.operations)
+    enough = 0 if count <= MANY else count * 3 // 20 if wish.beyond(views[0].name) else count * 9 // 20
+    return [view for view, size in zip(views, leasts, strict=True) if size >= max(enough, max(leasts) - LOOSE)]
+
+
+def least(view: View, true: Sequence[int]) -> int:
+    """Return how many operations a least or greatest number takes at least: to fill the list, or to clear the slice."""
+    (start, stop), value = view.span or (0, 0), view.value(true)
+    rivals = sum(item > value if view.name == "max" else item < value for item in START)
+    to_clear = min(stop, rivals - start - max(0, len(START) - stop) + 1)
+    return max(start + 1 - len(START), to_clear)
 
 
 def miss(view: View, true: Sequence[int], wish: Wish) -> int:

@@ -8,16 +8,20 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Task, Turns, Unit
 from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
+from pipeline.tasks.latent_list.effective import effective
+from pipeline.tasks.latent_list.gaps import TURNED, surroundings
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import WIDEST, Wish
-from pipeline.worlds.programs import REVERSE, START
+from pipeline.worlds.programs import START
 
 SIZES = {"sum": range(1, 15), "min": range(7, 13), "max": range(7, 13)}
 """Bits of the numbers that a view is wished to show. Least and greatest values are often small unwished."""
 ONE = {**SIZES, "max": range(1, 13)}
 """The same for a single operation, so that it is not always one that adds a large number."""
+SIGNS = {"sum": (-1, 1), "min": (-1, -1, 1, 1, 1), "max": (1, 1, -1, -1, -1)}
+"""Signs in their shares: three fifths of minima and maxima lie beyond the numbers that the list starts with."""
 SMALL = {1: 1.0, 5: 0.5}
 """How often a positive minimum is wished to be one of the first numbers: with few operations it can be little else."""
 
@@ -33,6 +37,7 @@ class LatentList(Task):
     family = "latent_list"
     subtask: str
     title: str
+    version = 2
     scorer = "latent_list"
     shots = 2
     most_shots = 9
@@ -52,6 +57,7 @@ class LatentList(Task):
             "operations": list(lines),
             "slice": list(program.view.span) if program.view.span else None,
             "final": list(program.final),
+            "effective_complexity": effective(program.operations, program.view),
             "proven_by_failure": round(program.by_failure / len(lines), 4),
         }
         key = Key(program.output, (program.output,))
@@ -65,7 +71,7 @@ class LatentList(Task):
         if self.subtask == "print":
             return Wish(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
         bits_of = ONE if stratum.complexity == 1 else SIZES
-        sizes = [(sign, bits) for sign in (-1, 1) for bits in bits_of[self.subtask]]
+        sizes = [(sign, bits) for sign in SIGNS[self.subtask] for bits in bits_of[self.subtask]]
         sign, bits = _dealt(shared, "size", stratum.rows, index, sizes)
         wide = self.subtask != "sum" and _dealt(shared, "width", stratum.rows, index, range(4)) > 0
         size = rng.randrange(1 << (bits - 1), 1 << bits)
@@ -77,11 +83,13 @@ class LatentList(Task):
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
         stratum = sample.stratum
         shots = self._shots(stratum)
-        placed = []
+        placed, last = [], ""
         for number, line in enumerate(sample.relevant):
             depth = (number + spread(shared.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
-            kind = "reverse" if line == REVERSE.text else ""
-            placed.append(Placed(unit(f"{line}\n", "relevant", edges=(kind, kind)), depth, number))
+            name = method(line)
+            around = surroundings(own.of("around", number), name, reversed_before=last == "reverse")
+            placed.append(Placed(_relevant(line, name, *around), depth, number))
+            last = name
         return Layout(
             head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, own),
             placed=tuple(placed),
@@ -111,6 +119,19 @@ class LatentList(Task):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the program."""
         return chance.baselines(self.subtask, sample)
+
+
+def method(line: str) -> str:
+    """Return the name of the method that a line calls."""
+    return line[line.index(".") + 1 : line.index("(")]
+
+
+def _relevant(line: str, name: str, before: str, behind: str) -> Unit:
+    """Return a relevant line with what stands round it; no reverse of filler is the nearest operation to one."""
+    texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (behind, "filler"))
+    pieces = tuple(Piece(text, role) for text, role in texts if text)
+    kind = "reverse" if name == "reverse" else ""
+    return Unit(pieces, edges=("reverse" if before == TURNED else kind, kind))
 
 
 def _dealt(shared: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
