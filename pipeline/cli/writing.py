@@ -146,4 +146,4 @@ def _written(labels: Sequence[Label], texts: int, seed: int) -> Iterator[tuple[L
             for text in written(Streams((seed, "write")), label, islice(cycle(CELL), texts)):
                 yield label, text
         except ValueError as fault:
-            raise PoolError(f"the grammars have run out of texts ({fault}): ask for fewer than {texts}") from None
+            raise PoolError(f"the grammars have run out of texts ({fault}): ask for fewer than {texts} texts") from None
