@@ -205,7 +205,7 @@ def version_of(home: Path, version: str, **changed: object) -> Path:
 @pytest.mark.parametrize(
     ("version", "changed", "told"),
     [
-        ("1.0.1", {}, "since 1.0.0 profile llama3.1 is gone, which demands 2.0.0 (major)"),
+        ("1.0.1", {}, "since 1.0.0 profile llama3.1 is gone, which calls for 2.0.0 (major)"),
         ("1.5.0", {"seed": 8}, "since 1.0.0 seed of tier 32k changed; "),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_version_too_low_for_what_changed_beside_it_is_refused(
     out = version_of(home, version, **changed)
     line = said(carrara("freeze", out))
     assert told in line
-    assert "which demands 2.0.0 (major)" in line
+    assert "which calls for 2.0.0 (major)" in line
     assert not (out / LOCK_NAME).exists()
 
 

@@ -315,7 +315,7 @@ def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("{right}", "{right}"), "two models are called 'right': give NAME=PREDICTIONS"),
+        (("{right}", "{right}"), "two models are called 'right': name them with NAME=PREDICTIONS"),
         (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
         (("--limit", "2"), "options that choose rows, --quirk and --stack need PREDICTIONS"),
         (
