@@ -322,7 +322,7 @@ def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder
             tuple(f"{name}={{right}}" for name in "abcdefg"),
             "7 models are too many for one page, whose figures can show 6",
         ),
-        (("gone.jsonl",), "'gone.jsonl' is not there"),
+        (("gone.jsonl",), "'gone.jsonl' does not exist"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
