@@ -193,8 +193,8 @@ def test_a_forged_copy_with_a_manifest_that_fits_differs_from_the_lock(built: Pa
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"version": "2.0.0"}, "manifest.json: version is '2.0.0', frozen as '1.0.0'"),
-        ({"frame": "raw"}, "manifest.json: frame is 'raw', frozen as 'chat'"),
+        ({"version": "2.0.0"}, "manifest.json: version is '2.0.0', but was frozen as '1.0.0'"),
+        ({"frame": "raw"}, "manifest.json: frame is 'raw', but was frozen as 'chat'"),
     ],
 )
 def test_a_manifest_with_other_claims_is_named(built: Path, copy: Path, change: dict[str, Any], told: str) -> None:
@@ -209,7 +209,7 @@ def test_strata_with_fewer_rows_than_said_are_named(copy: Path) -> None:
     manifest["tiers"]["32k"]["strata"][0]["rows"] += 1
     manifest["tiers"]["32k"]["totals"]["rows"] += 1
     path.write_text(json.dumps(manifest), encoding="ascii")
-    assert faults("--against", copy) == ["manifest.json: tier 32k says 12 rows, its shards add up to 11"]
+    assert faults("--against", copy) == ["manifest.json: tier 32k says 12 rows, but its shards add up to 11"]
     manifest["tiers"]["32k"]["totals"]["rows"] -= 1
     path.write_text(json.dumps(manifest), encoding="ascii")
     assert faults("--against", copy) == ["tier 32k, bio standard 2048 1: 3 rows in place of 4"]
@@ -315,4 +315,6 @@ def test_a_profile_that_is_not_shipped_is_asked_for(copy: Path) -> None:
     manifest = json.loads(path.read_text(encoding="ascii"))
     manifest["tokenizer"]["name"] = "mine"
     path.write_text(json.dumps(manifest), encoding="ascii")
-    assert "is cut for profile 'mine': give its TOML with --tokenizer" in said(carrara("verify", "--against", copy))
+    assert "is cut for profile 'mine', which is not a shipped one: give its TOML with --tokenizer" in said(
+        carrara("verify", "--against", copy)
+    )

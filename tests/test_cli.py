@@ -157,7 +157,7 @@ def test_verify_names_profiles_it_cannot_know(built: Path, tmp_path: Path) -> No
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes" / "32k.json").write_bytes((built / "recipes" / "32k.json").read_bytes())
     (tmp_path / "mine" / "data" / "bio" / "32k").mkdir(parents=True)
-    assert "holds profile 'mine', which is not shipped" in carrara("verify", tmp_path).stderr
+    assert "has profile 'mine', which is not a shipped one" in carrara("verify", tmp_path).stderr
 
 
 def test_recipes_are_listed() -> None:

@@ -578,7 +578,7 @@ def test_every_reply_is_kept_as_it_came(serve: Callable[..., Server], tmp_path: 
         "it was cut off ": 1,
         "a line of its text looks like the start of a turn in a transcript": 1,
         r"its text has '\ud800'": 1,
-        "its text has 2800 bytes: give 2000 at the most": 1,
+        "its text has 2800 bytes: give at most 2000": 1,
         "it has no text": 1,
     }
     assert len(read_corpus(corpus)) == 12
@@ -599,7 +599,7 @@ def test_what_cannot_be_used_is_asked_anew_and_then_named(serve: Callable[..., S
     assert "5 of 8 texts could not be used: " in said
     assert "Write a poem about tea. (1): it has 9 characters, fewer than 200; " in said
     assert "Write a letter about tea. (2): it repeats an earlier text" in said
-    assert "Write a letter about chess. (1): its text has 6300 bytes: give 2000 at the most" in said
+    assert "Write a letter about chess. (1): its text has 6300 bytes: give at most 2000" in said
     times = Counter(place(reply) for reply in replies(corpus))
     assert times[("poem", "tea", 0)] == times[("letter", "chess", 1)] == ATTEMPTS
     assert sorted(times[("letter", "tea", number)] for number in (0, 1)) == [1, ATTEMPTS]
@@ -798,7 +798,9 @@ def test_a_full_disk_loses_nothing_that_was_written(
     with ReplyJournal(replies_path(corpus), MODEL) as kept:
         whole = kept._file
         kept._file = (tmp_path / "full").open("ab", buffering=0)
-        with pytest.raises(BuildError, match=r"cannot be written: No space left on device; the same command goes on"):
+        with pytest.raises(
+            BuildError, match=r"cannot be written: No space left on device; run the same command again to continue"
+        ):
             kept.keep(client(server)[0], wishes(1)[0], 1, body_of(prose(1)))
         whole.close()
 
@@ -850,7 +852,9 @@ def test_a_limit_on_file_sizes_is_one_line(serve: Callable[..., Server], tmp_pat
     run = builds.command(*command(server, corpus), small=False, env={"CARRARA_API_KEY": KEY})
     ended = subprocess.run(**run, preexec_fn=limited, timeout=60, check=False)
     assert ended.returncode == 1
-    assert re.fullmatch(r"carrara: '.*\.replies' cannot be written: .*; the same command goes on\n", ended.stderr)
+    assert re.fullmatch(
+        r"carrara: '.*\.replies' cannot be written: .*; run the same command again to continue\n", ended.stderr
+    )
     had, before = replies_path(corpus).read_bytes().count(b"\n"), len(server.asked)
     assert 0 < had < 12
     assert f"12 texts, {12 - had} of them new" in carrara(*command(server, corpus)).stdout

@@ -175,7 +175,7 @@ def changed(split: Split, folder: Path, change: Callable[[pa.Table], pa.Table]) 
 @pytest.mark.parametrize("name", PARQUET)
 def test_a_split_without_keys_is_refused(name: str, split: Split, tmp_path: Path) -> None:
     withheld = changed(split, tmp_path / "split", lambda table: table.drop_columns(["target", "answers", "needles"]))
-    with pytest.raises(ExportError, match=r"keys of Tiny set .* are withheld"):
+    with pytest.raises(ExportError, match=r"needs the keys to score, but those of Tiny set .* are withheld"):
         export(EXPORTS[name], withheld, Selection(), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -202,7 +202,7 @@ def test_nothing_is_left_of_an_export_that_fails(split: Split, tmp_path: Path) -
 
 def test_a_folder_that_holds_something_is_not_written_to(split: Split, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("", encoding="ascii")
-    with pytest.raises(ExportError, match="is there and not empty"):
+    with pytest.raises(ExportError, match="exists and is not empty"):
         export(EXPORTS["inspect"], split, Selection(), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 

@@ -81,8 +81,8 @@ def test_freezing_again_changes_no_byte(home: Path) -> None:
     ("changed", "told"),
     [
         ({"seed": 8}, "seed of tier 32k changed"),
-        ({"version": "1.0.1"}, "this is tiny 1.0.1"),
-        ({"tier": "128k"}, "tier 128k is not in it"),
+        ({"version": "1.0.1"}, "the recipe is tiny 1.0.1"),
+        ({"tier": "128k"}, "tier 128k is not part of it"),
         (
             {"cells": (*CELLS[1:], ("bio", "standard", [1], [2048, 4096], 4))},
             "standard length 2048 complexity 1 changed",
@@ -103,7 +103,7 @@ def test_nothing_else_is_built_over_what_is_frozen(home: Path, changed: dict, to
 
 def test_no_profile_is_built_into_what_is_frozen(home: Path) -> None:
     line = said(carrara("build", home / "tiny.toml", "--out", home / "v1.0.0", "--tokenizer", "qwen2.5"))
-    assert "profile qwen2.5 is not in it" in line
+    assert "profile qwen2.5 is not part of it" in line
     assert not (home / "v1.0.0" / "qwen2.5").exists()
 
 
@@ -205,7 +205,7 @@ def version_of(home: Path, version: str, **changed: object) -> Path:
 @pytest.mark.parametrize(
     ("version", "changed", "told"),
     [
-        ("1.0.1", {}, "since 1.0.0 profile llama3.1 is gone, which demands 2.0.0 (major)"),
+        ("1.0.1", {}, "since 1.0.0 profile llama3.1 is gone, which calls for 2.0.0 (major)"),
         ("1.5.0", {"seed": 8}, "since 1.0.0 seed of tier 32k changed; "),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_version_too_low_for_what_changed_beside_it_is_refused(
     out = version_of(home, version, **changed)
     line = said(carrara("freeze", out))
     assert told in line
-    assert "which demands 2.0.0 (major)" in line
+    assert "which calls for 2.0.0 (major)" in line
     assert not (out / LOCK_NAME).exists()
 
 

@@ -209,7 +209,7 @@ def test_an_older_version_does_not_move_main_back(hub: Hub, folder: Path) -> Non
     (folder / "metrics.py").write_text("pass\n")
     with pytest.raises(HubError, match=r"is already at v1\.10\.0, which is newer than v1\.9\.0: raise the version"):
         release(folder, REPO, "1.9.0")
-    with pytest.raises(HubError, match=r"v1\.10\.0-rc\.1 is older"):
+    with pytest.raises(HubError, match=r"newer than v1\.10\.0-rc\.1"):
         release(folder, REPO, "1.10.0-rc.1")
     assert release(folder, REPO, "1.11.0").fresh
 
@@ -340,7 +340,7 @@ def test_a_dry_run_says_what_a_broken_one_left(hub: Hub, folder: Path) -> None:
     with pytest.raises(HubError):
         release(folder, REPO, "1.0.0")
     seen = preview(folder, REPO, "1.0.0")
-    assert "a part of v1.0.0 is uploaded" in seen.note
+    assert "but part of v1.0.0 has been uploaded" in seen.note
     assert set(actions(seen).values()) == {"keep"}
     release(folder, REPO, "1.0.0")
     assert "has v1.0.0 with these files: nothing to do" in preview(folder, REPO, "1.0.0").note

@@ -200,7 +200,7 @@ print(next(iter(rows))["id"])
     [
         (["--tokenizer", "gemma3"], "has no sealed split for 'gemma3': give one of glm4, o200k"),
         (["--repo", ""], "--repo is empty: give a name such as 'org/name-{tokenizer}'"),
-        ([], "would take 2 tokenizers: put {tokenizer} in its name"),
+        ([], "is one repo for 2 tokenizers: put {tokenizer} in the name"),
         (["--tokenizer", "o200k", "--changelog", "none.md"], "'none.md' cannot be read"),
     ],
 )

@@ -171,7 +171,7 @@ def test_the_command_writes_what_score_reads(split: Split, tmp_path: Path) -> No
     [
         (["--out", "x", "--reader", "last"], "unknown reader 'last': did you mean"),
         (["--out", "x", "--family", "bios"], "unknown family"),
-        ([], "readers write files: give their folder, as in --out readings"),
+        ([], "there is no folder to write to: give one, such as --out readings"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(split: Split, options: list[str], message: str) -> None:

@@ -315,14 +315,14 @@ def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (("{right}", "{right}"), "two models are called 'right': give NAME=PREDICTIONS"),
+        (("{right}", "{right}"), "two models are called 'right': name them with NAME=PREDICTIONS"),
         (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
         (("--limit", "2"), "options that choose rows, --quirk and --stack need PREDICTIONS"),
         (
             tuple(f"{name}={{right}}" for name in "abcdefg"),
             "7 models are too many for one page, whose figures can show 6",
         ),
-        (("gone.jsonl",), "'gone.jsonl' is not there"),
+        (("gone.jsonl",), "'gone.jsonl' does not exist"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(

@@ -269,8 +269,8 @@ def test_a_reply_without_text_is_an_empty_prediction(
     ("line", "said"),
     [
         ({"id": ROWS[0]["id"], "prediction": "x", "model": "other"}, "has predictions of 'other', not 'm'"),
-        ({"id": made.row(0, tag="ffffff")["id"], "prediction": "x", "model": "m"}, "of another split"),
-        ({"question": "x"}, "line 1 is no prediction"),
+        ({"id": made.row(0, tag="ffffff")["id"], "prediction": "x", "model": "m"}, "for another split"),
+        ({"question": "x"}, "line 1 is not a prediction"),
     ],
 )
 def test_a_file_of_something_else_is_left_alone(

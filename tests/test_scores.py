@@ -133,7 +133,7 @@ def test_splits_of_other_tiers_are_stacked(tmp_path: Path) -> None:
 
 def test_the_same_split_twice_is_refused(tmp_path: Path) -> None:
     split: Split = open_split(made.split(tmp_path / "o200k", [made.row(0)]))
-    with pytest.raises(PredictionsError, match="given twice"):
+    with pytest.raises(PredictionsError, match="occurs twice"):
         score_predictions([split, split], [made.lines(tmp_path / "a.jsonl", made.answers([made.row(0)]))])
 
 

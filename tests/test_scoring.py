@@ -278,7 +278,7 @@ def test_predictions_of_another_split_are_refused_by_both_tags(folder: Path, tmp
     done = ran("score", folder, made.lines(tmp_path / "a.jsonl", made.answers([*ROWS, other])))
     assert done.exit_code == 1
     assert len(done.stderr.splitlines()) == 1
-    assert "its tag is ffffff, that of made 1.0.0 o200k is 0a1b2c" in done.stderr
+    assert "its tag is ffffff, but that of made 1.0.0 o200k is 0a1b2c" in done.stderr
 
 
 def test_rows_of_the_split_that_are_not_selected_are_no_fault(folder: Path, tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_a_split_that_withholds_its_keys_says_so(tmp_path: Path) -> None:
         pq.write_table(pq.read_table(path).drop_columns(["target", "answers", "needles"]), path)
     done = ran("score", folder, answers)
     assert done.exit_code == 1
-    assert "withholds its keys" in done.stderr
+    assert "is published without its keys" in done.stderr
 
 
 def test_long_predictions_are_kept_in_part(scored: Callable[..., Scored], tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_each_change_demands_its_level(name: str) -> None:
 def test_many_changes_are_cut_short() -> None:
     cells = tuple(replace(CELL, length=1024 * at) for at in range(3, 13))
     old = recipe(lock(), strata=cells)
-    with pytest.raises(FrozenError, match=r"is gone; .*is gone; .*is gone \(and 7 more\), which demands 2.0.0"):
+    with pytest.raises(FrozenError, match=r"is gone; .*is gone; .*is gone \(and 7 more\), which calls for 2.0.0"):
         check_version(old, replace(recipe(old, strata=()), version="1.4.0"))
 
 
