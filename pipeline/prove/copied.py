@@ -155,6 +155,8 @@ class Reader:
         yield from self.witness.count_faults(row)
         if json.loads(row["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
             yield "the SHA-256 of its prompt is wrong"
+        if kept is not None and json.loads(kept["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
+            yield "its prompt is not the one that was built"
         try:
             solved = task_of(cell).solve(turns_of(row))
         except ValueError as fault:
@@ -168,8 +170,6 @@ class Reader:
 
 def _own_faults(row: Row, kept: Row, solved: tuple[str, ...]) -> Iterator[str]:
     """Compare a public row with the maintainer's key at the same position."""
-    if json.loads(kept["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
-        yield "its prompt is not the one that was built"
     if list(solved) != kept["answers"]:
         yield "the answer in its text differs from the key"
     for name in KEYS_SCHEMA.names:
