@@ -23,7 +23,7 @@ def open_split(where: str | Path) -> Split:
     """Open one tokenizer's folder of a build, or a published data set at a tag.
 
     Args:
-        where: a folder, such as ``outputs/v1.0.0/o200k``, or ``org/name@v1.0.0``, which is downloaded.
+        where: a folder, such as ``outputs/v2.0.0/o200k``, or ``org/name@v1.0.0``, which is downloaded.
 
     Returns:
         The split; ``split.rows()`` yields its rows, ``split.frame()`` gives them as a pandas frame.

@@ -18,7 +18,7 @@ VALUES = {
     "hobby": ("silk painting", "chess"),
     "university": ("the University of Texas at Dallas", "Tallinn University"),
     "major": ("economics", "disability studies"),
-    "city": ("Palembang", "Hat Yai"),
+    "city": ("Palembang", "Addis Ababa"),
 }
 SAID = (
     "{}",

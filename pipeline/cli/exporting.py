@@ -32,7 +32,7 @@ def export_split(
 ) -> None:
     """Write a split in the format that HARNESS reads, with a README on how to run it.
 
-    DIR is one tokenizer's folder in a release, such as outputs/v1.0.0/o200k; ORG/NAME@TAG is a published data set.
+    DIR is one tokenizer's folder in a release, such as outputs/v2.0.0/o200k; ORG/NAME@TAG is a published data set.
     Without arguments, or with --list, the harnesses are listed.
     """
     if listing or harness is None:
@@ -41,7 +41,7 @@ def export_split(
     chosen_export = export_of(harness, model)
     if where is None:
         raise ExportError(
-            "no split to export: give a tokenizer's folder, such as outputs/v1.0.0/o200k, or org/name@tag"
+            "no split to export: give a tokenizer's folder, such as outputs/v2.0.0/o200k, or org/name@tag"
         )
     _write(chosen_export, where, out, selection_of(**chosen))
 
