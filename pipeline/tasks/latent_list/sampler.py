@@ -13,8 +13,8 @@ from pipeline.worlds.programs import START
 
 WEIGHTS = {"append": 19, "insert": 19, "pop": 20, "remove": 19, "reverse": 18, "sort": 21}
 """How often a kind is tried. Kinds are not refused equally often: what stays is flatter."""
-GROWING = {"append": 72, "insert": 72, "pop": 9, "remove": 11, "reverse": 28, "sort": 8}
-SHRINKING = {"append": 33, "insert": 32, "pop": 43, "remove": 44, "reverse": 30, "sort": 18}
+GROWING = {"append": 72, "insert": 70, "pop": 9, "remove": 11, "reverse": 28, "sort": 11}
+SHRINKING = {"append": 33, "insert": 31, "pop": 43, "remove": 44, "reverse": 30, "sort": 21}
 """How many operations of a program of 200 are of each kind, about: a kind is tried as often as it is still wanting.
 
 The least or greatest number of a slice is easily told by few operations. It takes many to make a list so long that the
@@ -37,15 +37,16 @@ def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
 
 
 def _hard(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
-    """Return the first program of which enough is needed at once, or the one of some that needs most."""
+    """Return the first program of the wished sign of which enough is needed, or of some the one that needs most."""
     share, of = GOALS[name]
-    best, most = None, -1
+    best, most = None, (False, -1)
     for tried in range(CANDIDATES * CANDIDATES):
         program = _draw(name, complexity, wish, rng)
         size = effective(program.operations, program.view)
-        if size is not None and size > most:
-            best, most = program, size
-        if best and (most * of >= share * complexity or tried >= CANDIDATES):
+        signed = name not in ("min", "max") or int(program.output) * wish.sign > 0
+        if size is not None and (signed, size) > most:
+            best, most = program, (signed, size)
+        if best and ((most[0] and most[1] * of >= share * complexity) or tried >= CANDIDATES):
             return best
     raise ValueError(f"no program of {complexity} operations and view {name!r} was found: that should not happen")
 
