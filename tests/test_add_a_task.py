@@ -51,7 +51,9 @@ class Copy:
     def make(self, line: str) -> str:
         """Do what a line like ``make golden TASK=niah`` does once the environment is there."""
         _, target, *settings = shlex.split(line)
-        shown = self.ran("make", "--dry-run", "--always-make", target, *settings).splitlines()[-1]
+        shown = self.ran("make", "--no-print-directory", "--dry-run", "--always-make", target, *settings).splitlines()[
+            -1
+        ]
         return self.ran(*shlex.split(shown.replace(".venv/bin/python", shlex.quote(sys.executable))))
 
     def linted(self) -> None:

@@ -448,7 +448,7 @@ def test_values_with_other_wordings_score_in_any_mix() -> None:
         ("Final answer: 27, or 28", 0.0),
         ("27\nFinal answer: 28", 0.0),
         ("Final answer: 61 - 34", 0.0),
-        ("twenty-seven", 0.0),
+        ("twenty-seven", 1.0),
         ("2.7", 0.0),
         ("127", 0.0),
         ("-27", 0.0),

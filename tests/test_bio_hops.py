@@ -604,8 +604,8 @@ LABEL_ROW = {"scorer": "label", "answers": ["Category 7", "7"], "target": "Categ
         *("Category 7", "7", "**Category 7**", "category: 7", "(7)", "7.", "Category #7", "\\boxed{7}"),
         *("The answer is Category 7.", "Answer: Category 7", "University of Paris 8 is in Category 7."),
         "It starts with U, so not Category 3.\nFinal answer: Category 7",
-        "Category 3\nCategory 7",
         "<think>Category 3</think>Category 7",
+        "Category seven",
     ],
 )
 def test_a_named_category_scores(reply: str) -> None:
@@ -618,7 +618,7 @@ def test_a_named_category_scores(reply: str) -> None:
         *(
             "",
             "Category 17",
-            "Category seven",
+            "Category 3\nCategory 7",
             "not Category 7",
             "Category 7 or 8",
             "Category 7, 8",
