@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.assemble.packing import CountedPool, Packing, Slot, pack, subset_of_sum
+from pipeline.assemble.packing import Counts, Packing, pack, subset_of_sum
 from pipeline.errors import FitError, PoolError
 from pipeline.streams import Indices, Shuffled, stream
 from pipeline.tasks.base import Filler
 
 
-def pool_of(counts: list[int], edges: list[int] | None = None) -> CountedPool:
-    kinds = np.array(edges or [0] * len(counts), dtype=np.int8)
-    return CountedPool(np.array(counts, dtype=np.int64), kinds, kinds)
+def pool_of(counts: list[int]) -> Counts:
+    return np.array(counts, dtype=np.int64)
 
 
 def filler_of(size: int, spares: int, seed: int = 0) -> Filler:
@@ -24,8 +23,8 @@ def filler_of(size: int, spares: int, seed: int = 0) -> Filler:
     return Filler("pool", Shuffled(stream("order", seed), size, frozenset(first.tolist())), first)
 
 
-def packed(room: int, counts: list[int], slots: tuple[Slot, ...] = (), seed: int = 0, spares: int = 40) -> Packing:
-    return pack(room, pool_of(counts), filler_of(len(counts), spares, seed), slots, stream("mix", seed))
+def packed(room: int, counts: list[int], wanted: tuple[float, ...] = (), seed: int = 0, spares: int = 40) -> Packing:
+    return pack(room, pool_of(counts), filler_of(len(counts), spares, seed), wanted, stream("mix", seed))
 
 
 @given(
@@ -39,14 +38,14 @@ def test_every_room_is_filled_to_the_token(room: int, least: int, seed: int, dep
     rng = stream("counts", seed)
     counts = [least + rng.randrange(least // 2 + 6) for _ in range(8000 // least + 200)]
     room = max(room, 3 * max(counts))
-    slots = tuple(Slot(depth) for depth in sorted(depths))
-    found = packed(room, counts, slots, seed)
+    wanted = tuple(sorted(depths))
+    found = packed(room, counts, wanted, seed)
     assert sum(counts[unit] for unit in found.units) == room == found.total
     assert len(set(found.units.tolist())) == len(found.units), "a unit was used twice"
-    for slot, boundary, depth in zip(slots, found.slots, found.depths, strict=True):
+    for want, boundary, depth in zip(wanted, found.slots, found.depths, strict=True):
         assert depth == found.before[boundary] / room
         touching = [counts[found.units[i]] for i in (boundary - 1, boundary) if 0 <= i < len(found.units)]
-        assert abs(depth - slot.depth) * room <= max(touching) / 2 + 1e-6
+        assert abs(depth - want) * room <= max(touching) / 2 + 1e-6
 
 
 @given(
@@ -88,23 +87,8 @@ def test_spares_stand_anywhere() -> None:
     assert max(places) > 0.9
 
 
-def test_edges_of_one_kind_never_touch() -> None:
-    edges = [index % 2 for index in range(500)]
-    pool = pool_of([9 + index % 5 for index in range(500)], edges)
-    for seed in range(40):
-        slots = [Slot(0.3, (1, 1)), Slot(0.31, (0, 0)), Slot(0.9, (1, 1))]
-        try:
-            found = pack(1200, pool, filler_of(500, 40, seed), slots, stream("mix", seed))
-        except FitError:
-            continue
-        for slot, boundary in zip(slots, found.slots, strict=True):
-            around = [found.units[at] for at in (boundary - 1, boundary) if 0 <= at < len(found.units)]
-            assert not (slot.edges[0] and any(edges[unit] for unit in around))
-        assert list(found.slots) == sorted(found.slots)
-
-
 def test_slots_keep_their_order_at_equal_depths() -> None:
-    found = packed(900, [11] * 20 + [13] * 200, tuple(Slot(0.5) for _ in range(4)))
+    found = packed(900, [11] * 20 + [13] * 200, (0.5,) * 4)
     assert list(found.slots) == sorted(found.slots)
 
 
@@ -124,7 +108,7 @@ def test_spares_stand_only_where_texts_begin() -> None:
     filler = Filler("pool", order, spares, "sequence", joints=np.arange(size) % 4 == 0)
     for room in range(3000, 3100):
         units = pack(room, pool, filler, (), stream("joints", room)).units.tolist()
-        assert sum(pool.counts[units]) == room
+        assert sum(pool[units]) == room
         last = max(at for at, number in enumerate(units) if number < texts)
         for at, number in enumerate(units[:last]):
             if number >= texts:

@@ -12,13 +12,13 @@ from pipeline.tasks.line_cache import LineCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [
-    Unit((Piece("a\n", "filler"), Piece("bbb\n", "decoy")), edges=("x", "y")),
+    Unit((Piece("a\n", "filler"), Piece("bbb\n", "decoy"))),
     Unit((Piece("cc\n", "filler"),), ("f",)),
-    Unit((Piece("dddd\n", "filler"), Piece("e\n", "filler"), Piece("f\n", "filler")), edges=("y", "")),
+    Unit((Piece("dddd\n", "filler"), Piece("e\n", "filler"), Piece("f\n", "filler"))),
 ]
 SPOKEN = [
-    Unit((Piece("Write.", "filler", "user"), Piece("Here it is.", "filler", "assistant")), ("poem",), ("u", "a")),
-    Unit((Piece("Again.", "filler", "user"), Piece("No.", "filler", "assistant")), (), ("u", "a")),
+    Unit((Piece("Write.", "filler", "user"), Piece("Here it is.", "filler", "assistant")), ("poem",)),
+    Unit((Piece("Again.", "filler", "user"), Piece("No.", "filler", "assistant"))),
 ]
 EVERY = {"plain": PLAIN, "mixed": MIXED, "spoken": SPOKEN}
 
@@ -42,13 +42,6 @@ def test_the_longest_come_first_and_of_equal_ones_the_first(name: str) -> None:
     assert Pool.of(units).longest(50) == by_length[:50]
 
 
-def test_edges_are_numbered_by_name_and_none_is_0() -> None:
-    pool = Pool.of(MIXED)
-    assert pool.edge_kinds == {"": 0, "x": 1, "y": 2}
-    assert pool.edges.tolist() == [[1, 2], [0, 0], [2, 0]]
-    assert pool.edges.dtype == np.int8
-
-
 def test_a_pool_has_the_content_of_a_table_made_at_once() -> None:
     records = [
         {
@@ -56,7 +49,6 @@ def test_a_pool_has_the_content_of_a_table_made_at_once() -> None:
             "role": [piece.role for piece in each.pieces],
             "turn": [piece.turn for piece in each.pieces],
             "facts": list(each.facts),
-            "edges": list(each.edges),
         }
         for each in PLAIN
     ]

@@ -236,8 +236,7 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
                 own_tokens = count("".join(piece.text for piece in item.unit.pieces[: last + 1]))
                 before = needle["token_end"] - own_tokens - head - sum(sizes[:at])
                 assert needle["depth"] * filler == pytest.approx(before)
-                slack = 200 if item.unit.edges[0] else 160
-                assert abs(needle["depth"] - item.depth) * filler <= slack
+                assert abs(needle["depth"] - item.depth) * filler <= 160
 
 
 @pytest.mark.whole

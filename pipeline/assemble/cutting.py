@@ -10,7 +10,7 @@ from random import Random
 import numpy as np
 
 from pipeline.assemble.joining import Joined, Stock
-from pipeline.assemble.packing import Counts, Slot, pack
+from pipeline.assemble.packing import Counts, pack
 from pipeline.errors import ExactError, FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import TIERS, Stratum
@@ -79,7 +79,7 @@ class Cutter:
         max_new = reserve or task.max_new_tokens
         room = context - max_new - self.fixed_tokens(layout)
         try:
-            packing = pack(room, stock.counted, layout.filler, _slots(layout.placed, stock), rng)
+            packing = pack(room, stock.counts, layout.filler, [item.depth for item in layout.placed], rng)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
@@ -179,11 +179,6 @@ def shots_of(task: Task, cell: Stratum) -> int:
 def rounded(values: Mapping[str, float]) -> dict[str, float]:
     """Return baselines as rows state them."""
     return {name: round(value, 6) for name, value in values.items()}
-
-
-def _slots(placed: Sequence[Placed], stock: Stock) -> list[Slot]:
-    kinds = stock.pool.edge_kinds
-    return [Slot(item.depth, (kinds.get(item.unit.edges[0], 0), kinds.get(item.unit.edges[1], 0))) for item in placed]
 
 
 def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, places: Sequence[int]) -> Row:

@@ -247,6 +247,6 @@ def cut_row(plan: Plan, sample: Sample, profile: Profile) -> Row:
     own, cell = row_streams(plan, sample.stratum, sample.index)
     layout = task.layout(sample, own, cell)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
-    stock = Stock.of(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
+    stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
     knife = cutter(profile, plan.recipe.frame)
     return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

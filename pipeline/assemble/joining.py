@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from pipeline.assemble.packing import CountedPool, Counts, Packing
+from pipeline.assemble.packing import Counts, Packing
 from pipeline.assemble.pools import Pool
 from pipeline.tasks.base import Layout, Piece
 
@@ -27,15 +27,10 @@ def conversation(turns: Sequence[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """A rendered and counted pool."""
+    """A rendered pool, and the tokens of each of its units."""
 
     pool: Pool
-    counted: CountedPool
-
-    @classmethod
-    def of(cls, pool: Pool, counts: Counts) -> Stock:
-        """Bring a pool and the tokens of its units into the form that packing works on."""
-        return cls(pool, CountedPool(counts, pool.edges[:, 0], pool.edges[:, 1]))
+    counts: Counts
 
 
 class TokensOf(Protocol):

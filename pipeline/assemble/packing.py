@@ -24,23 +24,6 @@ MORE = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
-    """A placed unit as packing sees it: its depth, and the kind of its edges (0: may touch anything)."""
-
-    depth: float
-    edges: tuple[int, int] = (0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class CountedPool:
-    """A pool as packing sees it: tokens of each unit, and the kinds of its first and last edge."""
-
-    counts: Counts
-    first: NDArray[np.int8]
-    last: NDArray[np.int8]
-
-
-@dataclass(frozen=True, slots=True)
 class Packing:
     """A solved prompt: filler `units` in order (pool indices), `before[i]` the tokens before unit i, of `total`.
 
@@ -58,10 +41,10 @@ class Packing:
         return int(self.before[-1])
 
 
-def pack(room: int, pool: CountedPool, filler: Filler, slots: Sequence[Slot], rng: Random) -> Packing:
-    """Fill exactly `room` tokens with filler and find the places of the placed units.
+def pack(room: int, pool: Counts, filler: Filler, wanted: Sequence[float], rng: Random) -> Packing:
+    """Fill exactly `room` tokens with filler and find the places of the placed units, of which `wanted` are the depths.
 
-    Where no subset fits, or a placed unit finds no boundary, the prefix gives up its last unit and spares take over;
+    `pool` holds the tokens of each unit. Where no subset fits, the prefix gives up its last unit and spares take over;
     where that does not help either, the next units of the order are spares too.
 
     Raises:
@@ -70,11 +53,11 @@ def pack(room: int, pool: CountedPool, filler: Filler, slots: Sequence[Slot], rn
     """
     prefix, gap = _prefix(room, pool, filler)
     for closers in _closers(len(prefix), filler):
-        packing = _closed(prefix, gap, closers, pool, filler, slots, rng)
+        packing = _closed(prefix, gap, closers, pool, filler, wanted, rng)
         if packing is not None:
             return packing
     spares = f"no subset of {len(filler.spares)} spare units, or of those and the next {MORE}"
-    raise FitError(f"{spares} closes a gap of {gap} tokens while keeping kinds apart")
+    raise FitError(f"{spares} closes a gap of {gap} tokens")
 
 
 def _closers(taken: int, filler: Filler) -> Iterator[NDArray[np.int64]]:
@@ -88,35 +71,33 @@ def _closed(
     prefix: NDArray[np.int64],
     gap: int,
     closers: NDArray[np.int64],
-    pool: CountedPool,
+    pool: Counts,
     filler: Filler,
-    slots: Sequence[Slot],
+    wanted: Sequence[float],
     rng: Random,
 ) -> Packing | None:
     """Close the gap behind the prefix, or a larger one behind a shorter prefix."""
     for _ in range(TRIES):
-        chosen = subset_of_sum(pool.counts[closers].tolist(), gap)
+        chosen = subset_of_sum(pool[closers].tolist(), gap)
         if chosen is not None:
-            packing = _place(_mix(prefix, closers[chosen], filler, rng), pool, slots)
-            if packing is not None:
-                return packing
+            return _place(_mix(prefix, closers[chosen], filler, rng), pool, wanted)
         if not len(prefix):
             break
-        gap += int(pool.counts[prefix[-1]])
+        gap += int(pool[prefix[-1]])
         prefix = prefix[:-1]
     return None
 
 
-def _prefix(room: int, pool: CountedPool, filler: Filler) -> tuple[NDArray[np.int64], int]:
+def _prefix(room: int, pool: Counts, filler: Filler) -> tuple[NDArray[np.int64], int]:
     """Return the longest prefix that leaves a gap the spares can close, and the gap."""
-    largest = int(pool.counts[filler.spares].max())
+    largest = int(pool[filler.spares].max())
     if room < 3 * largest:
         raise FitError(f"there is room for {room} tokens of filler, but three times its largest unit is {3 * largest}")
-    mean = float(pool.counts[filler.spares].mean())
+    mean = float(pool[filler.spares].mean())
     goal, count = room - 3 * largest, int(1.1 * room / mean) + 16
     while True:
         order = filler.order.take(count)
-        sums = np.cumsum(pool.counts[order])
+        sums = np.cumsum(pool[order])
         if len(sums) and sums[-1] > goal:
             break
         if len(order) < count:
@@ -168,34 +149,17 @@ def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, r
     return units[np.argsort(filler.ranks[units], kind="stable")]
 
 
-def _place(units: NDArray[np.int64], pool: CountedPool, slots: Sequence[Slot]) -> Packing | None:
-    before = np.concatenate([[0], np.cumsum(pool.counts[units])])
-    first, last = pool.first[units], pool.last[units]
+def _place(units: NDArray[np.int64], pool: Counts, wanted: Sequence[float]) -> Packing:
+    before = np.concatenate([[0], np.cumsum(pool[units])])
     found: list[int] = []
-    for slot in slots:
-        boundary = _nearest(before, first, last, slot, least=found[-1] if found else 0)
-        if boundary is None:
-            return None
-        found.append(boundary)
+    for depth in wanted:
+        found.append(_nearest(before, depth * float(before[-1]), least=found[-1] if found else 0))
     total = int(before[-1])
     return Packing(units, before, tuple(found), tuple(int(before[k]) / total for k in found))
 
 
-def _nearest(before: Counts, first: NDArray[np.int8], last: NDArray[np.int8], slot: Slot, least: int) -> int | None:
-    """Return the boundary, `least` or later, nearest to the slot's depth at which it touches none of its own kind."""
-    want = slot.depth * float(before[-1])
+def _nearest(before: Counts, want: float, least: int) -> int:
+    """Return the boundary, `least` or later, nearest to so many tokens."""
     right = max(least, int(np.searchsorted(before, want)))
-    left = right - 1
-    while left >= least or right < len(before):
-        use_left = left >= least and (right >= len(before) or want - before[left] <= before[right] - want)
-        here = left if use_left else right
-        if _clear(here, first, last, slot):
-            return here
-        left, right = (left - 1, right) if use_left else (left, right + 1)
-    return None
-
-
-def _clear(here: int, first: NDArray[np.int8], last: NDArray[np.int8], slot: Slot) -> bool:
-    touches_left = here > 0 and slot.edges[0] and last[here - 1] == slot.edges[0]
-    touches_right = here < len(first) and slot.edges[1] and first[here] == slot.edges[1]
-    return not (touches_left or touches_right)
+    left = max(least, right - 1)
+    return left if want - before[left] <= before[right] - want else right

@@ -26,7 +26,6 @@ UNIT_SCHEMA = pa.schema(
         ("role", pa.list_(pa.string())),
         ("turn", pa.list_(pa.string())),
         ("facts", pa.list_(pa.string())),
-        ("edges", pa.list_(pa.string())),
     ]
 )
 BATCH = 4096
@@ -96,19 +95,6 @@ class Pool:
         turns = pc.list_flatten(self.table.column("turn"))
         return bool(turns.null_count < len(turns))
 
-    @cached_property
-    def edge_kinds(self) -> dict[str, int]:
-        """A number for each kind of edge, that of edges of no kind being 0."""
-        found = pc.unique(pc.list_flatten(self.table.column("edges"))).to_pylist()
-        return {name: number for number, name in enumerate(sorted({"", *found}))}
-
-    @cached_property
-    def edges(self) -> NDArray[np.int8]:
-        """The kinds of the first and the last edge of every unit, as an array of two columns."""
-        kinds = pa.array(list(self.edge_kinds))
-        numbers = pc.index_in(pc.list_flatten(self.table.column("edges")), kinds)
-        return np.asarray(numbers.to_numpy(), dtype=np.int8).reshape(-1, 2)
-
 
 class PoolCache:
     """The pools last asked for: as many as a budget of bytes allows, and the last one whatever its size."""
@@ -143,15 +129,14 @@ def _record(unit: Unit) -> dict[str, Any]:
         "role": [piece.role for piece in unit.pieces],
         "turn": [piece.turn for piece in unit.pieces],
         "facts": list(unit.facts),
-        "edges": list(unit.edges),
     }
 
 
 def _units(table: pa.Table) -> list[Unit]:
     columns = [_lists(table.column(name)) for name in UNIT_SCHEMA.names]
     return [
-        Unit(tuple(map(Piece, texts, roles, turns)), tuple(facts), (edges[0], edges[1]))
-        for texts, roles, turns, facts, edges in zip(*columns, strict=True)
+        Unit(tuple(map(Piece, texts, roles, turns)), tuple(facts))
+        for texts, roles, turns, facts in zip(*columns, strict=True)
     ]
 
 

@@ -36,26 +36,23 @@ class Piece:
 class Unit:
     """Pieces that enter a prompt or stay out together.
 
-    `facts` are what the text states, for solvers' tests and readers of the segments file. `edges` name the kind of its
-    first and last line where some kinds must not touch (empty: may touch anything).
+    `facts` are what the text states, for solvers' tests and readers of the segments file.
     """
 
     pieces: tuple[Piece, ...]
     facts: tuple[str, ...] = ()
-    edges: tuple[str, str] = ("", "")
 
 
-def unit(text: str, role: Role = "filler", facts: tuple[str, ...] = (), edges: tuple[str, str] = ("", "")) -> Unit:
+def unit(text: str, role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
     """Return a unit of one piece without turns."""
-    return Unit((Piece(text, role),), facts, edges)
+    return Unit((Piece(text, role),), facts)
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A unit with a wanted depth: filler tokens before it / all filler tokens of the body, 0 first, 1 last.
 
-    Where `rank` is given, units stand in the order of their ranks whatever their depths. A placed unit never touches a
-    filler unit whose facing edge has the same name as its own.
+    Where `rank` is given, units stand in the order of their ranks whatever their depths.
     """
 
     unit: Unit

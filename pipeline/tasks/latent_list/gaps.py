@@ -3,7 +3,8 @@
 What an addition of filler is followed by, and what a removal comes after, would tell: most often the operation that
 undoes it. So a line that does nothing stands behind every addition and before every removal, and between two reverses,
 in filler and round relevant operations alike. On their other sides operations of filler have neighbours of a few kinds,
-and relevant ones are given the same, as often: `surroundings` draws them.
+and relevant ones are given the same, as often: `surroundings` draws them. As runs of reverses in filler, a relevant
+reverse has a pair behind it, so that no other reverse follows and it may stand anywhere.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from random import Random
 
+from pipeline.worlds.blocks import draw_block
 from pipeline.worlds.programs import DO_NOTHING, REVERSE, Operation
 
 CLASS = {"append": "add", "insert": "add", "pop": "take", "remove": "take", "reverse": "reverse", "sort": "reverse"}
@@ -42,8 +44,8 @@ def spaced(block: Iterable[Operation]) -> str:
     return text
 
 
-def surroundings(rng: Random, name: str, *, reversed_before: bool) -> tuple[str, str]:
-    """Draw the lines before and behind a relevant operation; no reverse where one may stand right before."""
+def surroundings(rng: Random, name: str) -> tuple[str, str]:
+    """Draw the lines before and behind a relevant operation."""
     choices = SURROUNDINGS[CLASS[name]]
     before, behind = rng.choices(list(choices), list(choices.values()))[0]
-    return ("" if before == TURNED and reversed_before else before), behind
+    return before, behind + (spaced(draw_block(rng, 1)) if name == REVERSE.name else "")

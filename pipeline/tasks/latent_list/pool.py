@@ -17,7 +17,6 @@ from pipeline.streams import Indices, Streams, Wheel
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.latent_list.gaps import spaced
 from pipeline.worlds.blocks import Block, cancels, draw_block, draw_parted, draw_run
-from pipeline.worlds.programs import REVERSE, Operation
 
 SHAPES: tuple[Callable[[Random], Block], ...] = (
     partial(draw_block, pairs=1),
@@ -64,19 +63,14 @@ def _fresh(seen: set[Block], draw: Callable[[], Block]) -> Block:
 
 
 def block_unit(block: Block) -> Unit:
-    """Return a block as a unit whose edges say where a relevant reverse must not touch it.
+    """Return a block as a unit.
 
     Raises:
         ValueError: for a block that does not cancel at every state.
     """
     if not cancels(block):
         raise ValueError(f"a block does not cancel at every state: {[operation.text for operation in block]}")
-    return unit(spaced(block), edges=(edge(block[0]), edge(block[-1])))
-
-
-def edge(operation: Operation) -> str:
-    """Return the kind of an operation's edge: reverses must not touch."""
-    return "reverse" if operation == REVERSE else ""
+    return unit(spaced(block))
 
 
 @lru_cache(maxsize=1)

@@ -11,7 +11,7 @@ from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Task, Turns, Unit
 from pipeline.tasks.latent_list import chance, pool, prompt, proof, solver
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.latent_list.gaps import TURNED, surroundings
+from pipeline.tasks.latent_list.gaps import surroundings
 from pipeline.tasks.latent_list.sampler import draw, lengths
 from pipeline.tasks.latent_list.slices import WIDEST, Wish
 from pipeline.worlds.programs import START
@@ -83,13 +83,11 @@ class LatentList(Task):
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
         stratum = sample.stratum
         shots = self._shots(stratum)
-        placed, last = [], ""
+        placed = []
         for number, line in enumerate(sample.relevant):
             depth = (number + spread(shared.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
-            name = method(line)
-            around = surroundings(own.of("around", number), name, reversed_before=last == "reverse")
-            placed.append(Placed(_relevant(line, name, *around), depth, number))
-            last = name
+            around = surroundings(own.of("around", number), method(line))
+            placed.append(Placed(_relevant(line, *around), depth, number))
         return Layout(
             head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, own),
             placed=tuple(placed),
@@ -126,12 +124,10 @@ def method(line: str) -> str:
     return line[line.index(".") + 1 : line.index("(")]
 
 
-def _relevant(line: str, name: str, before: str, behind: str) -> Unit:
-    """Return a relevant line with what stands round it; no reverse of filler is the nearest operation to one."""
+def _relevant(line: str, before: str, behind: str) -> Unit:
+    """Return a relevant line with what stands round it."""
     texts: tuple[tuple[str, Role], ...] = ((before, "filler"), (f"{line}\n", "relevant"), (behind, "filler"))
-    pieces = tuple(Piece(text, role) for text, role in texts if text)
-    kind = "reverse" if name == "reverse" else ""
-    return Unit(pieces, edges=("reverse" if before == TURNED else kind, kind))
+    return Unit(tuple(Piece(text, role) for text, role in texts if text))
 
 
 def _dealt(shared: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
