@@ -64,3 +64,13 @@ def test_what_tasks_deal_is_even_in_both_sizes(family: str, tmp_path: Path) -> N
     short = tuple(cell for cell in recipe.of_family(family) if cell.length <= 8192)
     plan = Plan(replace(recipe, strata=short), (), tmp_path, (family,))
     assert list(balance_faults(draw_sample(plan, row) for row in plan.rows(family))) == []
+
+
+def test_a_text_of_two_rows_is_found() -> None:
+    cell = Stratum("mrcr", "chat", "32k", 8192, 2, 3)
+    latent = {"key": ["poem", "rain", ""], "place": 1}
+    replies = [("a", "b"), ("c", "d"), ("e", "b")]
+    rows = [Sample("", cell, at, latent, texts, "", Key("", ())) for at, texts in enumerate(replies)]
+    found = [fault for fault in balance_faults(rows) if "written for one row" in fault]
+    assert found == [f"{cell} row 2 and {cell} row 0: both have the text 'b', written for one row"]
+    assert not [fault for fault in balance_faults(rows[:2]) if "written for one row" in fault]

@@ -3,7 +3,8 @@
 What a task deals (which attribute is asked, in which order people stand, which of several replies) it states by
 `Task.dealt`. Within a stratum a kind may come once more than an even deal gives it: that is what a joint deal of
 several things leaves to each. Over several strata the kinds that get the rows left over must be drawn anew in each: a
-chi-square of the totals, with the variance of such draws, is held to six standard deviations and a margin.
+chi-square of the totals, with the variance of such draws, is held to six standard deviations and a margin. What a task
+writes for one row alone (`Task.own_texts`) no other row of the family may have.
 """
 
 from __future__ import annotations
@@ -28,17 +29,21 @@ def check_balance(plan: Plan) -> None:
     """Check that the rows of a plan's families were dealt evenly.
 
     Raises:
-        BuildError: naming where, what, and the kind that comes too often.
+        BuildError: naming where, what, and the kind that comes too often, or the text that comes twice.
     """
     for family in plan.families:
         for fault in balance_faults(samples_of(plan, family)):
-            raise BuildError(f"{fault}: the task does not deal evenly and must be fixed")
+            raise BuildError(f"{fault}: the task must be fixed")
 
 
 def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
     """Yield where the samples of a family are not dealt evenly."""
     strata: dict[tuple[Stratum, str, int], Counter[Hashable]] = defaultdict(Counter)
+    rows: dict[str, Sample] = {}
     for sample in samples:
+        for text in task_of(sample.stratum).own_texts(sample):
+            if (other := rows.setdefault(text, sample)) is not sample:
+                yield f"{_row(sample)} and {_row(other)}: both have the text {text[:60]!r}, written for one row"
         for name, (kind, kinds) in task_of(sample.stratum).dealt(sample).items():
             strata[sample.stratum, name, kinds][kind] += 1
     places: dict[tuple[str, int], list[Counter[Hashable]]] = defaultdict(list)
@@ -50,6 +55,10 @@ def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
     for (place, kinds), parts in places.items():
         if fault := _drift(parts, kinds):
             yield f"{place}: {fault}"
+
+
+def _row(sample: Sample) -> str:
+    return f"{sample.stratum} row {sample.index}"
 
 
 def _excess(counts: Counter[Hashable], kinds: int) -> str:

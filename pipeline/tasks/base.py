@@ -212,6 +212,10 @@ class Task(ABC):
         """
         return {}
 
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return texts that were written for the row, so that no other row of the family has them. Here none are."""
+        return ()
+
     def golden(self) -> tuple[Stratum, ...]:
         """Return the strata whose first row stands in the task's golden file: here one for each complexity."""
         return tuple(self.golden_stratum(complexity) for complexity in self.complexities)

@@ -165,6 +165,10 @@ class Mrcr(Task):
             return {**ordinal}
         return {**ordinal, "format": (form, len(formats())), "topic": (topic, topics_of(stratum.tier))}
 
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return the matching replies; a corpus may have fewer than are asked for."""
+        return () if sample.stratum.knob("corpus", "") else sample.relevant
+
 
 def _crowd(own: Streams, stratum: Stratum, corpora: str) -> Crowd:
     shape = Shape.of(stratum)
