@@ -11,22 +11,22 @@ UNKNOWN = "I don't know"
 
 INTRODUCTIONS = {
     "letters": """\
-Below is a long text. Somewhere in it stands one short story; all the other lines are random capital letters and \
-mean nothing. Read the text with care. At the end you will be asked about one detail of the story, which the story \
-may or may not tell.
+Below is a long text. Somewhere in it is one short story; all the other lines are random capital letters and mean \
+nothing. Read the text carefully. At the end you will be asked about one detail of the story, which the story may or \
+may not give.
 """,
     "stories": """\
-Below is a collection of short stories, one on each line, every one of them about another person. Read them with \
-care. At the end you will be asked about one detail of one story, which that story may or may not tell.
+Below is a collection of short stories, one to a line, each about a different person. Read them carefully. At the \
+end you will be asked about one detail of one story, which that story may or may not give.
 """,
 }
-EXAMPLES = "Here is how such questions are answered. The stories of these examples are not part of the text.\n"
+EXAMPLES = "Here is how such questions are answered. The stories in these examples are not part of the text.\n"
 START = "The text begins here.\n"
 END = "The text ends here."
 
 INSTRUCTION = f"""\
-{END} Answer the question below from the text alone and do not guess. If the text does not tell what is asked, the \
-right choice is (D). Reply with the letter of your choice and nothing else.
+{END} Answer the question below from the text alone, and do not guess. If the text does not say, the right choice is \
+(D). Reply with the letter of your choice and nothing else.
 """
 
 

@@ -20,10 +20,10 @@ ROLE = (
     "Work as a Python interpreter would. You are given a program that starts with a list `a` and goes on to change it, "
     "one statement a line; every line of a program begins with `>>`. Follow the list from the first line to the last, "
     "and give the output of the last line, exactly as Python would show it. Lines before the last may print something "
-    "else: that does not matter and is no part of the answer. Reply with the output of the last line alone."
+    "else: that does not matter and is not part of the answer. Reply with the output of the last line alone."
 )
-EXAMPLES = {1: "One finished program comes first, as an example; the program after it is the one to answer."}
-MANY = "{count} finished programs come first, as examples; the program after them is the one to answer."
+EXAMPLES = {1: "One program with its output comes first, as an example; the program after it is the one to answer."}
+MANY = "{count} programs with their outputs come first, as examples; the program after them is the one to answer."
 COUNTS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 STOCKED, STOCK = "latent_list.demonstrations@2", 32
 """Demonstrations are drawn once in a process, so many of each kind: to draw them for each row would cost too much."""
