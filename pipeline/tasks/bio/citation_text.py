@@ -32,7 +32,7 @@ LEADS = {
     ),
     "running": (
         "Every paragraph begins with its number in square brackets. Numbers count the paragraphs in the order of the "
-        "text, in pairs of digits: the first is {first}, and behind {last} comes {next}."
+        "text, in pairs of digits: the first is {first}, and {last} is followed by {next}."
     ),
 }
 INTRODUCTION = """\
@@ -46,13 +46,12 @@ NOUNS = {"opaque": "label", "running": "number"}
 INSTRUCTIONS = {
     1: """\
 This is the end of the biographies. Use them to answer the question below. Reply with the answer alone, worded as in \
-the biography, and behind it, in square brackets, the {noun} of the biography that states it, in this form: \
-answer [{noun}]
+the biography, followed by the {noun} of the biography that states it, in square brackets, in this form: answer [{noun}]
 """,
     2: """\
 This is the end of the biographies. Use them to answer both questions below. Reply with the two answers alone, in the \
-order of the questions, worded as in the biographies, and behind each of them, in square brackets, the {noun} of the \
-biography that states it, in this form: answer [{noun}]; answer [{noun}]
+order of the questions, worded as in the biographies, each followed by the {noun} of the biography that states it, \
+in square brackets, in this form: answer [{noun}]; answer [{noun}]
 """,
 }
 

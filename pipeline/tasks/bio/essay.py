@@ -34,12 +34,12 @@ SUFFIX = "-essay"
 HEADING = "\nEssays and biographies:\n"
 ENDED = "This is the end of the essays and biographies."
 INTRODUCTION = """\
-Below are essays on all kinds of things, one after another. Among their paragraphs stand a few short biographies, each \
-a paragraph of its own about one person. No two people have the same full name. {more}Read everything carefully. At \
-the end you will be asked about {whom}.
+Below are essays on all kinds of things, one after another. Scattered among their paragraphs are short biographies, each \
+a single paragraph about one person. No two people have the same full name. {more}Read everything carefully. At the \
+end you will be asked about {whom}.
 """
 LINKS = (
-    "A biography may tell a fact by naming another person of whom the same is true, and that person has a biography "
+    "Some biographies give a fact only by naming another person of whom the same is true; that person has a biography "
     "here too. "
 )
 

@@ -21,7 +21,7 @@ LINKS = {
 
 INTRODUCTION = """\
 Below are short biographies of many people, one paragraph for each person. No two people have the same full name. Some \
-biographies tell a fact by naming another person of whom the same is true, and that person has a biography here too. \
+biographies give a fact only by naming another person of whom the same is true; that person has a biography here too. \
 Read all of them carefully. At the end you will be asked about one person.
 
 Biographies:
@@ -30,7 +30,7 @@ Biographies:
 INSTRUCTION = """\
 This is the end of the biographies. Use them to answer the question below. Where a biography names another person in \
 place of the fact, go on to the biography of that person, until one states the fact itself. Write down the sentence \
-that you use in each step. Then end your reply with a line that holds "Final answer:" and the fact alone, worded as in \
+that you use at each step. Then end your reply with a line that says "Final answer:" and the fact alone, worded as in \
 the biography.
 """
 

@@ -32,9 +32,9 @@ SPARES_EACH = 4
 
 INTRODUCTION = """\
 Every university belongs to one of ten categories, which are called Category 1 to Category 10. A rule decides which, \
-and nobody tells you the rule. Below are many examples. Each of them holds the biographies of two people, a question \
-about one of them, and the right answer. Find out from the examples how universities are sorted. At the end the same \
-is asked about two more people, and the university in question is in none of the examples.
+but you are not told the rule. Below are many examples. Each gives the biographies of two people, a question about one \
+of them, and the right answer. Work out from the examples how universities are sorted. At the end the same is asked \
+about two more people, and the university in question appears in none of the examples.
 
 Examples:
 """

@@ -36,17 +36,17 @@ Biographies:
 INTRODUCTION_TO_SEVERAL = INTRODUCTION.replace("about one person", "about some of these people")
 
 PARAPHRASED = """\
-Below are short biographies of many people, one paragraph for each person. They are worded in many ways, but each of \
-them names its person in every sentence, and no two people have the same full name. Read all of them carefully. At the \
-end you will be asked about one person.
+Below are short biographies of many people, one paragraph for each person. They are worded in many ways, but every \
+sentence gives the full name of its person, and no two people have the same full name. Read all of them carefully. At \
+the end you will be asked about one person.
 
 Biographies:
 """
 
 FIRST_PERSON = """\
-Below many people introduce themselves, each in one paragraph that gives the full name in its first sentence and \
-nowhere else. No two people have the same full name. Read all paragraphs carefully. At the end you will be asked about \
-one person.
+Below, many people introduce themselves, each in a single paragraph that gives the full name in its first sentence \
+and nowhere else. No two people have the same full name. Read all the paragraphs carefully. At the end you will be \
+asked about one person.
 
 Biographies:
 """
@@ -57,8 +57,8 @@ the biography, and not as a full sentence.
 """
 
 SEVERAL = """\
-This is the end of the biographies. Use them to answer all questions below. Reply on one line with the answers alone, \
-in the order of the questions, separated by semicolons, each worded as in the biography.
+This is the end of the biographies. Use them to answer all the questions below. Reply on one line with the answers \
+alone, in the order of the questions, separated by semicolons, each worded as in the biography.
 """
 
 
