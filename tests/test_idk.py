@@ -21,8 +21,8 @@ from pipeline.tasks.idk.pool import lines_of, make_letters, make_stories, specs
 from pipeline.tasks.idk.sampler import Wish, draw
 from pipeline.tasks.idk.task import TASKS
 from pipeline.tasks.idk.text import END, LETTERS, UNKNOWN
-from pipeline.worlds.plots import KINDS, plot_named, plots
-from pipeline.worlds.stories import Pair, names, worded
+from pipeline.worlds.plots import KINDS, plot_named, plots, values_of
+from pipeline.worlds.stories import Pair, names, namesakes, worded
 from tells import class_features, held_out_auc
 
 BY_NAME = {task.subtask: task for task in TASKS}
@@ -53,14 +53,18 @@ def published(cell: Stratum, index: int, change: Callable[[list[str], str], list
     layout = BY_NAME[cell.subtask].layout(sample, row, shared)
     pool_texts = filler(cell.subtask)
     body = [pool_texts[unit] for unit in layout.filler.order.take(20).tolist()]
+    decoys = [item.unit.pieces[0].text for item in layout.placed[1:]]
+    body[3:3] = decoys[:1]
+    body[12:12] = decoys[1:]
     body.insert(7, sample.relevant[0])
     body = change(body, sample.relevant[0]) if change else body
     parts = [*(piece.text for piece in layout.head), *body, *(piece.text for piece in layout.tail)]
     roles = [*(piece.role for piece in layout.head), *("filler" for _ in body), *(piece.role for piece in layout.tail)]
     needles, at = [], 0
     for text, role in zip(parts, roles, strict=True):
-        if role == "demo" or text == sample.relevant[0]:
-            needles.append(Needle("demo" if role == "demo" else "relevant", at, at + len(text), 0.5))
+        marked = "relevant" if text == sample.relevant[0] else "decoy" if text in decoys else role
+        if marked in ("demo", "relevant", "decoy"):
+            needles.append(Needle(marked, at, at + len(text), 0.5))
         at += len(text)
     prompt = "".join(parts)
     return Published(
@@ -417,6 +421,26 @@ def test_a_wrong_demonstration_is_found() -> None:
     assert any("demonstration" in fault for fault in faults(replace(good, turns=(("user", wrong),))))
 
 
+def test_missing_false_and_further_namesakes_are_found() -> None:
+    good = published(cell_of("stories", 0), 2)
+    decoys = [good.text[one.char_start : one.char_end] for one in good.needles if one.role == "decoy"]
+    told = [grammar.read_story(text.rstrip("\n")) for text in decoys]
+    noun, name = good.metadata["latent"]["noun"], reader.read_question(good.text).name.split(" ")
+    value = told[0].stated[noun]
+    other = next(one for one in values_of(plot_named(told[0].plot).values) if one not in decoys[0] and one != name[0])
+    someone = grammar.read_story(filler("stories")[0].rstrip("\n")).name
+    further = filler("stories")[0].replace(someone.split(" ")[0], name[0])
+    faulty = {
+        "none of a kind": lambda body, own: [text for text in body if text != decoys[0]],
+        "one more of a kind": lambda body, own: [*body, further],
+        "a detail that is no choice": lambda body, own: [text.replace(value, other) for text in body],
+    }
+    for said, change in faulty.items():
+        assert any("namesakes" in fault for fault in faults(published(cell_of("stories", 0), 2, change))), said
+    unmarked = replace(good, needles=tuple(one for one in good.needles if one.role != "decoy"))
+    assert faults(unmarked) == ["the decoys are not the stories of namesakes"]
+
+
 # ---- filler and layout -------------------------------------------------------------------------------------------
 
 
@@ -450,7 +474,47 @@ def test_filler_never_holds_the_asked_or_shown() -> None:
         source = STORIES.layout(sample, row, shared).filler
         taken = [*source.spares.tolist(), *source.order.take(800).tolist()]
         assert len(set(taken)) == len(taken)
-        assert not {sample.latent["person"], *sample.latent["shown"]} & set(taken)
+        near = [one for kind in namesakes(row, "32k", sample.latent["person"]) for one in kind]
+        assert not {sample.latent["person"], *sample.latent["shown"], *near} & set(taken)
+
+
+def test_two_namesakes_are_told_the_other_choices_alike_in_both_classes() -> None:
+    """Nothing of them tells the class: the same draws give the same stories of namesakes."""
+    places = Counter[int]()
+    for index in range(60):
+        told = []
+        for complexity in (0, 1):
+            cell = cell_of("stories", complexity, rows=60)
+            _, row, shared = drawn(cell_of("stories", 0, rows=60), index)
+            sample = STORIES.sample(cell, index, row, shared)
+            placed = STORIES.layout(sample, row, shared).placed
+            told.append([item.unit.pieces[0].text for item in placed[1:]])
+            places.update(sum(item.depth < placed[0].depth for item in placed[1:]) for _ in range(complexity))
+        assert told[0] == told[1]
+        one, other = (grammar.read_story(text.rstrip("\n")) for text in told[0])
+        name = names(row, "32k")[sample.latent["person"]].split(" ")
+        assert [one.name.split(" ")[0], other.name.split(" ")[1]] == name
+        choices = (sample.key.choices or ())[:3]
+        said = {story.stated[sample.latent["noun"]] for story in (one, other)}
+        assert said == {choice for place, choice in enumerate(choices) if place != sample.latent["place"]}
+    assert min(places[before] for before in range(3)) >= 10
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_every_name_of_a_story_is_that_of_many(tier: str) -> None:
+    streams = Streams((5, "any"))
+    everybody = names(streams, tier)
+    assert len(set(everybody)) == len(everybody)
+    for place in (0, 1):
+        times = Counter(name.split(" ")[place] for name in everybody)
+        assert min(times.values()) >= 0.7 * len(times)
+    for person in range(0, len(everybody), 397):
+        first, last = everybody[person].split(" ")
+        found = namesakes(streams, tier, person)
+        assert [sorted(found[0]), sorted(found[1])] == [
+            [one for one, name in enumerate(everybody) if one != person and name.split(" ")[place] == part]
+            for place, part in enumerate((first, last))
+        ]
 
 
 def test_the_story_stands_first_if_asked_for() -> None:
@@ -458,7 +522,7 @@ def test_the_story_stands_first_if_asked_for() -> None:
         found: list[Placed] = []
         for index in range(cell.rows):
             sample, row, shared = drawn(cell, index)
-            found += BY_NAME[cell.subtask].layout(sample, row, shared).placed
+            found += BY_NAME[cell.subtask].layout(sample, row, shared).placed[:1]
         return sorted(item.depth for item in found)
 
     for task in TASKS:

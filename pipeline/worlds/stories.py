@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import isqrt
 from random import Random
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
 
 from pipeline.recipe import TIERS
-from pipeline.streams import Shuffled, Streams
+from pipeline.streams import Indices, Shuffled, Streams
 from pipeline.worlds.plots import Plot, Slot, values_of
 from pipeline.worlds.words import pool
 
-WORLD = "stories@2"
+WORLD = "stories@3"
 TOKENS_PER_STORY = 36
 """One story for so many tokens of the tier: three times what a prompt of stories can hold."""
 PAIRS = 3
@@ -30,9 +35,8 @@ MINOR = ("weekday", "month", "town", "friend", "food")
 """Details of openings and closings: always stated and never asked."""
 EITHER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 """What tells of which thing of a pair the detail is: words for the first, and for the second."""
-
-
 REFERRING = re.compile(r"\b(former|second)\b")
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +64,61 @@ class Story:
 
 
 def names(streams: Streams, tier: str) -> Sequence[str]:
-    """Return the full names of all people of a tier's stories, no two the same."""
+    """Return the full names of all people of a tier's stories, no two the same.
+
+    They fill a square of first and last names that is as small as can be, so that every name is that of many.
+    """
     return _names(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_STORY)
 
 
 @lru_cache(maxsize=4)
 def _names(world: Streams, count: int) -> Sequence[str]:
-    firsts, lasts = pool("first"), pool("last")
-    pairs = Shuffled(world.of("names"), len(firsts) * len(lasts)).take(count)
-    return [f"{firsts[pair // len(lasts)]} {lasts[pair % len(lasts)]}" for pair in pairs.tolist()]
+    side = _side(count)
+    firsts, lasts = (world.of(part).sample(pool(part), side) for part in ("first", "last"))
+    return [f"{firsts[cell // side]} {lasts[cell % side]}" for cell in _cells(world, count).tolist()]
 
 
-def draw_story(rng: Random, name: str, plot: Plot, owners: Mapping[int, int] | None = None) -> Story:
+def _side(count: int) -> int:
+    return isqrt(count - 1) + 1
+
+
+@lru_cache(maxsize=4)
+def _cells(world: Streams, count: int) -> Indices:
+    return Shuffled(world.of("names"), _side(count) ** 2).take(count)
+
+
+def namesakes(streams: Streams, tier: str, person: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return who shares the first name with a person of a tier, and who the last name."""
+    count = TIERS[tier] // TOKENS_PER_STORY
+    cells = _cells(streams.world(WORLD, tier), count)
+    first, last = (np.flatnonzero(part == part[person]).tolist() for part in np.divmod(cells, _side(count)))
+    return [one for one in first if one != person], [one for one in last if one != person]
+
+
+def draw_story(
+    rng: Random,
+    name: str,
+    plot: Plot,
+    owners: Mapping[int, int] = NOTHING,
+    details: Mapping[str, str] = NOTHING,
+) -> Story:
     """Draw a story.
 
     `owners` says of some pairs, by number, which of the two things has the detail. It moves no other draw: stories of
-    the same draws with other owners differ in nothing but the words that tell whose the detail is.
+    the same draws with other owners differ in nothing but the words that tell whose the detail is. `details` are those
+    that things of different pairs have in any case, by noun; no other thing has one of them.
     """
     first = name.partition(" ")[0]
     slots = rng.sample(plot.slots, 2 * PAIRS)
     forms = _forms(rng, plot)
-    values = drawn(rng, plot.values, PAIRS, (first,))
+    values = drawn(rng, plot.values, PAIRS, (first, *details.values()))
     coins = [rng.randrange(2) for _ in range(PAIRS)]
     told, sentences = [], []
     for number, form in enumerate(forms):
         both = slots[2 * number], slots[2 * number + 1]
-        pair = Pair((both[0].noun, both[1].noun), (owners or {}).get(number, coins[number]), values[number])
+        pair = Pair((both[0].noun, both[1].noun), owners.get(number, coins[number]), values[number])
+        for side, noun in enumerate(pair.nouns):
+            pair = replace(pair, owner=side, value=details[noun]) if noun in details else pair
         told.append(pair)
         sentences += _around(rng, worded(form, pair, first), both, first)
     minor = {kind: drawn(rng, kind, 1, (first,))[0] for kind in MINOR} | {"name": name, "first": first}

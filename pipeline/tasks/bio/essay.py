@@ -34,9 +34,9 @@ SUFFIX = "-essay"
 HEADING = "\nEssays and biographies:\n"
 ENDED = "This is the end of the essays and biographies."
 INTRODUCTION = """\
-Below are essays on all kinds of things, one after another. Scattered among their paragraphs are short biographies, each \
-a single paragraph about one person. No two people have the same full name. {more}Read everything carefully. At the \
-end you will be asked about {whom}.
+Below are essays on all kinds of things, one after another. Scattered among their paragraphs are short biographies, \
+each a single paragraph about one person. No two people have the same full name. {more}Read everything carefully. At \
+the end you will be asked about {whom}.
 """
 LINKS = (
     "Some biographies give a fact only by naming another person of whom the same is true; that person has a biography "

@@ -28,6 +28,7 @@ def faults(row: Published, subtask: str) -> Iterator[str]:
         yield "the prompt does not end in the row's question and choices"
     yield from _filler_faults(lines, own, subtask)
     yield from _choice_faults(row, asked, own)
+    yield from _namesake_faults(row, asked, lines)
     yield from _example_faults(row, lines)
 
 
@@ -62,6 +63,27 @@ def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[st
         found = sum(choice in stated.values() for choice in others)
         if found != row.metadata["latent"]["stated"]:
             yield f"the story states {found} of the choices, not {row.metadata['latent']['stated']}"
+
+
+def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> Iterator[str]:
+    """Hold the asked to one namesake of each kind, marked, who is told another of the choices; none among letters."""
+    found = [_with(lines, place, name, asked) for place, name in enumerate(asked.name.split(" "))]
+    if row.stratum.subtask == "stories" and [len(each) for each in found] != [1, 1]:
+        yield f"{asked.name} has {len(found[0])} and {len(found[1])} namesakes in place of one of each kind"
+    both = sorted(found[0] + found[1], key=lambda line: line.start)
+    marked = [(needle.char_start, needle.char_end) for needle in row.needles if needle.role == "decoy"]
+    if marked != [(line.start, line.end) for line in both]:
+        yield "the decoys are not the stories of namesakes"
+    told = {(line.told.plot, line.told.stated.get(asked.noun)) for line in both if line.told}
+    place = row.metadata["latent"]["place"]
+    if told and told != {(asked.plot, choice) for at, choice in enumerate(asked.choices[:-1]) if at != place}:
+        yield f"the namesakes of {asked.name} are not told the other choices of {asked.noun}"
+
+
+def _with(lines: tuple[Line, ...], place: int, name: str, asked: Query) -> list[Line]:
+    """Return the stories of others whose first or last name is a name."""
+    told = [line for line in lines if line.told and line.told.name != asked.name]
+    return [line for line in told if line.told and line.told.name.split(" ")[place] == name]
 
 
 def _example_faults(row: Published, lines: tuple[Line, ...]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -12,7 +12,7 @@ from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published,
 from pipeline.tasks.idk import chance, pool, proof, reader, text
 from pipeline.tasks.idk.sampler import Asked, any_wish, draw, wish
 from pipeline.worlds.plots import KINDS, plot_named, plots
-from pipeline.worlds.stories import PAIRS, names
+from pipeline.worlds.stories import PAIRS, draw_story, names, namesakes
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,9 @@ class Idk(Task):
     What tells an answerable row from another is only of which of two things a sentence states the detail. The words of
     the story and their places, and how many of the three choices it states and where, are drawn alike in both. On
     purpose unlike the paper, the story stands anywhere in the text unless the knob `depth` is ``first``.
+
+    Among stories stand those of two namesakes, one with the same first and one with the same last name. In either class
+    both are of the same plot and state what is asked, each another of the choices that are wrong in any case.
     """
 
     family = "idk"
@@ -64,17 +67,36 @@ class Idk(Task):
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the story at a stratified depth of the filler, or before it."""
-        stratum, latent = sample.stratum, sample.latent
+        stratum = sample.stratum
         first = stratum.knob("depth", "uniform") == "first"
         depth = 0.0 if first else spread(shared.of("depth"), stratum.rows, sample.index)
+        around = self._namesakes(sample, own) if self.subtask == "stories" else ()
         demos = [Piece(said, "demo") for said in self._examples(sample, own)]
         opening = text.INTRODUCTIONS[self.subtask] + (text.EXAMPLES if demos else "")
         return Layout(
             head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),
-            placed=(Placed(unit(sample.relevant[0], "relevant"), depth),),
-            filler=pool.filler(self.subtask, stratum.tier, own, frozenset({latent["person"], *latent["shown"]})),
+            placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *around),
+            filler=pool.filler(self.subtask, stratum.tier, own, self._taken(sample, own)),
             tail=(Piece(_tail(sample), "question"),),
         )
+
+    def _taken(self, sample: Sample, own: Streams) -> frozenset[int]:
+        """Return whose stories are no filler: those in the text already, and all namesakes of the asked."""
+        latent = sample.latent
+        first, last = namesakes(own, sample.stratum.tier, latent["person"])
+        return frozenset({latent["person"], *latent["shown"], *first, *last})
+
+    def _namesakes(self, sample: Sample, own: Streams) -> Iterator[Placed]:
+        """Yield the stories of a namesake of each kind, anywhere: nobody who is shown, or named as a choice is."""
+        latent, tier = sample.latent, sample.stratum.tier
+        everybody, rng = names(own, tier), own.of("namesakes")
+        wrong = [choice for place, choice in enumerate((sample.key.choices or ())[:-1]) if place != latent["place"]]
+        rng.shuffle(wrong)
+        for kind, value in zip(namesakes(own, tier, latent["person"]), wrong, strict=True):
+            able = [one for one in kind if one not in latent["shown"] and everybody[one].split(" ")[0] not in wrong]
+            name, plot = everybody[rng.choice(able)], plot_named(latent["plot"])
+            story = draw_story(rng, name, plot, details={latent["noun"]: value})
+            yield Placed(unit(story.text, "decoy"), rng.random())
 
     def _examples(self, sample: Sample, own: Streams) -> list[str]:
         """Return the demonstrations, answerable ones and others by turns, about people who are not in the text."""
