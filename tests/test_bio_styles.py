@@ -21,7 +21,7 @@ from pipeline.prove.chance import makeups
 from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
-from pipeline.tasks.bio import haystack, proof
+from pipeline.tasks.bio import TASKS, haystack, proof
 from pipeline.tasks.bio.multi import Multi, joined
 from pipeline.tasks.bio.reader import Entry, read_asked
 from pipeline.tasks.bio.standard import TASKS as RETRIEVALS
@@ -32,6 +32,7 @@ from pipeline.tasks.bio.text import SENTENCES, biography
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
 from pipeline.worlds.wordings import chosen, wordings
 from pipeline.worlds.words import pool
+from prose import faults
 
 SEED = 5
 WORDED = ("paraphrase", "pronoun")
@@ -105,6 +106,32 @@ def test_there_are_enough_wordings_and_each_has_its_form(style: str) -> None:
         assert all(
             re.search(r"\b(?:I|me|my|My)\b", said) for told in own.values() for said in told if told != own["name"]
         )
+
+
+@pytest.mark.parametrize("style", WORDED)
+def test_sentences_about_different_things_begin_differently(style: str) -> None:
+    """So that none of a biography has the skeleton of the one before."""
+    beginnings = {(kind, " ".join(sentence.split()[:4])) for kind, told in wordings(style).items() for sentence in told}
+    assert max(Counter(words for _, words in beginnings).values()) == 1
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_biographies_have_no_fault(style: str) -> None:
+    """Of grammar or spelling, by the rules that other texts are held to."""
+    row = Streams((SEED, "row"))
+    told = "".join(STYLES[style].told(row, "32k", number) for number in range(0, 1000, 3))
+    assert list(faults(told)) == []
+
+
+def test_what_prompts_say_around_biographies_has_no_fault() -> None:
+    for task in TASKS:
+        for complexity in task.complexities:
+            cell = Stratum("bio", task.subtask, "32k", 8192, complexity, 6)
+            row, shared = streams(cell, 0)
+            layout = task.layout(task.sample(cell, 0, row, shared), row, shared)
+            for piece in (*layout.head, *layout.tail):
+                said = re.sub(r"\b[A-Z]\w+ [A-Z]\w+ [A-Z]\w+\b", "Ann", piece.text)
+                assert list(faults(said.replace("\n\n\n", "\n\n"))) == [], said
 
 
 @pytest.mark.parametrize("style", WORDED)

@@ -13,6 +13,8 @@ from pipeline.tasks.idk.chance import WORD, noun_positions, positions
 from pipeline.tasks.idk.grammar import read_story
 from pipeline.worlds.plots import KINDS, Plot, plots, values_of
 from pipeline.worlds.stories import EITHER, MINOR, PAIRS, REFERRING, Pair, Story, draw_story, names, worded
+from pipeline.worlds.words import pool
+from prose import faults
 
 STREAMS = Streams((3, "stories"))
 LISTS = sorted({plot.values for plot in plots()} | set(MINOR))
@@ -152,6 +154,20 @@ def test_stories_are_fluent_text() -> None:
         assert all(sentence[0].isupper() for sentence in text.rstrip(".\n").split(". ")), text
         assert text.count(story.name) == 1
         assert len(text) < 900
+
+
+def test_stories_have_no_fault() -> None:
+    """Of grammar or spelling, by the rules that other texts are held to; names may be spelt as they like."""
+    people = {*pool("first"), *pool("last")}
+    for story in told():
+        said = re.sub(r"\b[A-Z]\w+\b", lambda word: "Ann" if word[0] in people else word[0], story.text)
+        assert list(faults(re.sub(r"\bAnn Ann\b", "Ann", said))) == []
+
+
+def test_no_thing_is_called_by_a_word_that_refers_to_it() -> None:
+    assert not [
+        slot.noun for plot in plots() for slot in plot.slots if re.search("former|latter|first|second", slot.noun)
+    ]
 
 
 def test_stories_are_distinct_and_so_are_names() -> None:
