@@ -46,7 +46,7 @@ class Icl(Biographies):
     """Ten categories by initial. `complexity` is the number of biographies that are asked about: one."""
 
     subtask = "icl"
-    title = "a category whose rule only examples tell"
+    title = "the category of a university, by a rule that only examples show"
     scorer = "label"
     most_shots = 0
     knobs = MappingProxyType({"depth": KNOBS["depth"]})

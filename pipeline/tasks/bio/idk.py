@@ -76,7 +76,7 @@ class Idk(Biographies):
     """
 
     subtask = "idk"
-    title = "pairs of rows, with and without the sentence that answers"
+    title = "one attribute of one person, in pairs of rows with and without the sentence that answers"
     scorer = "idk_pair"
     complexities = (0, 1)
     paired = True

@@ -35,7 +35,7 @@ class Multihop(Biographies):
     """Chains over two or five biographies."""
 
     subtask = "multihop"
-    title = "a value told over several biographies, each of which names the next"
+    title = "one attribute of one person, through several biographies that each name the next"
     version = 3
     scorer = "exact"
     shots = 2

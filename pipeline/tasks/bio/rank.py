@@ -50,7 +50,7 @@ class Rank(Ages):
     """People in the order of their ages."""
 
     subtask = "rank"
-    title = "names by age"
+    title = "people in order of age"
     scorer = "all_in_order"
     complexities = (2, 5)
 

@@ -48,7 +48,7 @@ class Twodiff(Ages):
     """Two people whose ages differ as asked. The key of ``any`` holds everybody's age, so it depends on the filler."""
 
     subtask = "twodiff"
-    title = "two people whose ages differ by so much"
+    title = "two people whose ages differ by a given number of years"
     version = 3
     scorer = "pair"
     complexities = (2,)

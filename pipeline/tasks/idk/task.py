@@ -150,6 +150,6 @@ def _tail(sample: Sample) -> str:
 
 
 TASKS = (
-    Idk("letters", "a detail of a story among random letters, told or not"),
-    Idk("stories", "a detail of a story among other people's stories, told or not"),
+    Idk("letters", "a detail that a story may not give, among random letters"),
+    Idk("stories", "a detail that a story may not give, among other people's stories"),
 )
