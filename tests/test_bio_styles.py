@@ -123,6 +123,12 @@ def test_biographies_have_no_fault(style: str) -> None:
     assert list(faults(told)) == []
 
 
+@pytest.mark.parametrize("name", ["hobbies", "majors"])
+def test_hobbies_and_majors_are_spelt_as_all_texts_are(name: str) -> None:
+    american = re.compile(r"iz(?:e|ing|ation)|\b(?:color|labor|behavior|model(?=ing)|center|theater|jewelry)|pediatr")
+    assert not [value for value in pool(name) if american.search(value)]
+
+
 def test_what_prompts_say_around_biographies_has_no_fault() -> None:
     for task in TASKS:
         for complexity in task.complexities:

@@ -164,6 +164,12 @@ def test_stories_have_no_fault() -> None:
         assert list(faults(re.sub(r"\bAnn Ann\b", "Ann", said))) == []
 
 
+def test_no_sentence_lets_one_think_that_both_things_have_the_detail() -> None:
+    """Who is asked what is red, and forgets to name one of two, says that it is red; and so on."""
+    both = re.compile(r"\b(?:also|both|cancel|crossed out|forgot|omit|return|took back|withdr)")
+    assert not [form for plot in plots() for form in plot.pairs if both.search(form)]
+
+
 def test_no_thing_is_called_by_a_word_that_refers_to_it() -> None:
     assert not [
         slot.noun for plot in plots() for slot in plot.slots if re.search("former|latter|first|second", slot.noun)
