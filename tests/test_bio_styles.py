@@ -590,6 +590,9 @@ def test_forms_of_the_parts_of_a_list() -> None:
 
 # What prompts are made of
 
+PLACED = 4
+"""Biographies of a prompt that are no filler: the one that is asked about, and those of three namesakes."""
+
 
 def test_prompts_hold_about_as_many_people_as_the_papers(tmp_path: Path) -> None:
     """LongBioBench, tables 4 and 5: biographies in a prompt of 128K, and their tokens in Qwen2.5."""
@@ -600,7 +603,7 @@ def test_prompts_hold_about_as_many_people_as_the_papers(tmp_path: Path) -> None
         units, tokens = paper[each.cell.subtask]
         assert units * 0.8 < each.units < units * 1.2
         assert tokens * 0.8 < each.unit_tokens < tokens * 1.2
-        assert each.distractors == pytest.approx(each.units - 1)
+        assert each.distractors == pytest.approx(each.units - PLACED)
 
 
 def test_distractors_follow_density(tmp_path: Path) -> None:
@@ -609,8 +612,8 @@ def test_distractors_follow_density(tmp_path: Path) -> None:
         for length, share in ((8192, 1.0), (8193, 0.5), (8194, 0.0))
     )
     full, half, none = makeups(make_plan(Recipe("made", "1", 1, "32k", strata), ("o200k",), tmp_path))
-    assert full.distractors == pytest.approx(full.units - 1)
-    assert half.distractors == pytest.approx((half.units - 1) / 2)
+    assert full.distractors == pytest.approx(full.units - PLACED)
+    assert half.distractors == pytest.approx((half.units - PLACED) / 2)
     assert none.distractors == 0.0
 
 
@@ -654,7 +657,7 @@ def test_the_plan_tells_what_prompts_are_made_of(tmp_path: Path) -> None:
     ]
     people_told, turns, operations = records[::2]
     assert 38 < people_told["units per prompt"] < 60
-    assert people_told["distractors"] == people_told["units per prompt"] - 1
+    assert people_told["distractors"] == people_told["units per prompt"] - PLACED
     assert turns["distractors"] == operations["distractors"] == "-"
     assert 8 < turns["units per prompt"] < 80
 
