@@ -2,15 +2,17 @@
 
 Every relevant operation is needed by all others; some of them together may be left out and the answer stays, as a
 number that is added and taken away again. What is counted here is the smallest subsequence of the relevant operations
-that runs and shows the same. The search is exhaustive over the lists that subsequences leave, equal lists taken as one:
-line by line, it drops what provably cannot reach the answer with as few operations as are allowed, and allows more
-until the answer is reached. Where more than `STATES` lists have to be kept there is no result, and no row is drawn.
+that runs and shows the same. The search is exhaustive over the lists that subsequences leave: line by line, it drops
+what provably cannot reach the answer with as few operations as are allowed, and allows more until the answer is
+reached. Lists count as one that nothing that follows can tell apart. Where more than `STATES` lists have to be kept
+there is no result, and no row is drawn.
 """
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -19,9 +21,11 @@ from pipeline.worlds.programs import START, Operation, View, run
 
 STATES = 3000
 """Lists that are kept of a line, at most."""
-ADDS = ("append", "insert")
+ADDS, TAKES = ("append", "insert"), ("pop", "remove")
 SURPLUS = sum(START)
 """What the numbers that the list starts with can add to a sum, at most."""
+NEVER = 1 << 20
+"""More operations than any program has."""
 Items = tuple[int, ...]
 States = dict[Items, int]
 
@@ -59,8 +63,15 @@ class Search:
         self._needed = needed(operations, view, final)
         self._kept = {operations[place].args[-1] for place in self._needed}
         places = range(len(operations) + 1)
-        self._adds = [sum(operation.name in ADDS for operation in operations[place:]) for place in places]
+        self._adds, self._takes = (
+            [sum(operation.name in kinds for operation in operations[place:]) for place in places]
+            for kinds in (ADDS, TAKES)
+        )
         self._owed = [sum(place >= since for place in self._needed) for since in places]
+        self._faces = [self._alike(operations[place:], final) for place in places]
+        beyond = {"min": self._value.__gt__, "max": self._value.__lt__}.get(view.name)
+        self._rivals = frozenset(filter(beyond, self._faces[0])) if beyond else frozenset[int]()
+        self._fewest: dict[tuple[int, int, int], int] = {}
 
     def _shortest(self, final: Sequence[int]) -> int:
         """Return the length that a list must have to show the answer."""
@@ -68,6 +79,22 @@ class Search:
         if self._view.name == "print":
             return start + len(final[slice(*self._span)])
         return start + 1 if self._view.name in ("min", "max") else 0
+
+    def _alike(self, later: Sequence[Operation], final: Sequence[int]) -> Mapping[int, int]:
+        """Return for each number one that stands for it: what follows treats the two alike.
+
+        A number is told from others where it is removed by name, or shown. Of the rest only the order counts, among
+        those and as far as a sort follows or a least or greatest number is asked; so a sum alone tells all apart.
+        """
+        numbers = sorted({*START, *(operation.args[-1] for operation in self._operations if operation.name in ADDS)})
+        if self._view.name == "sum":
+            return {value: value for value in numbers}
+        shown = set(visible(self._view, final, ()))
+        told = shown.union(operation.args[0] for operation in later if operation.name == "remove")
+        sorts = any(operation.name == "sort" for operation in later)
+        marks = sorted(told if sorts else () if self._view.name == "print" else shown)
+        first: dict[int, int] = {}
+        return {value: value if value in told else first.setdefault(bisect(marks, value), value) for value in numbers}
 
     def shows(self, items: Items) -> bool:
         """Tell whether a list shows the answer."""
@@ -78,51 +105,62 @@ class Search:
 
     def reached(self, allowed: int) -> States | None:
         """Return the lists that parts of at most so many operations leave, with the fewest that leave each."""
-        states: States = {START: 0}
+        states: States = {tuple(map(self._faces[0].__getitem__, START)): 0}
         for place, operation in enumerate(self._operations):
-            skipped = {} if place in self._needed else self._long_enough(states, place + 1)
-            states = self._taken(states, operation, place + 1, allowed, skipped)
+            after = {} if place in self._needed else states.copy()
+            self._taken(states, operation, self._faces[place], after)
+            states = self._kept_of(after, place + 1, allowed)
             if len(states) > STATES:
                 return None
         return states
 
-    def _long_enough(self, states: States, place: int) -> States:
-        least = self._least - self._adds[place]
-        return states.copy() if least <= 0 else {items: used for items, used in states.items() if len(items) >= least}
-
-    def _taken(self, states: States, operation: Operation, place: int, allowed: int, into: States) -> States:
+    def _taken(self, states: States, operation: Operation, faces: Mapping[int, int], into: States) -> None:
         """Add the lists on which an operation was run to those on which it was not."""
         method, args, kept = getattr(list, operation.name), operation.args, self._kept
         if operation.name == "remove" and args[0] in kept:
-            return into
-        least, owed = self._least - self._adds[place], self._owed[place]
+            return
+        if operation.name in ADDS:
+            args = (*args[:-1], faces[args[-1]])
         for before, used in states.items():
-            if used + owed >= allowed:
-                continue
             items = list(before)
             try:
                 gone = method(items, *args)
             except (IndexError, ValueError):
                 continue
-            if len(items) < least or gone in kept or self._lacks(items) > allowed - used - 1:
-                continue
             after = tuple(items)
-            if into.get(after, allowed) > used:
+            if gone not in kept and into.get(after, NEVER) > used:
                 into[after] = used + 1
-        return into
 
-    def _lacks(self, items: Sequence[int]) -> int:
-        """Return how many more operations a list needs, at least.
+    def _kept_of(self, states: States, place: int, allowed: int) -> States:
+        """Return the lists that can reach the answer from a place on, those that differ no more taken as one."""
+        face, fewest, rival = self._faces[place].__getitem__, self._fewest, self._rivals.__contains__
+        changes, kept = self._faces[place] != self._faces[place - 1], States()
+        for items, used in states.items():
+            known = (place, len(items), sum(map(rival, items)))
+            if known not in fewest:
+                fewest[known] = self._counted(*known)
+            if used + fewest[known] <= allowed:
+                alike = tuple(map(face, items)) if changes else items
+                if kept.get(alike, NEVER) > used:
+                    kept[alike] = used
+        return kept
 
-        An operation changes a length by one, and takes one number out of a slice, or pushes one out at its end.
+    def _counted(self, place: int, size: int, rivals: int) -> int:
+        """Return how many additions and removals make a list of such a size, with so many rivals, show the answer.
+
+        Numbers that may not be shown are removed, or stand before the slice or behind it.
         """
         name, (start, stop) = self._view.name, self._span
-        if name == "len":
-            return abs(len(items) - self._value)
-        if name in ("print", "sum"):
-            return self._least - len(items)
-        rivals = sum(item > self._value if name == "max" else item < self._value for item in items)
-        return max(start + 1 - len(items), rivals - start - max(0, len(items) - stop))
+        fewest = NEVER
+        for removed in range(self._takes[place] + 1):
+            for added in range(self._owed[place], min(self._adds[place], fewest - removed - 1) + 1):
+                length = size + added - removed
+                hidden = start + max(0, length - stop) if name in ("min", "max") else 0
+                fits = length == self._value if name == "len" else length >= self._least
+                if fits and rivals - removed <= hidden:
+                    fewest = added + removed
+                    break
+        return fewest
 
 
 def needed(operations: Sequence[Operation], view: View, final: Sequence[int]) -> frozenset[int]:

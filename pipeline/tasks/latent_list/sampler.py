@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from random import Random
 
 from pipeline.tasks.latent_list.draft import STRETCH, Draft, Program
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.latent_list.slices import Wish, choose, miss, proven
-from pipeline.worlds.programs import START
+from pipeline.tasks.latent_list.slices import Wish, choose, miss, proven, shows_all
+from pipeline.worlds.programs import HIGH, LOW, START
 
 WEIGHTS = {"append": 19, "insert": 19, "pop": 20, "remove": 19, "reverse": 18, "sort": 21}
 """How often a kind is tried. Kinds are not refused equally often: what stays is flatter."""
@@ -41,7 +42,7 @@ def _hard(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
     share, of = GOALS[name]
     best, most = None, (False, -1)
     for tried in range(CANDIDATES * CANDIDATES):
-        program = _draw(name, complexity, wish, rng)
+        program = _fitted(_draw(name, complexity, wish, rng), wish)
         size = effective(program.operations, program.view)
         signed = name not in ("min", "max") or int(program.output) * wish.sign > 0
         if size is not None and (signed, size) > most:
@@ -49,6 +50,21 @@ def _hard(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
         if best and ((most[0] and most[1] * of >= share * complexity) or tried >= CANDIDATES):
             return best
     raise ValueError(f"no program of {complexity} operations and view {name!r} was found: that should not happen")
+
+
+def _fitted(program: Program, wish: Wish) -> Program:
+    """Return the program with another least or greatest number, that which is wished, if all stays proven then."""
+    view = program.view
+    if view.name not in ("min", "max"):
+        return program
+    wished, shown = max(LOW, min(wish.sign * wish.size, HIGH)), view.value(program.final)
+    draft = Draft()
+    for operation in program.operations:
+        names = operation.name not in ("pop", "sort", "reverse") and operation.args[-1] == shown
+        if not draft.add(replace(operation, args=(*operation.args[:-1], wished)) if names else operation):
+            return program
+    fits = view.span and len(draft.true) > view.span[0] and view.value(draft.true) == wished
+    return draft.seen(view) if fits and shows_all(draft, view) else program
 
 
 def _draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:

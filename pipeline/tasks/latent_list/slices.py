@@ -53,6 +53,12 @@ def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> N
     return different
 
 
+def shows_all(draft: Draft, view: View) -> bool:
+    """Tell whether a view of a slice tells the true list from all others."""
+    start, stop = view.span or (0, 0)
+    return bool(proven(view.name, draft.true, draft.alive)[start, stop - 1])
+
+
 @lru_cache(maxsize=64)
 def _upper(width: int) -> NDArray[np.bool_]:
     return np.triu(np.ones((width, width), dtype=np.bool_))
