@@ -41,7 +41,7 @@ def streams(stratum: Stratum, index: int) -> tuple[Streams, Streams]:
 
 
 def many(view: str) -> int:
-    """Return how many samples a test of shares draws: those of minima and maxima take a third of a second each."""
+    """Return how many samples a test of shares draws: those of minima and maxima take ten times as long."""
     return 150 if view in ("min", "max") else 400
 
 
