@@ -6,7 +6,11 @@ import re
 
 SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ARTICLE = re.compile(r"\b([Aa])(?: )(?=[\"'(]?([A-Za-z0-9][\w-]*))")
-SENTENCE = re.compile(r"(^|\n[\"'(]?|[.!?][\"')]* [\"'(]?|^[\"'(])([a-z])")
+SPEECH = r"(?:(?:he|she|they|the [a-z]+|a [a-z]+) )?(?:asked|asks|called|cried|said|says|whispered)\b"
+"""What goes on with a sentence behind a question or a cry in quotation marks."""
+SENTENCE = re.compile(
+    rf"(^|\n(?:- )?[\"'(]?|[.!?]['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})|^[\"'(])([a-z])"
+)
 SPACES = re.compile(r" {2,}")
 EMPTY = re.compile(r"\n(?: *\n){2,}")
 LOOSE = re.compile(r" *(\n) *| +([,.;:!?])")
@@ -47,6 +51,15 @@ def tidy(text: str) -> str:
     text = MANY.sub(_agreed, text)
     text = ARTICLE.sub(_article, re.sub(r"\b([Aa])n ", r"\1 ", text))
     return SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
+
+
+def capital(text: str) -> str:
+    """Return a phrase with a capital at its start.
+
+    >>> capital("the slap of wet feet")
+    'The slap of wet feet'
+    """
+    return re.sub(rf"^{OPEN}?[a-z]", lambda found: found[0].upper(), text)
 
 
 def _article(found: re.Match[str]) -> str:
