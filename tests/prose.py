@@ -46,10 +46,15 @@ RULES = {
     "a capital after a question": rf"[!?]\" (?:(?:He|She|They) (?:{SAYING})|{SAYING.title()})\b",
     "a small letter after a speaker": rf"(?m)^(?:{SPEAKERS}|(?!WANTED)[A-Z]{{3,}}): [a-z]",
     "somebody who calls himself": r"(?m)^([A-Z][a-z]{2,}): (?:[^\n]*, )\1[.!?]",
-    "a comma between a name and its verb": r"(?m)(?:^|[.!?] )[A-Z][a-z]+ [A-Z][a-z]+, (?:can|has|holds|is|keeps|says|waits"
-    r"|was|will)\b",
+    "a comma between a name and its verb": r"(?m)(?:^|[.!?] )[A-Z][a-z]+ [A-Z][a-z]+, (?:can|has|holds|is|keeps|says"
+    r"|waits|was|will)\b",
     "a thing that is a who": r"\b(?:hotels?|museums?|newsrooms?|offices?|papers?|shops?|stations?) who\b",
     "weather that somebody is": rf"\b(?:[Ii]t is|[Ii]t was|[Ii]t's) (?:{WEATHERS})\b(?! that| and| who)",
+    "a comma that cuts": r"\bbut, and\b|\b(?:been|was) given, an?\b|\bpoint, at\b|\bmore [a-z]+, than\b",
+    "a capital behind a comma": r", (?:But|He|In|It|On|She|That|The|There|They|This|We|When|You)\b(?! [A-Z])(?!\")",
+    "a participle is wrong": r"\b(?:are|be|been|has|have|is|was|were) (?:became|began|came|did|gave|knew|took|went"
+    r"|wrote)\b",
+    "an amount of things that are counted": r"\b(?:good|great) deal of (?!its\b|this\b)[a-z]+s\b(?<!ss)",
     "a verb that waits for itself": r"(?i)\b(come|go|get|seem|start|begin|try)s? to \1\b",
 }
 COMPILED = {name: re.compile(pattern) for name, pattern in RULES.items()}
@@ -82,7 +87,7 @@ def _about(topic: Topic) -> tuple[tuple[str, re.Pattern[str]], ...]:
     clause = r"(?:^|[.!?;]\"? |[,\"] |\b(?:that|when|where|if|why|how) )"
     rules = [
         ("a plural and its verb", rf"(?im){clause}(?:{plurals}) (?:is|was|has|does)\b"),
-        ("there is with a plural", rf"(?i)\bt?here (?:is|was) (?:no |some )?(?:{plurals})\b"),
+        ("there is with a plural", rf"(?i)\bt?here(?: is|'s| was) (?:no |some )?(?:{plurals})\b"),
     ]
     if not names:
         rules.append(("a mass noun and its verb", rf"(?im){clause}{re.escape(topic.name)} (?:are|were|have|do)\b"))

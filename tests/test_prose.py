@@ -89,6 +89,10 @@ def texts(count: int) -> Iterator[tuple[str, str, str]]:
         ("To all newsrooms who care.", "a thing that is a who"),
         ("It is wind as we write.", "weather that somebody is"),
         ("The nearer the kettles come to come.", "a verb that waits for itself"),
+        ("I was given, a cheese.", "a comma that cuts"),
+        ("Dear all, You asked me.", "a capital behind a comma"),
+        ("They are came back.", "a participle is wrong"),
+        ("A great deal of sparrows.", "an amount of things that are counted"),
         ('He said, "no.', "a quotation mark without its partner"),
         ("He left (at once.", "a bracket without its partner"),
     ],
@@ -268,4 +272,4 @@ def test_variants() -> None:
 
 
 def test_every_rule_of_the_reader_is_tried() -> None:
-    assert len(RULES) == 24
+    assert len(RULES) == 28

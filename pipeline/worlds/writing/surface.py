@@ -8,9 +8,7 @@ SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight",
 ARTICLE = re.compile(r"\b([Aa])(?: )(?=[\"'(]?([A-Za-z0-9][\w-]*))")
 SPEECH = r"(?:(?:he|she|they|the [a-z]+|a [a-z]+) )?(?:asked|asks|called|cried|said|says|whispered)\b"
 """What goes on with a sentence behind a question or a cry in quotation marks."""
-SENTENCE = re.compile(
-    rf"(^|\n(?:- )?[\"'(]?|[.!?]['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})|^[\"'(])([a-z])"
-)
+SENTENCE = re.compile(rf"(^|\n(?:- )?[\"'(]?|[.!?]['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})|^[\"'(])([a-z])")
 SPACES = re.compile(r" {2,}")
 EMPTY = re.compile(r"\n(?: *\n){2,}")
 LOOSE = re.compile(r" *(\n) *| +([,.;:!?])")
@@ -29,7 +27,7 @@ MANY_VERBS = {
     **{f"{verb}s": verb for verb in REGULAR.split()},
 }
 MANY = re.compile(
-    rf"(?P<before>\b(?:[Tt]here (?:is|was) (?:no )?|of ))?{OPEN}(?P<value>[^{OPEN}{SHUT}]*){SHUT}"
+    rf"(?P<before>\b(?:[Tt]here(?:'s| is| was) (?:no )?|of ))?{OPEN}(?P<value>[^{OPEN}{SHUT}]*){SHUT}"
     rf"(?: (?P<verb>{'|'.join(MANY_VERBS)})\b)?"
 )
 COUNTED = re.compile(r"(?:an?|one|two|three|too (?:much|little|many|few)) ")
@@ -69,7 +67,7 @@ def _article(found: re.Match[str]) -> str:
 def _agreed(found: re.Match[str]) -> str:
     before, value, verb = found["before"] or "", found["value"], found["verb"]
     if before and not before.endswith("of "):
-        before = re.sub(r"\b(is|was)\b", lambda word: MANY_VERBS[word[0]], before)
+        before = re.sub(r"\b(is|was)\b", lambda word: MANY_VERBS[word[0]], before.replace("'s ", " is "))
     if verb and not before.endswith("of "):
         verb = MANY_VERBS[verb]
     return f"{before}{value} {verb}" if verb else f"{before}{value}"
