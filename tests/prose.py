@@ -86,7 +86,7 @@ def _about(topic: Topic) -> tuple[tuple[str, re.Pattern[str]], ...]:
     plurals = _either((topic.ones, topic.doers, *topic.part, *names))
     clause = r"(?:^|[.!?;]\"? |[,\"] |\b(?:that|when|where|if|why|how) )"
     rules = [
-        ("a plural and its verb", rf"(?im){clause}(?:{plurals}) (?:is|was|has|does)\b"),
+        ("a plural and its verb", rf"(?im){clause}(?:{plurals}) (?:is|was|has|does|means)\b"),
         ("there is with a plural", rf"(?i)\bt?here(?: is|'s| was) (?:no |some )?(?:{plurals})\b"),
     ]
     if not names:

@@ -16,7 +16,10 @@ CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u
 VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
 OPEN, SHUT = "\x01", "\x02"
 """Marks around a plural noun phrase that verbs have to agree with."""
-REGULAR = "come stop need rise say tell begin start end fill make settle reach put lie get distract delight decide ask"
+REGULAR = (
+    "come stop need mean keep make bring belong follow sound seem stay rise say tell begin start "
+    "end fill settle reach put lie get distract delight decide ask"
+)
 MANY_VERBS = {
     "is": "are",
     "was": "were",
