@@ -49,7 +49,7 @@ RULES = {
     "a comma between a name and its verb": r"(?m)(?:^|[.!?] )[A-Z][a-z]+ [A-Z][a-z]+, (?:can|has|holds|is|keeps|says"
     r"|waits|was|will)\b",
     "a thing that is a who": r"\b(?:hotels?|museums?|newsrooms?|offices?|papers?|shops?|stations?) who\b",
-    "weather that somebody is": rf"\b(?:[Ii]t is|[Ii]t was|[Ii]t's) (?:{WEATHERS})\b(?! that| and| who)",
+    "weather that somebody is": rf"\b(?:[Ii]t is|[Ii]t was|[Ii]t's) (?:{WEATHERS})\b(?! that| and| who| at)",
     "a comma that cuts": r"\bbut, and\b|\b(?:been|was) given, an?\b|\bpoint, at\b|\bmore [a-z]+, than\b",
     "a capital behind a comma": r", (?:But|He|In|It|On|She|That|The|There|They|This|We|When|You)\b(?! [A-Z])(?!\")",
     "a participle is wrong": r"\b(?:are|be|been|has|have|is|was|were) (?:became|began|came|did|gave|knew|took|went"
@@ -83,7 +83,8 @@ def _around(text: str, found: re.Match[str]) -> str:
 def _about(topic: Topic) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return rules about the words of a topic: the verbs of its plurals, and the article before its sounds."""
     names = (topic.name,) if topic.number == "plural" else ()
-    plurals = _either((topic.ones, topic.doers, *topic.part, *names))
+    ones = () if topic.ones == topic.name else (topic.ones,)
+    plurals = _either((*ones, topic.doers, *topic.part, *names))
     clause = r"(?:^|[.!?;]\"? |[,\"] |\b(?:that|when|where|if|why|how) )"
     rules = [
         ("a plural and its verb", rf"(?im){clause}(?:{plurals}) (?:is|was|has|does|means)\b"),
