@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+from pipeline.worlds.words import pool
 from pipeline.worlds.writing.topics import Topic, topics
 
 DETERMINERS = "a|an|the|my|your|his|its|our|their|some|any|no|every|another"
 PARTICLES = "bring|call|fold|give|hand|hang|lock|pack|pick|put|send|set|take|throw|tie|turn|use|wake|wear|write"
+SPEAKERS = "|".join(sorted({line[2:] for line in pool("writing/people")}))
+WEATHERS = "drizzle|fog|wind|frost|sunshine|rain|sleet|heat|thunder|mist"
+SAYING = "asked|called|cried|said|whispered"
 RULES = {
     "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]+) \1\b",
     "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w|\ba (?:hour|heir|honest)"
@@ -31,13 +35,27 @@ RULES = {
     "a wrong plural": r"(?i)\b\w+(?:x|sh|ch|ss|fe|[^aeiou']y)s\b(?<!cafes)(?<!safes)(?<!giraffes)"
     r"|\b(?!humans|talismans|germans|romans|shamans)\w+mans\b|\b(?:childs|foots|tooths|mouses|gooses|loafs|leafs)\b",
     "a loose stop": r"(?m) [,.;:!?](?!\w)|[,;:][,.;:!?]|[.!?][,;]|(?<!\.)\.\.(?!\.)|\( | \)|^[,.;:]",
-    "a small letter after a stop": r"(?m)[a-z][.!?]\"? [a-z]|^[a-z]",
+    "a small letter after a stop": r"(?m)[a-z][.!?]\"? (?!(?:\w+ |the \w+ )?(?:"
+    rf"{SAYING})\b)[a-z]|^(?:- )?[a-z]",
     "something unresolved": r"[{}|\\<>\x01\x02]|\bNone\b|  |\n\n\n",
     "an American spelling": r"(?i)\b(?:colors?|favor\w*|neighbor\w*|honor|labor|humor|harbor\w*|flavor\w*|parlor|rumor"
     r"|center\w*|theater\w*|liters?|gray\w*|plow\w*|mustache|pajamas|cozy|skeptic\w*|mom|jewelry|gotten|travel(?:er|ing)"
     r"|catalog|aluminum|curb|molds?|moldy|checkbook|sidewalk|\w+(?:gani|cogni|ogi|ali|imi|ari)z(?:e[sd]?|ing))\b",
     "another spelling": r"(?i)\b(?:learnt|dreamed|spelled|toward|amongst|whilst|leaped|spoilt|burned|leant|smelled)\b",
     "as without its partner": r"(?i)(?<!as )(?<!so )\bfar as\b",
+    "a capital after a question": rf"[!?]\" (?:(?:He|She|They) (?:{SAYING})|{SAYING.title()})\b",
+    "a small letter after a speaker": rf"(?m)^(?:{SPEAKERS}|(?!WANTED)[A-Z]{{3,}}): [a-z]",
+    "somebody who calls himself": r"(?m)^([A-Z][a-z]{2,}): (?:[^\n]*, )\1[.!?]",
+    "a comma between a name and its verb": r"(?m)(?:^|[.!?] )[A-Z][a-z]+ [A-Z][a-z]+, (?:can|has|holds|is|keeps|says"
+    r"|waits|was|will)\b",
+    "a thing that is a who": r"\b(?:hotels?|museums?|newsrooms?|offices?|papers?|shops?|stations?) who\b",
+    "weather that somebody is": rf"\b(?:[Ii]t is|[Ii]t was|[Ii]t's) (?:{WEATHERS})\b(?! that| and| who| at)",
+    "a comma that cuts": r"\bbut, and\b|\b(?:been|was) given, an?\b|\bpoint, at\b|\bmore [a-z]+, than\b",
+    "a capital behind a comma": r", (?:But|He|In|It|On|She|That|The|There|They|This|We|When|You)\b(?! [A-Z])(?!\")",
+    "a participle is wrong": r"\b(?:are|be|been|has|have|is|was|were) (?:became|began|came|did|gave|knew|took|went"
+    r"|wrote)\b",
+    "an amount of things that are counted": r"\b(?:good|great) deal of (?!its\b|this\b)[a-z]+s\b(?<!ss)",
+    "a verb that waits for itself": r"(?i)\b(come|go|get|seem|start|begin|try)s? to \1\b",
 }
 COMPILED = {name: re.compile(pattern) for name, pattern in RULES.items()}
 MARKS = re.compile(r"(?m)^\(?[A-Za-z0-9]{1,3}[.)] ?|\([a-z0-9]\)")
@@ -65,11 +83,12 @@ def _around(text: str, found: re.Match[str]) -> str:
 def _about(topic: Topic) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return rules about the words of a topic: the verbs of its plurals, and the article before its sounds."""
     names = (topic.name,) if topic.number == "plural" else ()
-    plurals = _either((topic.ones, topic.doers, *topic.part, *names))
+    ones = () if topic.ones == topic.name else (topic.ones,)
+    plurals = _either((*ones, topic.doers, *topic.part, *names))
     clause = r"(?:^|[.!?;]\"? |[,\"] |\b(?:that|when|where|if|why|how) )"
     rules = [
-        ("a plural and its verb", rf"(?im){clause}(?:{plurals}) (?:is|was|has|does)\b"),
-        ("there is with a plural", rf"(?i)\bthere (?:is|was) (?:no |some )?(?:{plurals})\b"),
+        ("a plural and its verb", rf"(?im){clause}(?:{plurals}) (?:is|was|has|does|means)\b"),
+        ("there is with a plural", rf"(?i)\bt?here(?: is|'s| was) (?:no |some )?(?:{plurals})\b"),
     ]
     if not names:
         rules.append(("a mass noun and its verb", rf"(?im){clause}{re.escape(topic.name)} (?:are|were|have|do)\b"))

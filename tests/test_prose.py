@@ -80,6 +80,19 @@ def texts(count: int) -> Iterator[tuple[str, str, str]]:
         ("The color of it.", "an American spelling"),
         ("It was spoilt.", "another spelling"),
         ("Older and far as balanced.", "as without its partner"),
+        ('"A clerk?" Asked Zoe.', "a capital after a question"),
+        ('"A clerk?" She asked.', "a capital after a question"),
+        ("Phoebe: hummingbirds.", "a small letter after a speaker"),
+        ("- hide the key.", "a small letter after a stop"),
+        ("Otto: Go home, Otto.", "somebody who calls himself"),
+        ("Nico Estes, holds the list.", "a comma between a name and its verb"),
+        ("To all newsrooms who care.", "a thing that is a who"),
+        ("It is wind as we write.", "weather that somebody is"),
+        ("The nearer the kettles come to come.", "a verb that waits for itself"),
+        ("I was given, a cheese.", "a comma that cuts"),
+        ("Dear all, You asked me.", "a capital behind a comma"),
+        ("They are came back.", "a participle is wrong"),
+        ("A great deal of sparrows.", "an amount of things that are counted"),
         ('He said, "no.', "a quotation mark without its partner"),
         ("He left (at once.", "a bracket without its partner"),
     ],
@@ -168,6 +181,7 @@ def test_limericks_have_five_lines_that_scan() -> None:
             stanzas = [lines[-5:] for lines in blocks if len(lines) >= 5]
             assert len(stanzas) >= 2
             assert all(scans("\n".join(lines)) for lines in stanzas)
+            assert all(re.search(r"[;,.:?!]\"?$", lines[at]) for lines in stanzas for at in (1, 3, 4)), stanzas
             assert all(len(lines) <= 6 for lines in blocks)
 
 
@@ -258,4 +272,4 @@ def test_variants() -> None:
 
 
 def test_every_rule_of_the_reader_is_tried() -> None:
-    assert len(RULES) == 17
+    assert len(RULES) == 28

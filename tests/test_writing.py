@@ -34,7 +34,7 @@ DEFECTS = {
     "two articles": r"(?i)\b(?:a|an|the) (?:a|an|the) ",
     "a loose stop": r" [,.;:!?](?!\w)",
     "two stops": r"[,;:][,.;:!?]|[.!?][,;]|\.\.(?!\.)",
-    "a small letter after a stop": r"[a-z][.!?]\"? [a-z]|^[a-z]|\n[a-z]",
+    "a small letter after a stop": r"[a-z][.!?] [a-z]|[a-z]\.\" [a-z]|^[a-z]|\n[a-z]",
     "a turn's label": r"(?m)^(?:User|Model|System):",
 }
 

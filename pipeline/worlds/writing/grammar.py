@@ -9,7 +9,7 @@ A file is a list of rules. A rule is a name and a colon, and its alternatives ar
       We (reached|got to) {town} [late] on {day}, and {trouble} was waiting.
 
 ``{rule}`` is one of the rule's alternatives, ``(this|that)`` one of the two, ``[maybe]`` is left out half of the time,
-`` / `` starts a line and `` // `` a paragraph. ``{x=rule}`` remembers what it gave as ``{x}``; ``{rule:title}`` and
+`` / `` starts a line and `` // `` a paragraph. ``{x=rule}`` remembers what it gave as ``{x}``; ``{rule:cap}`` and
 ``{rule:upper}`` change its letters, ``{sound:bare}`` leaves the article out; ``{n:3-40}`` is a number and ``{v:need}``
 a verb that agrees with the topic. A backslash makes the next character an ordinary one, and at the end of a line goes
 on with the next. ``#`` starts a comment line. Articles, capitals and spaces are put right later.

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pipeline.worlds.words import pool
 from pipeline.worlds.writing.grammar import TONED, Choice, Grammar, Phrase, Reference, Rules, Toned
 from pipeline.worlds.writing.metre import brief, scans
-from pipeline.worlds.writing.surface import many, marked, number, third_person, tidy, title
+from pipeline.worlds.writing.surface import capital, many, marked, number, third_person, tidy, title
 from pipeline.worlds.writing.topics import ATTRIBUTES, MASS, VERBS, Topic, unnamed
 
 AGREEMENT = {
@@ -117,6 +117,8 @@ class Realiser:
             return many(value) if reference.form == "many" else ARTICLE.sub(r"\1", value)
         if reference.form == "title":
             return title(value)
+        if reference.form == "cap":
+            return capital(value)
         return value.upper() if reference.form == "upper" else value
 
     def _value(self, name: str, form: str, depth: int) -> str:

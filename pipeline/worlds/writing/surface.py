@@ -6,7 +6,9 @@ import re
 
 SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ARTICLE = re.compile(r"\b([Aa])(?: )(?=[\"'(]?([A-Za-z0-9][\w-]*))")
-SENTENCE = re.compile(r"(^|\n[\"'(]?|[.!?][\"')]* [\"'(]?|^[\"'(])([a-z])")
+SPEECH = r"(?:(?:he|she|they|the [a-z]+|a [a-z]+) )?(?:asked|asks|called|cried|said|says|whispered)\b"
+"""What goes on with a sentence behind a question or a cry in quotation marks."""
+SENTENCE = re.compile(rf"(^|\n(?:- )?[\"'(]?|[.!?]['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})|^[\"'(])([a-z])")
 SPACES = re.compile(r" {2,}")
 EMPTY = re.compile(r"\n(?: *\n){2,}")
 LOOSE = re.compile(r" *(\n) *| +([,.;:!?])")
@@ -14,7 +16,10 @@ CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u
 VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
 OPEN, SHUT = "\x01", "\x02"
 """Marks around a plural noun phrase that verbs have to agree with."""
-REGULAR = "come stop need rise say tell begin start end fill make settle reach put lie get distract delight decide ask"
+REGULAR = (
+    "come stop need mean keep make bring belong follow sound seem stay rise say tell begin start "
+    "end fill settle reach put lie get distract delight decide ask"
+)
 MANY_VERBS = {
     "is": "are",
     "was": "were",
@@ -25,7 +30,7 @@ MANY_VERBS = {
     **{f"{verb}s": verb for verb in REGULAR.split()},
 }
 MANY = re.compile(
-    rf"(?P<before>\b(?:[Tt]here (?:is|was) (?:no )?|of ))?{OPEN}(?P<value>[^{OPEN}{SHUT}]*){SHUT}"
+    rf"(?P<before>\b(?:[Tt]here(?:'s| is| was) (?:no )?|of ))?{OPEN}(?P<value>[^{OPEN}{SHUT}]*){SHUT}"
     rf"(?: (?P<verb>{'|'.join(MANY_VERBS)})\b)?"
 )
 COUNTED = re.compile(r"(?:an?|one|two|three|too (?:much|little|many|few)) ")
@@ -49,6 +54,15 @@ def tidy(text: str) -> str:
     return SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
 
 
+def capital(text: str) -> str:
+    """Return a phrase with a capital at its start.
+
+    >>> capital("the slap of wet feet")
+    'The slap of wet feet'
+    """
+    return re.sub(rf"^{OPEN}?[a-z]", lambda found: found[0].upper(), text)
+
+
 def _article(found: re.Match[str]) -> str:
     return f"{found[1]}n " if starts_with_vowel(found[2]) else f"{found[1]} "
 
@@ -56,7 +70,7 @@ def _article(found: re.Match[str]) -> str:
 def _agreed(found: re.Match[str]) -> str:
     before, value, verb = found["before"] or "", found["value"], found["verb"]
     if before and not before.endswith("of "):
-        before = re.sub(r"\b(is|was)\b", lambda word: MANY_VERBS[word[0]], before)
+        before = re.sub(r"\b(is|was)\b", lambda word: MANY_VERBS[word[0]], before.replace("'s ", " is "))
     if verb and not before.endswith("of "):
         verb = MANY_VERBS[verb]
     return f"{before}{value} {verb}" if verb else f"{before}{value}"

@@ -16,11 +16,11 @@ from pipeline.worlds.writing.realise import base_name
 
 FILE = "writing/variants"
 EVERYWHERE, SLOTS, SPOKEN, VERSE = "everywhere", "slots", "spoken", "verse"
-"""Sections of the file, and what a grammar's style may be: what is spoken is shortened, verse is left as it is."""
+"""Sections of the file, and what a grammar's style may be: what is spoken is shortened, verse has its own variants."""
 SLOT = re.compile(r"(?P<before>[^{]*)\{(?P<name>[a-z]+)\}(?P<behind>.*)")
 BEFORE = r"(?<!very )(?<!almost )(?<!nearly )(?<!not )\b"
 BEHIND = r"(?= (?:[a-z]|$))"
-"""A contraction must have something behind it."""
+"""A contraction must have something behind it, and so must a variant in verse, whose ends rhyme."""
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")
 """What may not stand behind a slot that something is said behind."""
 Part = str | Reference | Choice | Toned
@@ -29,25 +29,23 @@ Variants = Mapping[str, tuple[str, ...]]
 
 def varied(grammar: Grammar) -> Grammar:
     """Return a grammar with a choice wherever one of its phrases has variants."""
-    if grammar.style == VERSE:
-        return grammar
-    known = (EVERYWHERE, SPOKEN) if grammar.style == SPOKEN else (EVERYWHERE,)
+    known = {SPOKEN: (SLOTS, EVERYWHERE, SPOKEN), VERSE: (VERSE,)}.get(grammar.style, (SLOTS, EVERYWHERE))
     rules = {rule: tuple(_varied(phrase, known) for phrase in phrases) for rule, phrases in grammar.rules.items()}
     return replace(grammar, rules=rules, plain=toneless(rules))
 
 
 def _varied(phrase: Phrase, known: tuple[str, ...]) -> Phrase:
-    return _around_slots(tuple(new for part in phrase for new in _parts(part, known) if new != ""))
+    return _around_slots(tuple(new for part in phrase for new in _parts(part, known) if new != ""), known)
 
 
-def _around_slots(phrase: Phrase) -> Phrase:
+def _around_slots(phrase: Phrase, known: tuple[str, ...]) -> Phrase:
     """Return a phrase with a choice of what stands around each of its slots that has variants."""
     parts = list(phrase)
     for at in range(len(parts) - 2, -1, -1):
         said, slot = parts[at], parts[at + 1]
         if isinstance(said, str) and isinstance(slot, Reference) and not slot.form.isalpha():
             behind = parts[at + 2] if at + 2 < len(parts) else ""
-            for before, needed, options in _slots().get(base_name(slot.name), ()):
+            for before, needed, options in _slots(known).get(base_name(slot.name), ()):
                 if _fits(said, before, behind, needed):
                     choice = Choice(tuple((left, slot, right) for left, right in options))
                     parts[at : at + 2] = [said.removesuffix(before), choice]
@@ -64,11 +62,11 @@ def _fits(said: str, before: str, behind: Part, needed: str) -> bool:
 
 
 @cache
-def _slots() -> Mapping[str, list[tuple[str, str, list[tuple[str, str]]]]]:
+def _slots(known: tuple[str, ...]) -> Mapping[str, list[tuple[str, str, list[tuple[str, str]]]]]:
     """Return for each slot what has to stand before it, what behind it, and what may stand before and behind it."""
     slots: dict[str, list[tuple[str, str, list[tuple[str, str]]]]] = {}
     for section, _, said in parse_variants(pool_text(FILE)):
-        if section == SLOTS:
+        if section in known and "{" in said[0]:
             forms = [found for form in said if (found := SLOT.fullmatch(form))]
             needed = forms[0]["behind"]
             options = [(form["before"], "" if needed else form["behind"]) for form in forms]
@@ -102,10 +100,10 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Variants]:
     variants: dict[str, tuple[str, ...]] = {}
     short: set[str] = set()
     for section, asked, said in parse_variants(pool_text(FILE)):
-        if section in known:
+        if section in known and "{" not in said[0]:
             for forms in _cases(said):
                 variants.update(dict.fromkeys(forms[:asked], forms))
-                short.update(forms[:asked] if section == SPOKEN else ())
+                short.update(forms[:asked] if section in (SPOKEN, VERSE) else ())
     ordered = sorted(variants, key=len, reverse=True)
     pattern = "|".join(re.escape(form) + (BEHIND if form in short else r"\b") for form in ordered)
     return re.compile(f"{BEFORE}(?:{pattern})"), variants
@@ -129,7 +127,7 @@ def parse_variants(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
         if not line.strip() or line.startswith("#"):
             continue
         said = tuple(form.strip() for form in re.split("[|>]", line))
-        if line.endswith(":") and line[:-1] in (EVERYWHERE, SLOTS, SPOKEN):
+        if line.endswith(":") and line[:-1] in (EVERYWHERE, SLOTS, SPOKEN, VERSE):
             section = line[:-1]
         elif section and len(said) > 1 and all(said):
             yield section, 1 if ">" in line else len(said), said
