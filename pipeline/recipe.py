@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -15,15 +14,17 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
-from pipeline.typed import Whole, typed
+from pipeline.typed import Identifier, Plain, Release, Subtask, Tier, Variant, Whole, typed
 
 K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
 FRAMES = ("chat", "raw")
 SIZES = ("default", "full")
 Knob = str | int | float | bool
-PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-"""What may become part of a path or an id."""
+Length = Annotated[int, Meta(ge=K, le=TIERS["1m"])]
+MOST_ROWS = 1_000_000
+"""Rows of one tier above which a recipe is a mistake, or someone's attempt to fill a disk."""
+Count = Annotated[int, Meta(ge=1, le=MOST_ROWS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,16 @@ class Stratum:
     size; every block is balanced by itself, so that the first ones are the same whatever the number of those behind.
     """
 
-    family: str
-    subtask: str
-    tier: str
-    length: int
-    complexity: int
-    rows: int
-    shots: int | None = None
-    knobs: tuple[tuple[str, Knob], ...] = ()
-    blocks: int = 1
-    full: int = 1
+    family: Identifier
+    subtask: Subtask
+    tier: Tier
+    length: Length
+    complexity: Whole
+    rows: Count
+    shots: Whole | None = None
+    knobs: tuple[tuple[Identifier, Knob], ...] = ()
+    blocks: Count = 1
+    full: Count = 1
 
     @property
     def total(self) -> int:
@@ -67,12 +68,12 @@ class Recipe:
     ``max_new_tokens`` where a model thinks before it answers.
     """
 
-    release: str
-    version: str
+    release: Release
+    version: Plain
     seed: int
     tier: str
     strata: tuple[Stratum, ...]
-    variant: str = ""
+    variant: Variant = ""
     frame: str = "chat"
     reserve: Annotated[int, Meta(ge=1, description="tokens for the reply in place of each task's own")] | None = None
 
@@ -112,14 +113,14 @@ class StrataTable:
     A cell has one block in the default size and `full` blocks in the full size.
     """
 
-    family: str
-    subtasks: Annotated[tuple[str, ...], Meta(min_length=1)]
+    family: Identifier
+    subtasks: Annotated[tuple[Subtask, ...], Meta(min_length=1)]
     complexity: Annotated[tuple[Whole, ...], Meta(min_length=1)]
-    lengths: Annotated[tuple[Annotated[int, Meta(ge=K, le=TIERS["1m"])], ...], Meta(min_length=1)]
-    rows: Annotated[int, Meta(ge=1, description="samples in each block of a stratum")]
+    lengths: Annotated[tuple[Length, ...], Meta(min_length=1)]
+    rows: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="samples in each block of a stratum")]
     shots: Whole | None = None
-    knobs: dict[str, Knob] = field(default_factory=dict)
-    full: Annotated[int, Meta(ge=1, description="blocks in the full size; the default has one")] = 1
+    knobs: dict[Identifier, Knob] = field(default_factory=dict)
+    full: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="blocks in the full size; the default has one")] = 1
 
     def cells(self, tier: str) -> list[Stratum]:
         """Return the strata of the table in the default size, shortest length first."""
@@ -179,9 +180,6 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
     if not isinstance(tables, list) or not tables:
         raise RecipeError(f"{label} has no [[strata]] table: give at least one")
     recipe = typed(Recipe, {**table, "strata": []}, label, RecipeError)
-    for key in ("version", "variant"):
-        if not PLAIN.fullmatch(table.get(key, "") or "none"):
-            raise RecipeError(f"{label}: {key} = {table[key]!r}: give letters, digits, dots and dashes")
     if recipe.tier not in TIERS:
         raise RecipeError(unknown(f"tier in {label}:", recipe.tier, TIERS))
     if recipe.frame not in FRAMES:
@@ -189,7 +187,22 @@ def parse_recipe(table: dict[str, Any], where: str) -> Recipe:
     shapes = [typed(StrataTable, raw, f"[[strata]] of {label}", RecipeError) for raw in tables]
     cells = tuple(cell for shape in shapes for cell in shape.cells(recipe.tier))
     _check_cells(cells, where)
-    return replace(recipe, strata=cells)
+    made = replace(recipe, strata=cells)
+    if fault := recipe_fault(made):
+        raise RecipeError(f"{label}: {fault}")
+    return made
+
+
+def recipe_fault(recipe: Recipe) -> str | None:
+    """Return what is wrong with a recipe whose fields are right one by one."""
+    if (
+        recipe.tier not in TIERS
+        or recipe.frame not in FRAMES
+        or any(cell.tier != recipe.tier for cell in recipe.strata)
+    ):
+        return f"tier {recipe.tier!r}, frame {recipe.frame!r}: give a known frame, and a tier that all strata have"
+    rows = sum(cell.rows * max(cell.blocks, cell.full) for cell in recipe.strata)
+    return f"{rows:,} rows: give 1 to {MOST_ROWS:,} a tier" if not 1 <= rows <= MOST_ROWS else None
 
 
 def _check_cells(cells: Iterable[Stratum], where: str) -> None:

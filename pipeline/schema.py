@@ -19,7 +19,7 @@ from pipeline.recipe import FRAMES, TIERS, Recipe, StrataTable
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
 from pipeline.score.results import ANSWERED, MISSING, UNUSABLE, Cell, Classes
 from pipeline.score.views import SAID
-from pipeline.store.manifest import DEPTH_BINS, PORTIONS
+from pipeline.store.manifest import Manifest
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -142,35 +142,7 @@ def _toml(node: Any) -> Any:
 
 
 def _manifest() -> Schema:
-    totals = _closed("Sums", {"rows": WHOLE, "tokens": WHOLE, "bytes": WHOLE})
-    tier = _closed(
-        "What one recipe made",
-        {
-            "seed": {"type": "integer"},
-            "tag": TEXT,
-            "reserve": {"type": ["integer", "null"]},
-            "recipe_digest": SHA256,
-            "longest": WHOLE,
-            "pools": _map(_closed("A pool", {"key": SHA256, "source": TEXT})),
-            "strata": _list({"type": "object"}),
-            "chance": _list({"type": "object"}),
-            "depths": _map(_list(WHOLE, minItems=DEPTH_BINS, maxItems=DEPTH_BINS)),
-            "budgets": _map(_closed("Tokens of all rows of a length", dict.fromkeys(PORTIONS, WHOLE))),
-            "proven": {"type": "object"},
-            "totals": totals,
-            "shards": _list({"type": "object", "required": ["shard", "key", "rows", "data_sha256", "keys_sha256"]}),
-        },
-    )
-    return _closed(
-        "The manifest of a profile",
-        {
-            **dict.fromkeys(("release", "version", "variant", "frame", "carrara", "canary"), TEXT),
-            "schema_version": WHOLE,
-            "tokenizer": {"type": "object"},
-            "tiers": _map(tier),
-            "totals": totals,
-        },
-    )
+    return {**_record(Manifest), "title": "The manifest of a profile"}
 
 
 def _lock() -> Schema:

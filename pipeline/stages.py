@@ -18,10 +18,10 @@ from pipeline.profiles import Profile
 from pipeline.progress import meter
 from pipeline.prove.balance import check_balance
 from pipeline.prove.seal import seal
-from pipeline.prove.shard import ProveJob, read_proof, run_prove
+from pipeline.prove.shard import Proof, ProveJob, read_proof, run_prove
 from pipeline.recipe import digest
 from pipeline.store.files import clean_aside
-from pipeline.store.manifest import Manifest, manifest_path, read_manifest
+from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest
 from pipeline.store.recipes import check_release, keep_recipe, recipe_path
 
 
@@ -131,7 +131,7 @@ class Stages:
         remove_strangers(self.plan, profile)
         clean_aside(owned(self.plan, profile))
         known = read_manifest(self.plan.out, profile.name)
-        tier = known["tiers"].get(self.plan.recipe.tier) if known else None
+        tier = known.tiers.get(self.plan.recipe.tier) if known else None
         if known and tier and not again and _says(tier, digest(self.plan.recipe), proofs):
             return known
         check_balance(self.plan)
@@ -143,9 +143,9 @@ def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
     return [(shard, read_proof(_job(plan, shard)) is not None) for shard in plan.all_shards()]
 
 
-def _says(tier: Manifest, recipe: str, proofs: Sequence[object]) -> bool:
-    plain = sorted((asdict(proof) for proof in proofs), key=lambda proof: str(proof["shard"]))  # type: ignore[call-overload]
-    return bool(tier["recipe_digest"] == recipe and tier["shards"] == plain)
+def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
+    shards = tuple(SealedShard(**asdict(proof)) for proof in sorted(proofs, key=lambda proof: proof.shard))
+    return (tier.recipe_digest, tier.shards) == (recipe, shards)
 
 
 def _job(plan: Plan, shard: Shard, *, full: bool = False) -> ProveJob:

@@ -1,10 +1,15 @@
-"""Conversion of plain tables to typed records, with readable errors."""
+"""Conversion of plain tables to typed records, with readable errors, and the alphabets of names.
+
+What is read may come from anyone. A name that may become part of a path, an id, a command or a page is held to its
+alphabet where it is read, so that nothing behind needs to look at it again.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -12,9 +17,50 @@ import msgspec
 from pipeline.errors import CarraraError, unknown
 
 T = TypeVar("T")
-Whole = Annotated[int, msgspec.Meta(ge=0)]
+END = r"(?!\n)$"
+"""The end of a text: `$` alone also matches before a last line break."""
+IDENTIFIER = rf"^[a-z][a-z0-9_]{{0,63}}{END}"
+SUBTASK = rf"^[a-z][a-z0-9_-]{{0,63}}{END}"
+TIER = rf"^(32k|128k|1m){END}"
+FRAME = rf"^(chat|raw){END}"
+PLAIN = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}{END}"
+VARIANT = rf"^([A-Za-z0-9][A-Za-z0-9._-]{{0,63}})?{END}"
+RELEASE = rf"^[A-Za-z0-9][A-Za-z0-9 ._-]{{0,63}}{END}"
+MODEL = rf"^[A-Za-z0-9][A-Za-z0-9._:/+@-]{{0,127}}{END}"
+ROW_ID = rf"^[A-Za-z0-9._-]{{1,64}}{END}"
+SHARD = rf"^[a-z][a-z0-9_]{{0,63}}/(32k|128k|1m)/test-[0-9]{{5}}-of-[0-9]{{5}}{END}"
+LINE = r"^[^\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]{0,2000}" + END
+SAID = {
+    IDENTIFIER: "lower-case letters, digits and underscores",
+    SUBTASK: "lower-case letters, digits, underscores and dashes",
+    TIER: "32k, 128k or 1m",
+    FRAME: "chat or raw",
+    PLAIN: "letters, digits, dots and dashes",
+    VARIANT: "letters, digits, dots and dashes, or nothing",
+    RELEASE: "letters, digits, spaces, dots and dashes",
+    MODEL: "the name of a model: letters, digits and . _ : / + @ -",
+    ROW_ID: "at most 64 letters, digits, dots, dashes and underscores",
+    SHARD: "family/tier/test-00000-of-00001",
+    LINE: "one line of text without control characters",
+}
+"""The alphabets of names, and what they are in words; a dot never comes first, so that no name is a folder above."""
+
+Whole = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, msgspec.Meta(pattern=f"^[0-9a-f]{{64}}{END}")]
+Identifier = Annotated[str, msgspec.Meta(pattern=IDENTIFIER)]
+Subtask = Annotated[str, msgspec.Meta(pattern=SUBTASK)]
+Tier = Annotated[str, msgspec.Meta(pattern=TIER)]
+Frame = Annotated[str, msgspec.Meta(pattern=FRAME)]
+Plain = Annotated[str, msgspec.Meta(pattern=PLAIN)]
+Variant = Annotated[str, msgspec.Meta(pattern=VARIANT)]
+Release = Annotated[str, msgspec.Meta(pattern=RELEASE)]
+ModelName = Annotated[str, msgspec.Meta(pattern=MODEL)]
+ShardName = Annotated[str, msgspec.Meta(pattern=SHARD)]
+Line = Annotated[str, msgspec.Meta(pattern=LINE)]
+
+MOST_BYTES = 64 << 20
+"""Size of a file of JSON above which it is not read: the largest that Carrara writes have a few."""
 KINDS = {
     "str": "a string",
     "int": "a whole number",
@@ -48,6 +94,37 @@ def typed(shape: type[T], table: object, where: str, error: type[CarraraError]) 
         raise error(f"{where}: {_told(said, place.strip('`.'), table)}") from None
 
 
+def read_record(path: Path, shape: type[T]) -> T:
+    """Read a file of JSON as a record; keys that the record does not have are passed over.
+
+    Raises:
+        OSError: if it cannot be read.
+        ValueError: in one line, if it is no regular file, too large, no JSON, or not of this shape.
+    """
+    if not path.is_file() and path.exists():
+        raise ValueError("it is not a regular file")
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
+    return read_json(path.read_bytes(), shape)
+
+
+def read_json(text: bytes | str, shape: type[T]) -> T:
+    """Read JSON as a record.
+
+    Raises:
+        ValueError: in one line, if it is no JSON, or not of this shape.
+    """
+    try:
+        return msgspec.json.decode(text, type=shape)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+    except msgspec.ValidationError as fault:
+        said, _, place = str(fault).partition(" - at ")
+        raise ValueError(f"{place.replace('`', '') or 'it'}: {_in_words(said)}") from None
+    except UnicodeError:
+        raise ValueError("it is not text in UTF-8") from None
+
+
 def _check_keys(shape: Any, table: object, where: str, error: type[CarraraError]) -> None:
     """Refuse unknown keys, also in the tables within a table: msgspec would pass over them."""
     if isinstance(table, list):
@@ -67,12 +144,21 @@ def _check_keys(shape: Any, table: object, where: str, error: type[CarraraError]
 def _told(said: str, place: str, table: Any) -> str:
     if missing := re.fullmatch("Object missing required field `(.*)`", said):
         return f"{f'{place} ' if place else ''}lacks {missing[1]!r}, which is required"
+    return f"{_given(place, table)}: {_in_words(said)}"
+
+
+def _in_words(said: str) -> str:
+    """Return what msgspec says it expected, in words."""
+    if pattern := re.search(r"matching regex (.*)$", said):
+        return f"give {next((words for known, words in SAID.items() if repr(known) == pattern[1]), pattern[1])}"
+    if not said.startswith("Expected"):
+        return said
     wanted = re.sub("^Expected |, got .*|`", "", said)
     for name, words in KINDS.items():
         wanted = re.sub(rf"\b{name}\b", words, wanted)
     for mark, words in MARKS.items():
         wanted = wanted.replace(mark, words)
-    return f"{_given(place, table)}: give {wanted}"
+    return f"give {wanted}"
 
 
 def _given(place: str, table: Any) -> str:

@@ -15,12 +15,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pipeline.assemble import jobs, plan
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
 from pipeline.errors import RecipeError, unknown
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
+from pipeline.store.manifest import Manifest
+from pipeline.store.split import Split
 from pipeline.tasks import TASKS, families
 from pipeline.tasks.base import Task
 
@@ -40,6 +44,13 @@ complexity = [1]
 lengths = [2048, 4096]
 rows = {rows}
 """
+
+
+def retold(split: Split, change: Callable[[dict[str, Any]], object]) -> Split:
+    """Return a split whose manifest says something else."""
+    told = msgspec.to_builtins(split.manifest)
+    change(told)
+    return replace(split, manifest=msgspec.convert(told, Manifest))
 
 
 def recipe_file(path: Path, *, rows: int = 6, families: Iterable[str] = ("bio",), **changed: str | int) -> Path:

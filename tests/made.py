@@ -11,7 +11,14 @@ from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS
 from pipeline.store.parquet import write_rows
 
 TAG = "0a1b2c"
+STRATUM = ("family", "subtask", "length", "complexity", "shots", "context_tokens", "max_new_tokens", "task_version")
 TIERS = {"32k": 32768, "128k": 131072, "1m": 1048576}
+
+DIGEST = "0" * 64
+NOTHING = {"rows": 0, "tokens": 0, "bytes": 0}
+TOKENIZER = {"name": "o200k", "title": "o200k", "models": ["gpt-4o"], "notice": "", "template": "none", "windows": {}}
+TOKENIZER |= {"digest": DIGEST, "vocabulary_sha256": DIGEST}
+PROVEN = {"rows": 0, "exact": 0, "solved": 0, "recounted": 0, "counter": [], "second": []}
 
 Row = dict[str, Any]
 
@@ -49,10 +56,24 @@ def split(folder: Path, rows: Iterable[Row], tag: str = TAG, **manifest: Any) ->
     for each in rows:
         tiers.setdefault(each["tier"], []).append(each)
     made = {tier: _tier(folder, tier, some, tag) for tier, some in tiers.items()}
-    whole = {"release": "made", "version": "1.0.0", "variant": "", "frame": "chat", "totals": {}, **manifest}
-    text = json.dumps({**whole, "tokenizer": {"name": "o200k"}, "tiers": made})
-    (folder / "manifest.json").write_text(text, encoding="ascii")
+    (folder / "manifest.json").write_text(json.dumps(whole(made, **manifest)), encoding="ascii")
     return folder
+
+
+def whole(tiers: Row, **given: Any) -> Row:
+    """Return a manifest of tiers."""
+    top = {"release": "made", "version": "1.0.0", "variant": "", "frame": "chat", "carrara": "2.0.0", **given}
+    return {**top, "schema_version": 1, "canary": "made", "tokenizer": TOKENIZER, "totals": NOTHING, "tiers": tiers}
+
+
+def shard(name: str, rows: int = 1) -> Row:
+    counts = dict.fromkeys(("tokens", "prompt_tokens", "fewest_tokens", "most_tokens", "data_bytes"), 0)
+    return {"shard": name, "rows": rows, **counts, "data_sha256": DIGEST}
+
+
+def tier(strata: Sequence[Row], shards: Sequence[Row], **given: Any) -> Row:
+    made = {"tag": TAG, "reserve": None, "longest": max(cell["length"] for cell in strata), **given}
+    return {**made, "strata": strata, "proven": PROVEN, "totals": NOTHING, "shards": shards}
 
 
 def _tier(folder: Path, tier: str, rows: Sequence[Row], tag: str) -> dict[str, Any]:
@@ -63,10 +84,11 @@ def _tier(folder: Path, tier: str, rows: Sequence[Row], tag: str) -> dict[str, A
         write_rows(folder / "data" / f"{name}.parquet", _plain(own, DATA_SCHEMA.names), DATA_SCHEMA, "made")
         keys = [name for name in KEYS_SCHEMA.names if name not in TEXT_COLUMNS]
         write_rows(folder / "keys" / f"{name}.parquet", _plain(own, keys), KEYS_SCHEMA, "made")
-        shards.append({"shard": name})
-    strata = [{name: each[name] for name in ("family", "subtask", "length", "complexity")} for each in rows]
-    chance = {"family": "bio", "subtask": "standard", "complexity": 1, "asked": "", "best_constant": 0.25}
-    return {"tag": tag, "shards": shards, "strata": strata, "chance": [chance]}
+        shards.append(shard(name, len(own)))
+    strata = [{"rows": 1, **{name: each[name] for name in STRATUM}} for each in rows]
+    chance = {"family": "bio", "subtask": "standard", "complexity": 1, "asked": "", "rows": 1, "constant": ""}
+    chance |= {"best_constant": 0.25, "baselines": {}}
+    return tier(strata, shards, tag=tag, chance=[chance])
 
 
 def _plain(rows: Iterable[Row], names: Sequence[str]) -> list[Row]:

@@ -34,7 +34,7 @@ def built(folder: Path) -> Split:
 
 
 def families_of(split: Split) -> list[str]:
-    return list(dict.fromkeys(cell["family"] for cell in split.strata))
+    return list(dict.fromkeys(cell.family for cell in split.strata))
 
 
 def staged(split: Split, folder: Path, keys: str = "inline", **more: Any) -> Staged:

@@ -121,10 +121,10 @@ def test_the_keys_load_on_their_own(apart: Staged) -> None:
 
 def test_the_card_says_what_a_stranger_asks(card: str, split: Split) -> None:
     for wanted in (
-        *(f"`{subtask}`" for cell in split.strata for subtask in [cell["subtask"]]),
+        *(f"`{subtask}`" for cell in split.strata for subtask in [cell.subtask]),
         *(f"`{column.name}`" for column in COLUMNS),
-        *("GeoNames", "CC BY 4.0", "Apache License 2.0", "SOURCES.md", split.manifest["tokenizer"]["notice"]),
-        *(split.manifest["canary"], split.manifest["tiers"]["32k"]["recipe_digest"], "2409.12640", "2506.02921"),
+        *("GeoNames", "CC BY 4.0", "Apache License 2.0", "SOURCES.md", split.manifest.tokenizer.notice),
+        *(split.manifest.canary, str(split.manifest.tiers["32k"].recipe_digest), "2409.12640", "2506.02921"),
         *("2410.02694", "| 8K | 8,192 | 8,193 |", "Always (D) scores 70 %", "#### New", "year = {2026}"),
         *(
             "lm-evaluation-harness",
@@ -145,12 +145,12 @@ def test_tables_add_up(card: str, split: Split) -> None:
     strata = card.split("## Strata")[1].split("## Baselines")[0]
     lines = [line for line in strata.splitlines() if line.startswith("| `")]
     counted = sum(int(cell.replace(",", "")) for line in lines for cell in line.split("|")[2:-1])
-    assert counted == split.manifest["totals"]["rows"]
+    assert counted == split.manifest.totals.rows
     tasks = card.split("## Tasks")[1].split("**`latent_list`")[0]
     lines = [line for line in tasks.splitlines() if line.startswith("| `")]
-    assert sum(int(line.split("|")[-2]) for line in lines) == split.manifest["totals"]["rows"]
+    assert sum(int(line.split("|")[-2]) for line in lines) == split.manifest.totals.rows
     chance = card.split("## Baselines")[1].split("## Loading")[0]
-    kinds = {(cell["family"], cell["subtask"], cell["complexity"]) for cell in split.strata}
+    kinds = {(cell.family, cell.subtask, cell.complexity) for cell in split.strata}
     assert sum(line.startswith("| `") for line in chance.splitlines()) == len(kinds)
 
 
@@ -188,7 +188,7 @@ def staged_card(apart: Staged, keys: str) -> str:
 
 
 def test_every_task_has_its_line_and_every_family_its_notes(card: str, split: Split) -> None:
-    for family, subtask in {(cell["family"], cell["subtask"]) for cell in split.strata}:
+    for family, subtask in {(cell.family, cell.subtask) for cell in split.strata}:
         assert f"| `{family}` | `{subtask}` | {TASKS[family, subtask].title} |" in card
         assert f"**`{family}`.** {NOTES[family]}\n" in card
 

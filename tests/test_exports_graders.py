@@ -16,6 +16,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+import builds
 from pipeline.export import EXPORTS, export
 from pipeline.export.parts import write_parts
 from pipeline.export.substring import SHAPES, parts, strings
@@ -275,7 +276,7 @@ def test_a_scorer_that_is_not_known_crashes_no_export(name: str, split: Split, r
 
 @pytest.mark.parametrize("frame", ["chat", "raw"])
 def test_replies_to_bare_strings_end_where_scorers_end_them(split: Split, tmp_path: Path, frame: str) -> None:
-    framed = Split(split.folder, {**split.manifest, "frame": frame})
+    framed = builds.retold(split, lambda manifest: manifest.update(frame=frame))
     made = write_parts(framed, Selection(), tmp_path / "parts", turns=False)
     stops, wanted = made.stops(framed), list(STOPS) if frame == "raw" else []
     assert {tuple(each) for part, each in stops.items() if part.family != "mrcr"} == {tuple(wanted)}

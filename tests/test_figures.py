@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib as mpl
+import msgspec
 import pytest
 
+import made
 from pipeline.errors import ReportError
 from pipeline.figures import figures_of, style
 from pipeline.figures.builds import budgets_of, shade
 from pipeline.figures.scores import APART, Guess, Heat, Line, Point, curve_picture, heat_picture, short, spaced
+from pipeline.store.manifest import Manifest
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -22,15 +26,21 @@ def stratum(family: str, length: int, rows: int, reply: int) -> dict[str, Any]:
     window = 128000 if length == 131072 else length
     return {
         "family": family, "subtask": "one", "length": length, "complexity": 1, "rows": rows, "shots": 0,
-        "context_tokens": window, "max_new_tokens": reply, "knobs": {},
+        "context_tokens": window, "max_new_tokens": reply, "task_version": 1, "knobs": {},
     }  # fmt: skip
 
 
-def manifest() -> dict[str, Any]:
+def manifest(depths: bool = True, budgets: Sequence[dict[str, Any]] = ()) -> Manifest:
     first = [stratum("bio", 2048, 6, 64), stratum("mrcr", 2048, 2, 640), stratum("bio", 32768, 3, 64)]
     last = [stratum("bio", 131072, 5, 64), stratum("mrcr", 131072, 7, 640)]
-    depths = {"bio": [3, 1, 2, 2, 2, 2, 2, 2, 2, 2], "mrcr": [1] * 10}
-    return {"tiers": {"32k": {"strata": first, "depths": depths}, "128k": {"strata": last, "depths": depths}}}
+    told = {"depths": {"bio": [3, 1, 2, 2, 2, 2, 2, 2, 2, 2], "mrcr": [1] * 10}} if depths else {}
+    tiers = {
+        tier: made.tier(
+            cells, [made.shard(f"bio/{tier}/test-00000-of-00001")], **told, budgets=(budgets or {}).get(tier)
+        )
+        for tier, cells in (("32k", first), ("128k", last))
+    }
+    return msgspec.convert(made.whole(tiers), Manifest)
 
 
 def curve(*labels: str, name: str = "curve") -> style.Picture:
@@ -55,26 +65,20 @@ def test_a_build_has_three_figures_that_say_their_numbers() -> None:
 
 
 def test_without_depths_there_is_no_figure_of_them() -> None:
-    bare = manifest()
-    del bare["tiers"]["32k"]["depths"], bare["tiers"]["128k"]["depths"]
-    assert list(figures_of(bare)) == ["strata", "budgets"]
+    assert list(figures_of(manifest(depths=False))) == ["strata", "budgets"]
 
 
 def test_budgets_add_to_the_window() -> None:
-    tiers = manifest()["tiers"]
-    known = budgets_of(tiers.values())
+    known = budgets_of(manifest().tiers.values())
     assert {length: sum(parts.values()) for length, parts in known.items()} == {
         2048: 2048,
         32768: 32768,
         131072: 128000,
     }
     assert known[2048] == {"prompt and template": (6 * 1984 + 2 * 1408) / 8, "reply": (6 * 64 + 2 * 640) / 8}
-    tiers["32k"]["budgets"] = {
-        "2048": {"prompt": 14600, "template": 120, "reply": 1664},
-        "32768": dict.fromkeys(PARTS, 3),
-    }
-    tiers["128k"]["budgets"] = {"131072": dict.fromkeys(PARTS, 12)}
-    assert budgets_of(tiers.values())[2048] == {"prompt": 1825, "template": 15, "reply": 208}
+    first = {"2048": {"prompt": 14600, "template": 120, "reply": 1664}, "32768": dict.fromkeys(PARTS, 3)}
+    told = manifest(budgets=[first, {"131072": dict.fromkeys(PARTS, 12)}])
+    assert budgets_of(told.tiers.values())[2048] == {"prompt": 1825, "template": 15, "reply": 208}
 
 
 PARTS = ("prompt", "template", "reply")

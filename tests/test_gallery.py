@@ -28,7 +28,7 @@ def examples(split: Split) -> dict[str, Example]:
 
 
 def test_every_task_is_shown_once(split: Split, examples: dict[str, Example]) -> None:
-    assert list(examples) == list(dict.fromkeys(f"{cell['family']}.{cell['subtask']}" for cell in split.strata))
+    assert list(examples) == list(dict.fromkeys(f"{cell.family}.{cell.subtask}" for cell in split.strata))
 
 
 def test_replies_score_what_is_said(split: Split, examples: dict[str, Example]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import builds
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Written, export
 from pipeline.store.split import Selection, Split
@@ -42,7 +44,6 @@ def accounted(folder: Path, written: Written, known: set[str]) -> None:
 
 def changed(split: Split, folder: Path, columns: Mapping[str, Any]) -> Split:
     """Return a copy of a split in which some columns of text have one value in every row."""
-    strata = [{**cell, **{name: value for name, value in columns.items() if name in cell}} for cell in split.strata]
     for path in split.shards():
         table = pq.read_table(path)
         for name, value in columns.items():
@@ -53,8 +54,12 @@ def changed(split: Split, folder: Path, columns: Mapping[str, Any]) -> Split:
         copy = folder / path.relative_to(split.folder)
         copy.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, copy)
-    tiers = {tier: {**made, "strata": strata} for tier, made in split.manifest["tiers"].items()}
-    return Split(folder, {**split.manifest, "tiers": tiers})
+
+    def changed(manifest: dict[str, Any]) -> None:
+        for cell in manifest["tiers"]["32k"]["strata"]:
+            cell |= {name: value for name, value in columns.items() if name in cell}
+
+    return replace(builds.retold(split, changed), folder=folder)
 
 
 def test_the_split_asks_every_task(split: Split) -> None:

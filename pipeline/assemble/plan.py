@@ -6,6 +6,7 @@ schema. A file is done only if the key in its footer is the one that this plan g
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,11 +17,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from pipeline.assemble.ids import RowPlan, check_pairs, numbered
 from pipeline.errors import RecipeError, unknown
 from pipeline.profiles import Profile, load_profile
-from pipeline.recipe import PLAIN, Recipe, Stratum, digest
+from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION
 from pipeline.streams import Streams
 from pipeline.tasks import check_stratum, task_of
 from pipeline.tasks.base import PoolSpec, Task
+from pipeline.typed import PLAIN
 
 SHARD_TOKENS = 8 * 1024 * 1024
 P = ParamSpec("P")
@@ -182,7 +184,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
             raise RecipeError(unknown("family in this recipe:", family, recipe.families))
     loaded = tuple(load_profile(name) for name in dict.fromkeys(profiles))
     for profile in loaded:
-        if not PLAIN.fullmatch(profile.name) or profile.name in ("samples", "segments", "recipes", "corpora"):
+        if not re.search(PLAIN, profile.name) or profile.name in ("samples", "segments", "recipes", "corpora"):
             raise RecipeError(
                 f"a profile cannot be called {profile.name!r}, since its name becomes a folder's: use letters "
                 "and digits"

@@ -107,7 +107,7 @@ def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
 def sealed_profiles(folder: Path, tier: str) -> set[str]:
     """Return the profiles whose manifest lists a tier, even if its shards are gone."""
     names = [path.parent.name for path in folder.glob("*/manifest.json")]
-    return {name for name in names if tier in (read_manifest(folder, name) or {"tiers": ()})["tiers"]}
+    return {name for name in names if (made := read_manifest(folder, name)) and tier in made.tiers}
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def publish(
     for split in splits:
         others = [name for profile, name in names.items() if profile != split.tokenizer]
         target = (out or _published(folder, split)) / split.tokenizer
-        notes = notes_of(str(split.manifest["version"]), changelog)
+        notes = notes_of(split.manifest.version, changelog)
         made = stage(
             split,
             target,

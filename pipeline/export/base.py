@@ -67,8 +67,8 @@ def _readme(harness: Export, split: Split, selection: Selection, written: Writte
     ``windows`` (the true window of each length, in tokens), ``window`` (the largest of them), ``reply`` (the most
     tokens of a reply) and ``chat`` (whether rows are cut for a chat template).
     """
-    cells = [cell for cell in split.strata if selection.wants(cell)]
-    windows = {cell["length"]: cell["context_tokens"] for cell in sorted(cells, key=lambda cell: int(cell["length"]))}
+    cells = split.cells(selection)
+    windows = {cell.length: cell.context_tokens for cell in sorted(cells, key=lambda cell: cell.length)}
     known = {
         **harness.values(split, selection),
         "harness": harness.harness,
@@ -78,8 +78,8 @@ def _readme(harness: Export, split: Split, selection: Selection, written: Writte
         "cells": cells,
         "windows": windows,
         "window": max(windows.values()),
-        "reply": max(cell["max_new_tokens"] for cell in cells),
-        "chat": split.manifest["frame"] == "chat",
+        "reply": max(cell.max_new_tokens for cell in cells),
+        "chat": split.manifest.frame == "chat",
     }
     with as_file(files("pipeline.export") / "templates") as folder:
         templates = Environment(

@@ -26,7 +26,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
 
 def _values(split: Split, selection: Selection) -> dict[str, Any]:
     """Return the names that the README shows."""
-    cells = {Part(**{name: cell[name] for name in PART}) for cell in split.strata if selection.wants(cell)}
+    cells = {Part(*(getattr(cell, name) for name in PART)) for cell in split.cells(selection)}
     return {"lead": lead(split), "subsets": [part.name for part in sorted(cells)]}
 
 

@@ -55,7 +55,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     for name, some in tests.items():
         path = out / "configs" / f"{name}.yaml"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(_config(sorted(some), chat=split.manifest["frame"] == "chat"), encoding="ascii")
+        path.write_text(_config(sorted(some), chat=split.manifest.frame == "chat"), encoding="ascii")
     return tally.written
 
 

@@ -41,9 +41,9 @@ def _tasks(parts: Iterable[Part]) -> Iterable[str]:
 def _values(split: Split, selection: Selection) -> dict[str, Any]:
     """Return the greatest length of each task."""
     lengths: dict[str, int] = {}
-    for cell in filter(selection.wants, split.strata):
-        task = f"{cell['family']}_{cell['tier']}"
-        lengths[task] = max(cell["length"], lengths.get(task, 0))
+    for cell in split.cells(selection):
+        task = f"{cell.family}_{cell.tier}"
+        lengths[task] = max(cell.length, lengths.get(task, 0))
     return {"lengths": lengths}
 
 

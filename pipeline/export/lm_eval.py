@@ -29,7 +29,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
             (tasks / f"{part.name}.yaml").write_text(
                 _task(lead(split), part, parts.scorers[part].aggregate, stops[part]), encoding="ascii"
             )
-        version = str(split.manifest["version"])
+        version = split.manifest.version
         for name, (weighted, members) in _groups(lead(split), list(parts.rows)).items():
             text = _group(name, members, version, weighted=weighted)
             (groups / f"{name}.yaml").write_text(text, encoding="ascii")
@@ -53,7 +53,7 @@ def _common(split: Split) -> str:
         "process_results: !function utils.process_results\n"
         "num_fewshot: 0\n"
         f"fewshot_config: {{samples: [{json.dumps(sample)}]}}\n"
-        f"metadata: {{version: {json.dumps(split.manifest['version'])}}}\n"
+        f"metadata: {{version: {json.dumps(split.manifest.version)}}}\n"
     )
 
 

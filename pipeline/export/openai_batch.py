@@ -52,7 +52,7 @@ def write(split: Split, selection: Selection, out: Path, *, model: str | None = 
 
 def default_model(split: Split) -> str:
     """Return the first model of the split's profile."""
-    return str(split.manifest["tokenizer"]["models"][0])
+    return split.manifest.tokenizer.models[0]
 
 
 def _request(row: Row, model: str) -> Row:
@@ -78,7 +78,7 @@ def for_model(model: str | None) -> Export:
     """Return the export with requests for a model; None: for the first that the split's profile names."""
 
     def values(split: Split, selection: Selection) -> dict[str, Any]:
-        url, named = URLS[split.manifest["frame"]], model or default_model(split)
+        url, named = URLS[split.manifest.frame], model or default_model(split)
         return {"model": named, "url": url, "lines": MOST_LINES, "megabytes": MOST_BYTES // 1_000_000}
 
     return Export(

@@ -68,7 +68,7 @@ class Parts:
 
         Scorers drop what follows them, so that no score depends on whether the harness stops there.
         """
-        raw = split.manifest["frame"] == "raw"
+        raw = split.manifest.frame == "raw"
         return {part: list(STOPS) if raw and self.scorers[part].stops else [] for part in self.rows}
 
 
@@ -79,7 +79,7 @@ def part_of(row: Row) -> Part:
 
 def lead(split: Split) -> str:
     """Return what the names of a harness's tasks begin with: the release."""
-    return re.sub(r"[^A-Za-z0-9]+", "_", str(split.manifest["release"])).strip("_").lower() or "carrara"
+    return re.sub(r"[^A-Za-z0-9]+", "_", split.manifest.release).strip("_").lower() or "carrara"
 
 
 def need_keys(split: Split, harness: str) -> None:

@@ -37,7 +37,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     if parts.rows:
         copy_metrics(home)
         (home / "__init__.py").write_text(template("verifiers/environment.py"), encoding="ascii")
-        about = {"name": package(split), "version": split.manifest["version"], "title": split.title}
+        about = {"name": package(split), "version": split.manifest.version, "title": split.title}
         (folder / "pyproject.toml").write_text(PROJECT.format(**about), encoding="ascii")
     return parts.written
 

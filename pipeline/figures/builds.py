@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pipeline.figures.style import (
     GRID,
@@ -20,6 +20,7 @@ from pipeline.figures.style import (
     percent,
     styled,
 )
+from pipeline.store.manifest import Cell, Made, Manifest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,16 +35,16 @@ WIDTH = 720
 DEPTH_COLUMNS = 4
 
 
-def figures_of(manifest: Mapping[str, Any]) -> dict[str, Picture]:
+def figures_of(manifest: Manifest) -> dict[str, Picture]:
     """Return the figures that a split's card and report show, by name: `strata`, `depths`, `budgets`.
 
     A tier of the manifest has `strata`. It may have `depths`, by family how many needles lie in each tenth of the
     filler, without which there is no figure of depths, and `budgets`, by length the tokens of prompt, template and
     reply of all its rows, without which prompt and template are one part.
     """
-    tiers = manifest["tiers"]
-    depths = added(made.get("depths", {}) for made in tiers.values())
-    drawn = [strata_picture({tier: made["strata"] for tier, made in tiers.items()})]
+    tiers = manifest.tiers
+    depths = added(made.depths or {} for made in tiers.values())
+    drawn = [strata_picture({tier: made.strata for tier, made in tiers.items()})]
     drawn += [depth_picture(depths)] if depths else []
     drawn.append(budget_picture(budgets_of(tiers.values())))
     return {picture.name: picture for picture in drawn}
@@ -58,31 +59,31 @@ def added(parts: Iterable[Mapping[str, Sequence[int]]]) -> dict[str, list[int]]:
     return sums
 
 
-def budgets_of(tiers: Iterable[Mapping[str, Any]]) -> dict[int, dict[str, float]]:
+def budgets_of(tiers: Iterable[Made]) -> dict[int, dict[str, float]]:
     """Return by length the mean tokens of a row's `prompt`, `template` and `reply`, as far as the manifest knows them.
 
     Without `budgets` in every tier the first part is `prompt and template`, known from windows and reply room.
     """
     made = list(tiers)
-    exact = all(tier.get("budgets") for tier in made)
+    exact = all(tier.budgets for tier in made)
     sums: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for tier in made:
-        for cell in tier["strata"]:
-            into = sums[cell["length"]]
-            into["rows"] += cell["rows"]
+        for cell in tier.strata:
+            into = sums[cell.length]
+            into["rows"] += cell.rows
             if not exact:
-                into["prompt and template"] += cell["rows"] * (cell["context_tokens"] - cell["max_new_tokens"])
-                into["reply"] += cell["rows"] * cell["max_new_tokens"]
-        for length, tokens in (tier["budgets"] if exact else {}).items():
+                into["prompt and template"] += cell.rows * (cell.context_tokens - cell.max_new_tokens)
+                into["reply"] += cell.rows * cell.max_new_tokens
+        for length, tokens in (tier.budgets or {} if exact else {}).items():
             for part in PARTS:
-                sums[int(length)][part] += tokens[part]
+                sums[int(length)][part] += getattr(tokens, part)
     return {
         length: {part: total / into["rows"] for part, total in into.items() if part != "rows"}
         for length, into in sorted(sums.items())
     }
 
 
-def strata_picture(strata: Mapping[str, Sequence[Mapping[str, Any]]], name: str = "strata") -> Picture:
+def strata_picture(strata: Mapping[str, Sequence[Cell]], name: str = "strata") -> Picture:
     """Draw how many rows each family has at each length: one table of cells for each tier, darker for more rows."""
     counts = {tier: _rows(cells) for tier, cells in strata.items()}
     families = list(dict.fromkeys(family for cells in counts.values() for family, _ in cells))
@@ -96,10 +97,10 @@ def strata_picture(strata: Mapping[str, Sequence[Mapping[str, Any]]], name: str 
     return Picture(name, "Rows by family and length, for each tier.", _strata_words(counts), figure)
 
 
-def _rows(cells: Sequence[Mapping[str, Any]]) -> dict[tuple[str, int], int]:
+def _rows(cells: Sequence[Cell]) -> dict[tuple[str, int], int]:
     rows: dict[tuple[str, int], int] = defaultdict(int)
     for cell in cells:
-        rows[cell["family"], cell["length"]] += cell["rows"]
+        rows[cell.family, cell.length] += cell.rows
     return dict(rows)
 
 

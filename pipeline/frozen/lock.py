@@ -10,14 +10,27 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from pipeline.errors import FrozenError
-from pipeline.recipe import Recipe, digest
+from pipeline.recipe import Recipe, digest, recipe_fault
 from pipeline.store.files import written_aside
-from pipeline.typed import Sha256, Whole
+from pipeline.typed import (
+    Frame,
+    Identifier,
+    Line,
+    Plain,
+    Release,
+    Sha256,
+    ShardName,
+    Tier,
+    Variant,
+    Whole,
+    read_json,
+    read_record,
+)
 
 LOCK_NAME = "carrara.lock.json"
 LOCK_FORMAT = 1
@@ -28,7 +41,7 @@ class TaskLock:
     """What determines a task's rows besides the recipe; any change to the code raises the version."""
 
     version: Whole
-    scorer: str
+    scorer: Identifier
     max_new_tokens: Whole
 
 
@@ -37,7 +50,7 @@ class PoolLock:
     """A pool: the version of its code, the digest of the files it is made of, and its content key."""
 
     version: Whole
-    source: str
+    source: Line
     key: Sha256
 
 
@@ -46,11 +59,11 @@ class TierLock:
     """One recipe and what it draws from. `samples` is a digest of the questions, keys and texts of each stratum."""
 
     recipe: Recipe
-    tag: str
-    tasks: Mapping[str, TaskLock]
-    pools: Mapping[str, PoolLock]
+    tag: Plain
+    tasks: Mapping[Line, TaskLock]
+    pools: Mapping[Plain, PoolLock]
     corpora: tuple[Sha256, ...]
-    samples: Mapping[str, Sha256]
+    samples: Mapping[Line, Sha256]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +83,8 @@ class ShardLock:
 class SplitLock:
     """A tier in one profile: a digest of the rows of each stratum, and its shards."""
 
-    strata: Mapping[str, Sha256]
-    shards: Mapping[str, ShardLock]
+    strata: Mapping[Line, Sha256]
+    shards: Mapping[ShardName, ShardLock]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +93,24 @@ class ProfileLock:
 
     digest: Sha256
     vocabulary_sha256: Sha256
-    counter: tuple[str, ...]
-    second: tuple[str, ...]
-    tiers: Mapping[str, SplitLock]
+    counter: tuple[Line, ...]
+    second: tuple[Line, ...]
+    tiers: Mapping[Tier, SplitLock]
 
 
 @dataclass(frozen=True, slots=True)
 class Lock:
     """A frozen release. `libraries` affect the bytes of files but no row."""
 
-    release: str
-    version: str
-    variant: str
-    frame: str
-    carrara: str
+    release: Release
+    version: Plain
+    variant: Variant
+    frame: Frame
+    carrara: Line
     schema_version: Whole
-    libraries: Mapping[str, str]
-    tiers: Mapping[str, TierLock]
-    profiles: Mapping[str, ProfileLock]
+    libraries: Mapping[Line, Line]
+    tiers: Annotated[Mapping[Tier, TierLock], msgspec.Meta(min_length=1)]
+    profiles: Mapping[Plain, ProfileLock]
     format: int = field(default=LOCK_FORMAT)
 
     @property
@@ -127,20 +140,27 @@ def read_lock(path: Path) -> Lock:
         FrozenError: if it cannot be read, or was changed since it was written.
     """
     try:
-        table = json.loads(path.read_text(encoding="ascii"))
-        said = table.pop("digest")
-        known = table.get("format")
+        table = read_record(path, dict[str, Any])
+        said, known = table.pop("digest"), table.get("format")
+        found = digest(table)
     except OSError as fault:
         raise FrozenError(f"no lock {str(path)!r} ({fault.strerror}): make one with carrara freeze") from fault
-    except (ValueError, KeyError, AttributeError, TypeError) as fault:
+    except (ValueError, KeyError, RecursionError) as fault:
         raise FrozenError(f"{str(path)!r} is not a lock: give a file that carrara freeze wrote") from fault
     if known != LOCK_FORMAT:
         raise FrozenError(
             f"{str(path)!r} is a lock of format {known!r}, not {LOCK_FORMAT}: use the version of Carrara that wrote it"
         )
-    if said != digest(table):
+    if said != found:
         raise FrozenError(f"{str(path)!r} was changed after it was written: get it again from where it was published")
-    return msgspec.convert(table, Lock)
+    try:
+        lock = read_json(msgspec.json.encode(table), Lock)
+        for tier, made in lock.tiers.items():
+            if fault := recipe_fault(made.recipe) or ("" if made.recipe.tier == tier else "another tier's"):
+                raise ValueError(f"the recipe of tier {tier}: {fault}")
+    except ValueError as fault:
+        raise FrozenError(f"{str(path)!r} is not a lock ({fault}): give a file that carrara freeze wrote") from None
+    return lock
 
 
 def lock_in(folder: Path) -> Lock | None:

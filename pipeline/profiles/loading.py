@@ -28,7 +28,7 @@ from pipeline.profiles.spec import (
     windows_of,
 )
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
-from pipeline.typed import typed
+from pipeline.typed import Line, ModelName, Variant, typed
 
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
@@ -38,10 +38,10 @@ class ProfileTable:
     """The TOML of a profile, its tables as they stand."""
 
     vocabulary: dict[str, Any]
-    name: str = ""
-    title: str = ""
-    models: tuple[str, ...] = ()
-    notice: str = ""
+    name: Variant = ""
+    title: Line = ""
+    models: tuple[ModelName, ...] = ()
+    notice: Line = ""
     fast: dict[str, Any] | None = None
     second: dict[str, Any] | None = None
     template: dict[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from pipeline.frozen.lock import ShardLock
 from pipeline.prove.row import turns_of
 from pipeline.prove.witness import Witness
 from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
-from pipeline.store.manifest import shard_faults
+from pipeline.store.manifest import SealedShard, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 
@@ -35,7 +35,7 @@ class CheckJob:
 
     folder: Path
     plan: Plan
-    shard: Mapping[str, Any]
+    shard: SealedShard
     withheld: bool
     tag: str
     locked: ShardLock | None = None
@@ -44,7 +44,7 @@ class CheckJob:
     @property
     def name(self) -> str:
         """The shard below ``data``."""
-        return str(self.shard["shard"])
+        return self.shard.shard
 
     def path(self, part: str) -> Path:
         """Return the file of the shard in one part of the copy."""
@@ -81,11 +81,11 @@ def _file_faults(job: CheckJob) -> Iterator[str]:
     for part, _, fault in shard_faults(job.folder, job.shard):
         yield f"the file in {part} {fault.replace('were proven', 'the manifest lists')}"
     for part in ("data", "keys") if job.locked and not job.withheld else ():
-        said = job.shard.get(f"{part}_sha256")
+        _, said = job.shard.file(part)
         if said and said != getattr(job.locked, f"{part}_sha256"):
             yield f"the file in {part} differs from the bytes that were frozen"
-    if job.locked and job.locked.rows != job.shard["rows"]:
-        yield f"the manifest says {job.shard['rows']} rows, but {job.locked.rows} were frozen"
+    if job.locked and job.locked.rows != job.shard.rows:
+        yield f"the manifest says {job.shard.rows} rows, but {job.locked.rows} were frozen"
 
 
 class Reader:
@@ -104,10 +104,10 @@ class Reader:
         digest = row_digest(_whole(self._rows()))
         if len(self.faults) > ROW_FAULTS:
             self.faults[ROW_FAULTS:] = [f"{len(self.faults) - ROW_FAULTS} more rows fail"]
-        if len(self.ids) != self.job.shard["rows"]:
-            self.faults.append(f"it holds {len(self.ids)} rows in place of {self.job.shard['rows']}")
+        if len(self.ids) != self.job.shard.rows:
+            self.faults.append(f"it holds {len(self.ids)} rows in place of {self.job.shard.rows}")
         for said, who in (
-            (self.job.shard.get("row_digest"), "that the manifest lists"),
+            (self.job.shard.row_digest, "that the manifest lists"),
             (self.job.locked and self.job.locked.row_digest, "that were frozen"),
         ):
             if said and said != digest and not self.job.withheld:
@@ -115,7 +115,7 @@ class Reader:
 
     def _rows(self) -> Iterator[Row]:
         """Yield every row, looked at."""
-        second = next((self.job.path(part) for part in KEYS if f"{part}_sha256" in self.job.shard), None)
+        second = next((self.job.path(part) for part in KEYS if self.job.shard.file(part)[1]), None)
         beside = second is not None and second.is_file()
         keys: Iterator[Row] = read_rows(second) if second and beside else iter(())
         own: Iterator[Row] = read_rows(self.job.keys) if self.job.keys else iter(())

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pipeline.assemble.plan import Plan
 from pipeline.engine import run
@@ -22,6 +21,7 @@ from pipeline.profiles import Profile
 from pipeline.progress import meter
 from pipeline.prove.copied import Checked, CheckJob, Place, check_shard
 from pipeline.recipe import Recipe, Stratum
+from pipeline.store.manifest import Made, Manifest
 from pipeline.store.split import Split
 
 
@@ -38,7 +38,7 @@ class Copy:
     def withheld(self) -> bool:
         """Whether answers are withheld: the manifest says so, or tells no seed."""
         manifest = self.split.manifest
-        return "withheld" in manifest or any("seed" not in made for made in manifest["tiers"].values())
+        return manifest.withheld is not None or any(made.seed is None for made in manifest.tiers.values())
 
     @property
     def frozen(self) -> ProfileLock | None:
@@ -47,40 +47,40 @@ class Copy:
 
     def jobs(self) -> Iterator[CheckJob]:
         """Yield a job for each shard."""
-        for tier, made in self.split.manifest["tiers"].items():
+        for tier, made in self.split.manifest.tiers.items():
             recipe = published_recipe(self.split.manifest, tier)
             plan = Plan(recipe, (self.profile,), self.split.folder, recipe.families)
             locked = self.frozen.tiers[tier].shards if self.frozen and tier in self.frozen.tiers else {}
-            for shard in made["shards"]:
-                keys = self.own / "keys" / f"{shard['shard']}.parquet" if self.own and self.withheld else None
-                lock = locked.get(shard["shard"])
-                yield CheckJob(self.split.folder, plan, shard, self.withheld, made["tag"], lock, keys)
+            for shard in made.shards:
+                keys = self.own / "keys" / f"{shard.shard}.parquet" if self.own and self.withheld else None
+                lock = locked.get(shard.shard)
+                yield CheckJob(self.split.folder, plan, shard, self.withheld, made.tag, lock, keys)
 
 
-def published_recipe(manifest: Mapping[str, Any], tier: str) -> Recipe:
+def published_recipe(manifest: Manifest, tier: str) -> Recipe:
     """Return a tier's recipe as far as a manifest tells it, for reading rows: it makes none."""
-    made = manifest["tiers"][tier]
+    made = manifest.tiers[tier]
     strata = tuple(
         Stratum(
-            cell["family"], cell["subtask"], tier, cell["length"], cell.get("complexity", 0), cell["rows"],
-            cell.get("shots"), tuple(sorted(cell.get("knobs", {}).items())),
+            cell.family, cell.subtask, tier, cell.length, cell.complexity or 0, cell.rows, cell.shots,
+            tuple(sorted((cell.knobs or {}).items())),
         )
-        for cell in made["strata"]
+        for cell in made.strata
     )  # fmt: skip
-    names = {name: manifest[name] for name in ("release", "version", "variant", "frame")}
-    return Recipe(**names, seed=made.get("seed", 0), tier=tier, strata=strata, reserve=made.get("reserve"))
+    return Recipe(
+        manifest.release, manifest.version, made.seed or 0, tier, strata, manifest.variant, manifest.frame, made.reserve
+    )
 
 
 def split_faults(copy: Copy) -> Iterator[str]:
     """Yield what is wrong with a manifest by itself, beside its folder, and beside its lock."""
     manifest = copy.split.manifest
-    if fault := profile_fault(
-        copy.profile, manifest["tokenizer"]["digest"], manifest["tokenizer"]["vocabulary_sha256"]
-    ):
+    tokenizer = manifest.tokenizer
+    if fault := profile_fault(copy.profile, tokenizer.digest, tokenizer.vocabulary_sha256):
         yield f"manifest.json: {fault}"
-    for tier, made in manifest["tiers"].items():
-        if not copy.withheld and published_recipe(manifest, tier).tag != made["tag"]:
-            yield f"manifest.json: tier {tier} has tag {made['tag']}, which does not follow from its seed and version"
+    for tier, made in manifest.tiers.items():
+        if not copy.withheld and published_recipe(manifest, tier).tag != made.tag:
+            yield f"manifest.json: tier {tier} has tag {made.tag}, which does not follow from its seed and version"
         yield from (f"manifest.json: tier {tier} {fault}" for fault in _sum_faults(made))
     named = set(copy.split.shards("data"))
     for path in sorted((copy.split.folder / "data").rglob("*.parquet")):
@@ -90,37 +90,36 @@ def split_faults(copy: Copy) -> Iterator[str]:
         yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
 
 
-def _sum_faults(made: Mapping[str, Any]) -> Iterator[str]:
+def _sum_faults(made: Made) -> Iterator[str]:
     for name, part in (("rows", "rows"), ("tokens", "tokens"), ("bytes", "data_bytes")):
-        total = sum(shard[part] for shard in made["shards"])
-        if made["totals"][name] != total:
-            yield f"says {made['totals'][name]} {name}, but its shards add up to {total}"
+        said, total = getattr(made.totals, name), sum(getattr(shard, part) for shard in made.shards)
+        if said != total:
+            yield f"says {said} {name}, but its shards add up to {total}"
 
 
 def _lock_faults(copy: Copy, lock: Lock) -> Iterator[str]:
     manifest, frozen = copy.split.manifest, copy.frozen
     for name in ("release", "version", "variant", "frame", "schema_version"):
-        if manifest[name] != getattr(lock, name):
-            yield f"{name} is {manifest[name]!r}, but was frozen as {getattr(lock, name)!r}"
+        if getattr(manifest, name) != getattr(lock, name):
+            yield f"{name} is {getattr(manifest, name)!r}, but was frozen as {getattr(lock, name)!r}"
     if frozen is None:
         yield f"profile {copy.split.tokenizer} is not in the lock of {lock.title}"
         return
-    if (manifest["tokenizer"]["digest"], manifest["tokenizer"]["vocabulary_sha256"]) != (
-        frozen.digest, frozen.vocabulary_sha256,
-    ):  # fmt: skip
+    tokenizer = manifest.tokenizer
+    if (tokenizer.digest, tokenizer.vocabulary_sha256) != (frozen.digest, frozen.vocabulary_sha256):
         yield f"profile {copy.split.tokenizer} has a different digest from the frozen one"
-    if sorted(manifest["tiers"]) != sorted(frozen.tiers):
-        yield f"its tiers are {', '.join(manifest['tiers'])}, but {', '.join(frozen.tiers)} were frozen"
-    for tier in sorted(manifest["tiers"].keys() & frozen.tiers.keys()):
-        yield from _tier_faults(manifest["tiers"][tier], lock, tier, frozen.tiers[tier].shards)
+    if sorted(manifest.tiers) != sorted(frozen.tiers):
+        yield f"its tiers are {', '.join(manifest.tiers)}, but {', '.join(frozen.tiers)} were frozen"
+    for tier in sorted(manifest.tiers.keys() & frozen.tiers.keys()):
+        yield from _tier_faults(manifest.tiers[tier], lock, tier, frozen.tiers[tier].shards)
 
 
-def _tier_faults(made: Mapping[str, Any], lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
-    if made["tag"] != lock.tiers[tier].tag:
-        yield f"tier {tier} has tag {made['tag']}, but was frozen as {lock.tiers[tier].tag}"
-    if "seed" in made and made["seed"] != lock.tiers[tier].recipe.seed:
+def _tier_faults(made: Made, lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
+    if made.tag != lock.tiers[tier].tag:
+        yield f"tier {tier} has tag {made.tag}, but was frozen as {lock.tiers[tier].tag}"
+    if made.seed is not None and made.seed != lock.tiers[tier].recipe.seed:
         yield f"tier {tier} has a different seed from the frozen one"
-    found = {shard["shard"] for shard in made["shards"]}
+    found = {shard.shard for shard in made.shards}
     yield from (f"{name} was frozen but is missing" for name in sorted(shards.keys() - found))
     yield from (f"{name} is there but was not frozen" for name in sorted(found - shards.keys()))
 
@@ -129,15 +128,12 @@ def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
     """Yield faults that no shard shows alone: repeated ids, strata with more or fewer rows than the manifest says."""
     ids = Counter(each for shard in checked for each in shard.ids)
     yield from (f"id {name!r} occurs {times} times" for name, times in sorted(ids.items()) if times > 1)
-    for tier, made in copy.split.manifest["tiers"].items():
+    for tier, made in copy.split.manifest.tiers.items():
         found: Counter[Place] = Counter()
         for shard in checked:
             if shard.shard.split("/")[1] == tier:
                 found.update(shard.places)
-        wanted = {
-            (cell["family"], cell["subtask"], cell["length"], cell.get("complexity")): cell["rows"]
-            for cell in made["strata"]
-        }
+        wanted = {(cell.family, cell.subtask, cell.length, cell.complexity): cell.rows for cell in made.strata}
         for place in sorted(wanted.keys() | found.keys(), key=str):
             if wanted.get(place, 0) != found[place]:
                 cell = " ".join(str(part) for part in place if part is not None)
@@ -155,10 +151,10 @@ class Seen:
 def check(copy: Copy, open_executor: Callable[[], Executor], *, quiet: bool) -> Seen:
     """Check every byte and every row of a copy; nothing of it is changed."""
     jobs, checked = list(copy.jobs()), []
-    with meter("verify", sum(job.shard["tokens"] for job in jobs), quiet=quiet) as shown:
+    with meter("verify", sum(job.shard.tokens for job in jobs), quiet=quiet) as shown:
         for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
             checked.append(found)
-            shown.advance(len(found.ids), job.shard["tokens"])
+            shown.advance(len(found.ids), job.shard.tokens)
     faults = [*split_faults(copy), *(fault for found in checked for fault in found.faults)]
     return Seen(_line(copy, checked), tuple(faults or joint_faults(copy, checked)))
 

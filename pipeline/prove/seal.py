@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from pipeline import __version__
@@ -18,7 +16,21 @@ from pipeline.prove.shard import Proof
 from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
 from pipeline.store.files import written_aside
-from pipeline.store.manifest import DEPTH_BINS, PORTIONS, Manifest, manifest_path, read_manifest
+from pipeline.store.manifest import (
+    DEPTH_BINS,
+    PORTIONS,
+    Cell,
+    Made,
+    Manifest,
+    Pool,
+    Portions,
+    Proven,
+    SealedShard,
+    Tokenizer,
+    Totals,
+    manifest_path,
+    read_manifest,
+)
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 
@@ -30,23 +42,24 @@ def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
     before = read_manifest(plan.out, profile.name)
     tiers = (
-        dict(before["tiers"])
+        dict(before.tiers)
         if before
-        and {k: before[k] for k in _release(plan.recipe)} == _release(plan.recipe)
-        and before["tokenizer"] == _tokenizer(profile)
+        and {name: getattr(before, name) for name in _release(plan.recipe)} == _release(plan.recipe)
+        and before.tokenizer == _tokenizer(profile)
         else {}
     )
     tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
-    manifest = {
+    manifest = Manifest(
         **_release(plan.recipe),
-        "carrara": __version__,
-        "schema_version": SCHEMA_VERSION,
-        "canary": CANARY,
-        "tokenizer": _tokenizer(profile),
-        "tiers": {tier: tiers[tier] for tier in TIERS if tier in tiers},
-        "totals": {name: sum(tier["totals"][name] for tier in tiers.values()) for name in ("rows", "tokens", "bytes")},
-    }
-    _write(manifest_path(plan.out, profile.name), manifest)
+        carrara=__version__,
+        schema_version=SCHEMA_VERSION,
+        canary=CANARY,
+        tokenizer=_tokenizer(profile),
+        tiers={tier: tiers[tier] for tier in TIERS if tier in tiers},
+        totals=Totals.of(tier.totals for tier in tiers.values()),
+    )
+    with written_aside(manifest_path(plan.out, profile.name)) as aside:
+        aside.write_text(manifest.text, encoding="ascii")
     return manifest
 
 
@@ -54,28 +67,28 @@ def _release(recipe: Recipe) -> dict[str, Any]:
     return {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
 
 
-def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
+def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> Made:
     recipe = plan.recipe
     pools = [spec for family in recipe.families for spec in plan.pools(family)]
-    return {
-        "seed": recipe.seed,
-        "tag": recipe.tag,
-        "reserve": recipe.reserve,
-        "recipe_digest": digest(recipe),
-        "longest": max(cell.length for cell in recipe.strata),
-        "pools": {spec.name: {"key": plan.pool_key(spec), "source": spec.source} for spec in pools},
-        "strata": [_stratum(cell, profile, recipe) for cell in recipe.strata],
-        "chance": [asdict(chance) for chance in chances(_keys(plan, profile, CHANCE_COLUMNS))],
-        "depths": depth_counts(_keys(plan, profile, ["family", "needles"])),
-        "budgets": budgets(_keys(plan, profile, ["length", *PORTIONS.values()])),
-        "proven": _proven(proofs),
-        "totals": {
-            "rows": sum(proof.rows for proof in proofs),
-            "tokens": sum(proof.tokens for proof in proofs),
-            "bytes": sum(proof.data_bytes for proof in proofs),
-        },
-        "shards": [asdict(proof) for proof in proofs],
-    }
+    return Made(
+        seed=recipe.seed,
+        tag=recipe.tag,
+        reserve=recipe.reserve,
+        recipe_digest=digest(recipe),
+        longest=max(cell.length for cell in recipe.strata),
+        pools={spec.name: Pool(key=plan.pool_key(spec), source=spec.source) for spec in pools},
+        strata=tuple(_stratum(cell, profile, recipe) for cell in recipe.strata),
+        chance=tuple(chances(_keys(plan, profile, CHANCE_COLUMNS))),
+        depths=depth_counts(_keys(plan, profile, ["family", "needles"])),
+        budgets=budgets(_keys(plan, profile, ["length", *PORTIONS.values()])),
+        proven=_proven(proofs),
+        totals=Totals(
+            rows=sum(proof.rows for proof in proofs),
+            tokens=sum(proof.tokens for proof in proofs),
+            bytes=sum(proof.data_bytes for proof in proofs),
+        ),
+        shards=tuple(SealedShard(**asdict(proof)) for proof in proofs),
+    )
 
 
 def _keys(plan: Plan, profile: Profile, columns: list[str]) -> Iterator[Row]:
@@ -84,7 +97,7 @@ def _keys(plan: Plan, profile: Profile, columns: list[str]) -> Iterator[Row]:
             yield from read_rows(shard.path(plan.out, "keys"), columns)
 
 
-def depth_counts(keys: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
+def depth_counts(keys: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     """Return how many relevant and matching segments of each family lie in each tenth of the body, first to last."""
     counts: dict[str, list[int]] = {}
     for row in keys:
@@ -92,58 +105,53 @@ def depth_counts(keys: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
         for needle in row["needles"]:
             if needle["role"] in SOUGHT and needle["depth"] is not None:
                 bins[min(int(needle["depth"] * DEPTH_BINS), DEPTH_BINS - 1)] += 1
-    return counts
+    return {family: tuple(bins) for family, bins in counts.items()}
 
 
-def budgets(keys: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+def budgets(keys: Iterable[Mapping[str, Any]]) -> dict[str, Portions]:
     """Return by length, shortest first, what the windows of all rows hold, in tokens."""
     sums: dict[int, Counter[str]] = {}
     for row in keys:
         sums.setdefault(row["length"], Counter()).update({part: row[name] for part, name in PORTIONS.items()})
-    return {str(length): {part: sums[length][part] for part in PORTIONS} for length in sorted(sums)}
+    return {str(length): Portions(**{part: sums[length][part] for part in PORTIONS}) for length in sorted(sums)}
 
 
-def _tokenizer(profile: Profile) -> dict[str, Any]:
-    return {
-        "name": profile.name,
-        "title": profile.title,
-        "models": list(profile.models),
-        "notice": profile.notice,
-        "digest": profile.digest,
-        "vocabulary_sha256": profile.vocabulary.sha256,
-        "template": profile.template_kind,
-        "windows": {str(length): window for length, window in profile.windows},
-    }
+def _tokenizer(profile: Profile) -> Tokenizer:
+    return Tokenizer(
+        name=profile.name,
+        title=profile.title,
+        models=tuple(profile.models),
+        notice=profile.notice,
+        digest=profile.digest,
+        vocabulary_sha256=profile.vocabulary.sha256,
+        template=profile.template_kind,
+        windows={str(length): window for length, window in profile.windows},
+    )
 
 
-def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> dict[str, Any]:
+def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
     task = task_of(cell)
-    return {
-        "family": cell.family,
-        "subtask": cell.subtask,
-        "length": cell.length,
-        "complexity": cell.complexity,
-        "rows": cell.total,
-        "blocks": cell.blocks,
-        "shots": shots_of(task, cell),
-        "context_tokens": profile.window(cell.length),
-        "max_new_tokens": recipe.reserve or task.max_new_tokens,
-        "task_version": task.version,
-        "knobs": dict(cell.knobs),
-    }
+    return Cell(
+        family=cell.family,
+        subtask=cell.subtask,
+        length=cell.length,
+        complexity=cell.complexity,
+        rows=cell.total,
+        blocks=cell.blocks,
+        shots=shots_of(task, cell),
+        context_tokens=profile.window(cell.length),
+        max_new_tokens=recipe.reserve or task.max_new_tokens,
+        task_version=task.version,
+        knobs=dict(cell.knobs),
+    )
 
 
-def _proven(proofs: list[Proof]) -> dict[str, Any]:
-    return {
-        "rows": sum(proof.rows for proof in proofs),
-        "exact": sum(proof.rows for proof in proofs),
-        "solved": sum(proof.solved for proof in proofs),
-        "recounted": sum(proof.recounted for proof in proofs),
-        "counter": sorted({proof.counter for proof in proofs}),
-        "second": sorted({proof.second for proof in proofs}),
-    }
-
-
-def _write(path: Path, manifest: Manifest) -> None:
-    with written_aside(path) as aside:
-        aside.write_text(json.dumps(manifest, indent=1, sort_keys=False) + "\n", encoding="ascii")
+def _proven(proofs: list[Proof]) -> Proven:
+    return Proven(
+        rows=sum(proof.rows for proof in proofs),
+        exact=sum(proof.rows for proof in proofs),
+        solved=sum(proof.solved for proof in proofs),
+        recounted=sum(proof.recounted for proof in proofs),
+        counter=tuple(sorted({proof.counter for proof in proofs})),
+        second=tuple(sorted({proof.second for proof in proofs})),
+    )

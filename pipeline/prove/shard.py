@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_of
 from pipeline.errors import CarraraError, CorruptError
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
 from pipeline.store.files import file_digest, put_aside, written_aside
+from pipeline.store.manifest import Totals, manifest_path, read_manifest
 from pipeline.store.parquet import content_key, is_done
 from pipeline.tasks.base import Sample
 
@@ -97,23 +100,19 @@ def _put_aside(job: ProveJob) -> None:
     put_aside(job.pack.data)
     put_aside(job.pack.keys)
     job.path.unlink(missing_ok=True)
-    _unseal(job.pack.plan.out / job.pack.shard.profile.name / "manifest.json", job.pack.shard.tier)
+    _unseal(job.pack.plan.out, job.pack.shard.profile.name, job.pack.shard.tier)
 
 
-def _unseal(path: Path, tier: str) -> None:
+def _unseal(out: Path, profile: str, tier: str) -> None:
     """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
-    try:
-        manifest = json.loads(path.read_text(encoding="ascii"))
-        left = {name: kept for name, kept in manifest["tiers"].items() if name != tier}
-        totals = {name: sum(kept["totals"][name] for kept in left.values()) for name in manifest["totals"]}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        left, totals, manifest = {}, {}, {}
-    if not left:
-        path.unlink(missing_ok=True)
+    manifest = read_manifest(out, profile)
+    left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
+    if manifest is None or not left:
+        manifest_path(out, profile).unlink(missing_ok=True)
         return
-    with written_aside(path) as aside:
-        text = json.dumps({**manifest, "tiers": left, "totals": totals}, indent=1)
-        aside.write_text(text + "\n", encoding="ascii")
+    with written_aside(manifest_path(out, profile)) as aside:
+        sums = Totals.of(kept.totals for kept in left.values())
+        aside.write_text(replace(manifest, tiers=left, totals=sums).text, encoding="ascii")
 
 
 def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:

@@ -196,7 +196,7 @@ def _check_samples(extension: Extension, plan: Plan) -> None:
 def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
     """Build a tier, and count all of it again where the second encoder is slow and `build` leaves rows out."""
     manifests = zip(plan.profiles, run(plan).build(), strict=True)
-    owed = tuple(each for each, made in manifests if made and not counted_twice(made["tiers"][plan.recipe.tier]))
+    owed = tuple(each for each, made in manifests if made and not counted_twice(made.tiers[plan.recipe.tier]))
     if owed:
         run(replace(plan, profiles=owed)).verify()
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from msgspec.structs import asdict
 
 from pipeline import __version__
 from pipeline.assemble.jobs import sample_record, samples_of
@@ -31,7 +32,7 @@ from pipeline.frozen.lock import (
 )
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
-from pipeline.store.manifest import Manifest, read_manifest, shard_faults
+from pipeline.store.manifest import Cell, Made, Manifest, read_manifest, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import no_build
@@ -85,7 +86,7 @@ def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock
     if not recipes:
         raise SplitError(no_build(out))
     manifests = {name: _sealed(out, name, recipes) for name in _profiles(out)}
-    sealed = {tier for manifest in manifests.values() for tier in manifest["tiers"]}
+    sealed = {tier for manifest in manifests.values() for tier in manifest.tiers}
     for recipe in recipes:
         if recipe.tier not in sealed:
             raise SplitError(
@@ -118,31 +119,30 @@ def _profiles(out: Path) -> list[str]:
 def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
     """Return a manifest that holds every tier of the profile's shards, each row of them proven and counted twice."""
     manifest = read_manifest(out, name)
-    tiers = manifest["tiers"] if manifest else {}
+    tiers = manifest.tiers if manifest else {}
     held = {path.name for path in (out / name / "data").glob("*/*") if path.is_dir()} | set(tiers)
     known = {recipe.tier: recipe for recipe in recipes}
     for tier in sorted(held):
         made = tiers.get(tier)
         if manifest is None or made is None or tier not in known:
             raise SplitError(f"{name} of tier {tier} in {str(out)!r} is not sealed: build or verify it first")
-        recipe, proven = known[tier], made["proven"]
-        if made["recipe_digest"] != digest(recipe) or manifest["version"] != recipe.version:
+        recipe = known[tier]
+        if made.recipe_digest != digest(recipe) or manifest.version != recipe.version:
             raise SplitError(
                 f"{name} of tier {tier} in {str(out)!r} was built from a different recipe than the folder's: "
                 "build it again"
             )
         if not counted_twice(made):
-            counted = f"{proven['recounted']} of {made['totals']['rows']} rows of {name} {tier} were counted twice"
+            counted = f"{made.proven.recounted} of {made.totals.rows} rows of {name} {tier} were counted twice"
             raise SplitError(f"only {counted}: run carrara verify {out} first")
     if manifest is None:
         raise SplitError(f"{name} in {str(out)!r} is not sealed: build or verify it first")
     return manifest
 
 
-def counted_twice(made: Manifest) -> bool:
+def counted_twice(made: Made) -> bool:
     """Tell whether every row of a tier was counted again, where there is a second encoder."""
-    proven = made["proven"]
-    return bool(proven["second"] == ["none"] or proven["recounted"] == made["totals"]["rows"])
+    return made.proven.second == ("none",) or made.proven.recounted == made.totals.rows
 
 
 def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
@@ -150,20 +150,20 @@ def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
     tier, recipe = tier_lock(plan), plan.recipe
     versions = {name: task.version for name, task in tier.tasks.items()}
     for name, manifest in manifests.items():
-        made = manifest["tiers"].get(recipe.tier)
+        made = manifest.tiers.get(recipe.tier)
         if not made:
             continue
-        if made["tag"] != recipe.tag:
+        if made.tag != recipe.tag:
             raise FrozenError(
-                f"{name} {recipe.tier}: ids end in {made['tag']}, but should end in {recipe.tag}: build it again"
+                f"{name} {recipe.tier}: ids end in {made.tag}, but should end in {recipe.tag}: build it again"
             )
-        for cell in made["strata"]:
-            task = f"{cell['family']}.{cell['subtask']}"
-            if cell["task_version"] != versions[task]:
-                here = f"this Carrara has version {versions[task]}"
-                raise FrozenError(f"{name} {recipe.tier}: task {task} has version {cell['task_version']}, {here}")
-        for pool, told in made["pools"].items():
-            if pool not in tier.pools or told["key"] != tier.pools[pool].key:
+        for cell in made.strata:
+            task = f"{cell.family}.{cell.subtask}"
+            if cell.task_version != versions.get(task):
+                here = f"this Carrara has version {versions.get(task)}"
+                raise FrozenError(f"{name} {recipe.tier}: task {task} has version {cell.task_version}, {here}")
+        for pool, told in (made.pools or {}).items():
+            if pool not in tier.pools or told.key != tier.pools[pool].key:
                 raise FrozenError(f"{name} {recipe.tier}: pool {pool} was made from different files: build it again")
     return replace(tier, samples=sample_digests(plan))
 
@@ -186,32 +186,27 @@ def block_name(stratum: str, block: int) -> str:
 
 
 def _profile(out: Path, manifest: Manifest) -> ProfileLock:
-    tokenizer, tiers = manifest["tokenizer"], manifest["tiers"]
-    counters = {
-        name: tuple(sorted({each for made in tiers.values() for each in made["proven"][name]}))
-        for name in ("counter", "second")
-    }
-    folder = out / tokenizer["name"]
+    tokenizer, proven = manifest.tokenizer, [made.proven for made in manifest.tiers.values()]
     return ProfileLock(
-        tokenizer["digest"],
-        tokenizer["vocabulary_sha256"],
-        counters["counter"],
-        counters["second"],
-        {tier: _split(folder, made) for tier, made in tiers.items()},
+        tokenizer.digest,
+        tokenizer.vocabulary_sha256,
+        tuple(sorted({name for each in proven for name in each.counter})),
+        tuple(sorted({name for each in proven for name in each.second})),
+        {tier: _split(out / tokenizer.name, made) for tier, made in manifest.tiers.items()},
     )
 
 
-def _split(folder: Path, made: Manifest) -> SplitLock:
-    for shard in made["shards"]:
+def _split(folder: Path, made: Made) -> SplitLock:
+    for shard in made.shards:
         for _, path, fault in shard_faults(folder, shard):
             raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
-    shards = {shard["shard"]: ShardLock(**{name: shard[name] for name in SHARD_PARTS}) for shard in made["shards"]}
-    return SplitLock(stratum_digests(folder, sorted(shards), made["strata"]), shards)
+    shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in SHARD_PARTS)) for shard in made.shards}
+    return SplitLock(stratum_digests(folder, sorted(shards), made.strata), shards)
 
 
-def stratum_digests(folder: Path, shards: list[str], strata: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def stratum_digests(folder: Path, shards: list[str], strata: Iterable[Cell]) -> dict[str, str]:
     """Return a digest of each block's rows in one profile, whatever shards they are cut into."""
-    block_rows = {_place(cell): cell["rows"] // cell["blocks"] for cell in strata}
+    block_rows = {_place(asdict(cell)): cell.rows // (cell.blocks or 1) for cell in strata}
     totals: dict[str, Any] = {}
     seen: Counter[str] = Counter()
     for shard in shards:
@@ -231,9 +226,9 @@ def _place(row: Mapping[str, Any]) -> str:
 def _libraries(out: Path, manifests: Mapping[str, Manifest]) -> dict[str, str]:
     """Return what wrote the files, as they say themselves, and what else may move a byte of them."""
     paths = (
-        out / name / "data" / f"{made['shards'][0]['shard']}.parquet"
+        out / name / "data" / f"{made.shards[0].shard}.parquet"
         for name, manifest in manifests.items()
-        for made in manifest["tiers"].values()
+        for made in manifest.tiers.values()
     )
     writers = {str(pq.read_metadata(path).created_by) for path in paths if path.is_file()}
     return {"parquet": ", ".join(sorted(writers)), "numpy": version("numpy"), "pyarrow": version("pyarrow")}

@@ -15,7 +15,7 @@ from pipeline.frozen.guard import cut_faults, plan_faults
 from pipeline.frozen.lock import Lock, ShardLock
 from pipeline.stages import Stages
 from pipeline.store.files import written_aside
-from pipeline.store.manifest import Manifest
+from pipeline.store.manifest import Manifest, SealedShard
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +96,15 @@ def _tiers(lock: Lock, profile: str) -> set[str]:
 def _states(lock: Lock, tier: str, profile: str, manifest: Manifest | None) -> Iterator[str]:
     if manifest is None:
         raise FrozenError(f"{profile} {tier} is not rebuilt completely: run all parts of it")
-    made = {shard["shard"]: shard for shard in manifest["tiers"][tier]["shards"]}
+    made = {shard.shard: shard for shard in manifest.tiers[tier].shards}
     for name, frozen in lock.profiles[profile].tiers[tier].shards.items():
         yield _state(f"{profile} {name}", frozen, made.get(name), library_difference(lock))
 
 
-def _state(name: str, frozen: ShardLock, made: Manifest | None, libraries: str) -> str:
-    if made is None or made["row_digest"] != frozen.row_digest:
+def _state(name: str, frozen: ShardLock, made: SealedShard | None, libraries: str) -> str:
+    if made is None or made.row_digest != frozen.row_digest:
         return f"{name}: when rebuilt from the lock, its rows differ"
-    if (made["data_sha256"], made["keys_sha256"]) == (frozen.data_sha256, frozen.keys_sha256):
+    if (made.data_sha256, made.keys_sha256) == (frozen.data_sha256, frozen.keys_sha256):
         return "same"
     return "rows" if libraries else f"{name}: when rebuilt from the lock with the same libraries, its bytes differ"
 

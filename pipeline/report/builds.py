@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
-from pipeline.figures.builds import PARTS, budget_picture, budgets_of, figures_of
+from pipeline.figures.builds import budget_picture, budgets_of, figures_of
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
+from pipeline.store.manifest import PORTIONS, Made, Portions, TierCell, Tokenizer
 from pipeline.store.split import Split
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
@@ -23,11 +24,10 @@ DIGITS = 12
 def build_page(splits: Sequence[Split]) -> Page:
     """Return the page of a release: one split for each tokenizer, all of the same rows."""
     first = splits[0].manifest
-    release = " ".join(filter(None, (first["release"], first["version"], first["variant"])))
     counts = "one tokenizer" if len(splits) == 1 else f"each of {len(splits)} tokenizers"
     return Page(
-        title=f"Build report: {release}",
-        subtitle=f"{first['totals']['rows']:,} rows for {counts}, exact to the token.",
+        title=f"Build report: {first.title}",
+        subtitle=f"{first.totals.rows:,} rows for {counts}, exact to the token.",
         facts=release_facts(splits),
         sections=[
             Section("totals", "Tokenizers", _totals(splits)),
@@ -43,19 +43,19 @@ def release_facts(splits: Sequence[Split]) -> list[tuple[str, str]]:
     """Return where rows come from: release, tags, tokenizers, frame, digests, canary."""
     first = splits[0].manifest
     tags = {f"{tier} {tag}": None for split in splits for tier, tag in split.tags.items()}
-    vocabularies = {split.tokenizer: _vocabulary(split.manifest["tokenizer"]) for split in splits}
+    vocabularies = {split.tokenizer: _vocabulary(split.manifest.tokenizer) for split in splits}
     return [
-        ("Release", " ".join(filter(None, (first["release"], first["version"], first["variant"])))),
+        ("Release", first.title),
         ("Split tags", ", ".join(tags)),
         *((f"Tokenizer {name}", text) for name, text in vocabularies.items()),
-        ("Frame", first["frame"]),
-        ("Made with", f"Carrara {first['carrara']}, schema {first['schema_version']}"),
-        ("Canary", first["canary"]),
+        ("Frame", first.frame),
+        ("Made with", f"Carrara {first.carrara}, schema {first.schema_version}"),
+        ("Canary", first.canary),
     ]
 
 
-def _vocabulary(made: Mapping[str, Any]) -> str:
-    return f"{made['title']}, vocabulary {made['vocabulary_sha256'][:DIGITS]}, template {made['template']}"
+def _vocabulary(made: Tokenizer) -> str:
+    return f"{made.title}, vocabulary {made.vocabulary_sha256[:DIGITS]}, template {made.template}"
 
 
 def _totals(splits: Sequence[Split]) -> list[Block]:
@@ -70,18 +70,17 @@ def _totals(splits: Sequence[Split]) -> list[Block]:
 
 
 def _total(split: Split) -> list[str]:
-    totals, tiers = split.manifest["totals"], split.manifest["tiers"].values()
-    proven = [made.get("proven", {}) for made in tiers]
+    totals, proven = split.manifest.totals, [made.proven for made in split.manifest.tiers.values()]
     return [
         split.tokenizer,
-        f"{totals['rows']:,}",
-        f"{totals['tokens']:,}",
-        f"{totals['bytes'] / 1e6:,.1f}",
-        f"{sum(each.get('solved', 0) for each in proven):,}",
-        f"{sum(each.get('recounted', 0) for each in proven):,}",
-        ", ".join(sorted({name for each in proven for name in each.get("counter", ())})),
-        ", ".join(sorted({name for each in proven for name in each.get("second", ())})),
-        split.manifest["tokenizer"]["template"],
+        f"{totals.rows:,}",
+        f"{totals.tokens:,}",
+        f"{totals.bytes / 1e6:,.1f}",
+        f"{sum(each.solved for each in proven):,}",
+        f"{sum(each.recounted for each in proven):,}",
+        ", ".join(sorted({name for each in proven for name in each.counter})),
+        ", ".join(sorted({name for each in proven for name in each.second})),
+        split.manifest.tokenizer.template,
     ]
 
 
@@ -95,25 +94,25 @@ def _strata(split: Split) -> list[Block]:
 
 
 def _subtasks(split: Split) -> Table:
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[TierCell]] = defaultdict(list)
     for cell in split.strata:
-        groups[cell["family"], cell["subtask"], cell["tier"]].append(cell)
+        groups[cell.family, cell.subtask, cell.tier].append(cell)
     titles = ("family and subtask", "tier", "complexity", "shots", "reply tokens", "lengths", "rows")
     columns = [Column(title, numeric=title == "rows") for title in titles]
     rows = [
-        [f"{family}.{subtask}", tier, *_values(cells), _span(cells), f"{sum(cell['rows'] for cell in cells):,}"]
+        [f"{family}.{subtask}", tier, *_values(cells), _span(cells), f"{sum(cell.rows for cell in cells):,}"]
         for (family, subtask, tier), cells in groups.items()
     ]
     return Table("Strata by subtask", columns, rows)
 
 
-def _values(cells: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _values(cells: Sequence[TierCell]) -> Iterator[str]:
     for name in ("complexity", "shots", "max_new_tokens"):
-        yield ", ".join(str(value) for value in sorted({cell[name] for cell in cells if name in cell})) or "-"
+        yield ", ".join(str(value) for value in sorted({getattr(cell, name) for cell in cells} - {None})) or "-"
 
 
-def _span(cells: Sequence[Mapping[str, Any]]) -> str:
-    lengths = sorted({cell["length"] for cell in cells})
+def _span(cells: Sequence[TierCell]) -> str:
+    lengths = sorted({cell.length for cell in cells})
     return kilo(lengths[0]) if len(lengths) == 1 else f"{kilo(lengths[0])} to {kilo(lengths[-1])}"
 
 
@@ -144,15 +143,14 @@ def _budget_table(name: str, budgets: Mapping[int, Mapping[str, float]]) -> Tabl
     return Table(f"Mean tokens of a row by length, {name}", columns, rows, folded=True)
 
 
-def _spent(split: Split) -> list[Mapping[str, Any]]:
+def _spent(split: Split) -> list[Made]:
     """Return the tiers with the tokens of prompt, template and reply at each length, summed over the rows at hand."""
-    sums: dict[str, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(lambda: dict.fromkeys(PARTS, 0)))
+    sums: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for row in _counted(split):
-        into = sums[row["tier"]][row["length"]]
-        into["prompt"] += row["prompt_tokens"]
-        into["template"] += row["template_tokens"]
-        into["reply"] += row["max_new_tokens"]
-    return [{**made, "budgets": sums.get(tier)} for tier, made in split.manifest["tiers"].items()]
+        into = sums[row["tier"]][str(row["length"])]
+        into.update({part: row[name] for part, name in PORTIONS.items()})
+    spent = {tier: {length: Portions(**into) for length, into in by_length.items()} for tier, by_length in sums.items()}
+    return [replace(made, budgets=spent.get(tier)) for tier, made in split.manifest.tiers.items()]
 
 
 def _counted(split: Split) -> Iterable[Row]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
+from pipeline.errors import SplitError
 from pipeline.figures.style import kilo
 from pipeline.metrics import SCORERS, score
 from pipeline.report.blocks import Answer, Example, Examples, Needle, Note, Page, Section
 from pipeline.report.builds import release_facts
 from pipeline.report.failures import SHOWN, cut, folded
 from pipeline.rows import Row
+from pipeline.store.manifest import TierCell
 from pipeline.store.split import Selection, Split
 
 CHANCE = ("uniform", "any_reply", "best_constant")
@@ -53,22 +54,24 @@ def gallery_page(split: Split) -> Page:
 
 def _chosen(split: Split) -> dict[tuple[str, str], list[Row]]:
     """Return two rows of each subtask at its shortest length: the one that is shown, and one with another answer."""
-    strata: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    strata: dict[tuple[str, str], list[TierCell]] = {}
     for cell in split.strata:
-        strata.setdefault((cell["family"], cell["subtask"]), []).append(cell)
+        strata.setdefault((cell.family, cell.subtask), []).append(cell)
     return {place: list(_rows(split, *place, _shown(cells))) for place, cells in strata.items()}
 
 
-def _shown(cells: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _shown(cells: Sequence[TierCell]) -> TierCell:
     """Return the stratum that is shown: the shortest length, and there a middle complexity."""
-    shortest = min(cell["length"] for cell in cells)
-    own = sorted((cell for cell in cells if cell["length"] == shortest), key=lambda cell: int(cell["complexity"]))
+    shortest = min(cell.length for cell in cells)
+    own = sorted((cell for cell in cells if cell.length == shortest), key=lambda cell: cell.complexity or 0)
     return own[len(own) // 2]
 
 
-def _rows(split: Split, family: str, subtask: str, cell: Mapping[str, Any]) -> Iterator[Row]:
-    wanted = Selection((family,), (subtask,), (cell["tier"],), (cell["length"],))
-    shown = next(iter(split.rows(selection=replace(wanted, complexities=(cell["complexity"],)))))
+def _rows(split: Split, family: str, subtask: str, cell: TierCell) -> Iterator[Row]:
+    wanted = Selection((family,), (subtask,), (cell.tier,), (cell.length,))
+    shown = next(split.rows(selection=replace(wanted, complexities=(cell.complexity or 0,))), None)
+    if shown is None:
+        raise SplitError(f"{split.title} has no row of {family}.{subtask} at length {cell.length}: build it again")
     yield shown
     yield from islice((row for row in split.rows(selection=wanted) if row["target"] != shown["target"]), 1)
 

@@ -98,9 +98,9 @@ def pair_of(row_id: str) -> str:
 def _constants(split: Split) -> dict[tuple[Any, ...], float]:
     """Return what the best constant reply scores, by tier and kind of question, as the manifest has it."""
     return {
-        (tier, each["family"], each["subtask"], each["complexity"], each["asked"]): each["best_constant"]
-        for tier, made in split.manifest["tiers"].items()
-        for each in made.get("chance", ())
+        (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
+        for tier, made in split.manifest.tiers.items()
+        for each in made.chance or ()
     }
 
 

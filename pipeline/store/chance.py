@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from msgspec import Meta
+
+from pipeline.typed import Identifier, Line, Subtask, Whole
+
+if TYPE_CHECKING:
+    from pipeline.store.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
     """Chance and baselines on rows of one kind; `asked` names the kind of question, which a guesser would know."""
 
-    family: str
-    subtask: str
-    complexity: int
-    asked: str
-    rows: int
-    best_constant: float
+    family: Identifier
+    subtask: Subtask
+    complexity: Whole
+    asked: Line
+    rows: Annotated[int, Meta(ge=1, le=1 << 30)]
+    best_constant: int | float
     constant: str
-    baselines: Mapping[str, float]
+    baselines: Mapping[Identifier, int | float]
 
 
 class Pooled(NamedTuple):
@@ -42,6 +49,6 @@ def pooled(chances: Sequence[Chance]) -> Pooled:
     return Pooled(rows, mean(chance.best_constant for chance in chances), means)
 
 
-def chances_in(manifest: Mapping[str, Any]) -> list[Chance]:
+def chances_in(manifest: Manifest) -> list[Chance]:
     """Return the chance of all tiers of a manifest; none where keys are withheld."""
-    return [Chance(**each) for made in manifest["tiers"].values() for each in made.get("chance", ())]
+    return [each for made in manifest.tiers.values() for each in made.chance or ()]

@@ -6,11 +6,10 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-import msgspec
-
 from pipeline.errors import BuildError
-from pipeline.recipe import Recipe
+from pipeline.recipe import Recipe, recipe_fault
 from pipeline.store.files import written_aside
+from pipeline.typed import read_record
 
 
 def recipe_path(out: Path, tier: str) -> Path:
@@ -72,6 +71,9 @@ def kept_recipes(out: Path) -> list[Recipe]:
 
 def _read(path: Path) -> Recipe:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+        recipe = read_record(path, Recipe)
+        if fault := recipe_fault(recipe):
+            raise ValueError(fault)
     except (OSError, ValueError) as fault:
         raise BuildError(f"{str(path)!r} cannot be read ({fault}): build its tier again") from fault
+    return recipe

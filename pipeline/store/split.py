@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import asdict
 
 from pipeline.errors import CorruptError, SplitError, unknown
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row
-from pipeline.store.manifest import Manifest, read_manifest
+from pipeline.store.manifest import Manifest, TierCell
+from pipeline.typed import read_record
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -57,28 +59,33 @@ class Split:
     @property
     def tokenizer(self) -> str:
         """The profile's name."""
-        return str(self.manifest["tokenizer"]["name"])
+        return self.manifest.tokenizer.name
 
     @property
     def title(self) -> str:
         """Release, version and profile, as errors and pages name the split."""
-        parts = (self.manifest["release"], self.manifest["version"], self.manifest["variant"], self.tokenizer)
-        return " ".join(filter(None, parts))
+        return f"{self.manifest.title} {self.tokenizer}"
 
     @property
     def tags(self) -> dict[str, str]:
         """The split tag at the end of every row id, by tier."""
-        return {tier: str(made["tag"]) for tier, made in self.manifest["tiers"].items()}
+        return {tier: made.tag for tier, made in self.manifest.tiers.items()}
 
     @property
-    def strata(self) -> list[dict[str, Any]]:
+    def strata(self) -> list[TierCell]:
         """The strata of all tiers, each with its tier."""
-        return [{"tier": tier, **cell} for tier, made in self.manifest["tiers"].items() for cell in made["strata"]]
+        return [
+            TierCell(tier=tier, **asdict(cell)) for tier, made in self.manifest.tiers.items() for cell in made.strata
+        ]
+
+    def cells(self, selection: Selection) -> list[TierCell]:
+        """Return the strata that are wanted."""
+        return [cell for cell in self.strata if selection.wants(asdict(cell))]
 
     def shards(self, part: str = "data") -> list[Path]:
         """Return the files of ``data`` or ``keys`` that the manifest names, by tier, family and number."""
-        names = (shard["shard"] for made in self.manifest["tiers"].values() for shard in made["shards"])
-        return [self.folder / part / f"{name}.parquet" for name in names]
+        shards = (shard for made in self.manifest.tiers.values() for shard in made.shards)
+        return [self.folder / part / f"{shard.shard}.parquet" for shard in shards]
 
     def rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
         """Yield the rows that are wanted, in the order of the shards, one row group in memory at a time.
@@ -129,7 +136,7 @@ class Split:
             ("length", selection.lengths, "length"),
             ("complexity", selection.complexities, "complexity"),
         ):
-            known = {str(cell[name]) for cell in self.strata if name in cell}
+            known = {str(value) for cell in self.strata if (value := getattr(cell, name)) is not None}
             if wanted and not known:
                 raise SplitError(
                     f"{self.title} does not give the {kind} of its rows, since they are published without keys"
@@ -180,9 +187,12 @@ def open_split(folder: Path) -> Split:
     Raises:
         SplitError: if the folder holds no sealed split, or several.
     """
-    manifest = read_manifest(folder.parent, folder.name) if folder.is_dir() else None
-    if manifest:
-        return Split(folder, manifest)
+    path = folder / "manifest.json"
+    if path.exists():
+        try:
+            return Split(folder, read_record(path, Manifest))
+        except (OSError, ValueError) as fault:
+            raise SplitError(f"{str(path)!r} is no manifest ({fault}): build or fetch it again") from None
     inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
     if len(inside) == 1:
         return open_split(inside[0])

@@ -17,7 +17,7 @@ from pipeline.tasks import TASKS
 
 def evaluated(facts: Facts) -> list[dict[str, Any]]:
     """Return the tasks of eval.yaml; none where answers are withheld or prompts are not sent as chat."""
-    if facts.withheld or facts.manifest["frame"] != "chat":
+    if facts.withheld or facts.manifest.frame != "chat":
         return []
     return [
         _task(facts, family, tier, pattern)
@@ -29,13 +29,13 @@ def evaluated(facts: Facts) -> list[dict[str, Any]]:
 
 def _pattern(facts: Facts, family: str, tier: str) -> str:
     """Return the pattern that agrees with the one scorer of all rows of a configuration; empty if there is none."""
-    subtasks = {cell["subtask"] for cell in facts.strata(tier) if cell["family"] == family}
+    subtasks = {cell.subtask for cell in facts.strata(tier) if cell.family == family}
     scorers = {TASKS[family, subtask].scorer if (family, subtask) in TASKS else "" for subtask in subtasks}
     return scorer_facts(scorers.pop()).pattern if len(scorers) == 1 else ""
 
 
 def _task(facts: Facts, family: str, tier: str, pattern: str) -> dict[str, Any]:
-    room = max(cell["max_new_tokens"] for cell in facts.strata(tier) if cell["family"] == family)
+    room = max(cell.max_new_tokens for cell in facts.strata(tier) if cell.family == family)
     return {
         "id": f"{family}_{tier}",
         "config": f"{family}_{tier}",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pipeline.publish.card.papers import NOTHING, Notes
 from pipeline.recipe import TIERS
 from pipeline.rows import COLUMNS, Column
-from pipeline.store.manifest import Manifest
+from pipeline.store.manifest import Cell, Manifest
 from pipeline.store.split import Split
 
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -60,7 +59,7 @@ class Facts:
     @property
     def tag(self) -> str:
         """The tag of this version in the repo."""
-        return f"v{self.manifest['version']}"
+        return f"v{self.manifest.version}"
 
     @property
     def short(self) -> str:
@@ -70,23 +69,22 @@ class Facts:
     @property
     def title(self) -> str:
         """What a person calls the data set."""
-        words = (self.manifest["release"].capitalize(), self.manifest["variant"], f"for {self.split.tokenizer}")
+        words = (self.manifest.release.capitalize(), self.manifest.variant, f"for {self.split.tokenizer}")
         return " ".join(filter(None, words))
 
     @property
     def tiers(self) -> list[str]:
         """The tiers that were built, shortest first."""
-        return [tier for tier in TIERS if tier in self.manifest["tiers"]]
+        return [tier for tier in TIERS if tier in self.manifest.tiers]
 
     @property
     def families(self) -> dict[str, list[str]]:
         """The families of each tier, in the order of the recipe."""
-        return {tier: list(dict.fromkeys(cell["family"] for cell in self.strata(tier))) for tier in self.tiers}
+        return {tier: list(dict.fromkeys(cell.family for cell in self.strata(tier))) for tier in self.tiers}
 
-    def strata(self, tier: str) -> list[dict[str, Any]]:
+    def strata(self, tier: str) -> tuple[Cell, ...]:
         """Return the strata of a tier."""
-        found: list[dict[str, Any]] = self.manifest["tiers"][tier]["strata"]
-        return found
+        return self.manifest.tiers[tier].strata
 
     @property
     def all_families(self) -> list[str]:
@@ -112,17 +110,17 @@ class Facts:
     @property
     def columns(self) -> list[Column]:
         """The columns of the rows."""
-        gone = self.manifest.get("withheld", ())
+        gone = self.manifest.withheld or ()
         shown = [column for column in COLUMNS if column.name not in gone]
         return [_told(column) for column in shown] if self.withheld else shown
 
     @property
     def size(self) -> str:
         """The Hub's name for the number of rows."""
-        rows = self.manifest["totals"]["rows"]
+        rows = self.manifest.totals.rows
         return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
 
     @property
     def own_corpus(self) -> bool:
         """Whether texts of the maintainer's own are among the pools, whose licence Carrara does not know."""
-        return any(cell["knobs"].get("corpus") for tier in self.tiers for cell in self.strata(tier) if "knobs" in cell)
+        return any((cell.knobs or {}).get("corpus") for tier in self.tiers for cell in self.strata(tier))

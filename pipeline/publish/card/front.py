@@ -22,7 +22,7 @@ def front_of(facts: Facts) -> dict[str, Any]:
         "language": ["en"],
         "pretty_name": facts.title,
         "tags": [
-            "long-context", "benchmark", "evaluation", "synthetic", facts.manifest["release"], facts.split.tokenizer,
+            "long-context", "benchmark", "evaluation", "synthetic", facts.manifest.release, facts.split.tokenizer,
             *(name.replace("_", "-") for name in names),
         ],
         "task_categories": ["question-answering", "text-generation", *choices],

@@ -71,10 +71,10 @@ def _said(facts: Facts) -> dict[str, Any]:
         "notes": NOTES,
         "recipes": _recipes(facts),
         "evaluated": [task["id"] for task in evaluated(facts)],
-        "reserve": any(facts.manifest["tiers"][tier]["reserve"] for tier in facts.tiers),
+        "reserve": any(made.reserve for made in facts.manifest.tiers.values()),
         "example_family": facts.families[facts.tiers[0]][-1],
         "example_config": f"{facts.families[facts.tiers[0]][-1]}_{facts.tiers[0]}",
-        "window": max(cell["context_tokens"] for cell in facts.strata(facts.tiers[0])),
+        "window": max(cell.context_tokens for cell in facts.strata(facts.tiers[0])),
         "inspect": {"config": plain},
         "lm": _lm(facts, plain),
     }
@@ -84,7 +84,7 @@ def plain_config(facts: Facts) -> str:
     """Return a configuration of the shortest tier whose rows have all the same room for the reply, or the first."""
     tier = facts.tiers[0]
     rooms = {
-        family: {cell["max_new_tokens"] for cell in facts.strata(tier) if cell["family"] == family}
+        family: {cell.max_new_tokens for cell in facts.strata(tier) if cell.family == family}
         for family in facts.families[tier]
     }
     return f"{min(rooms, key=lambda family: len(rooms[family]))}_{tier}"
@@ -92,12 +92,12 @@ def plain_config(facts: Facts) -> str:
 
 def _lm(facts: Facts, config: str) -> dict[str, Any]:
     family, _, tier = config.rpartition("_")
-    own = [cell for cell in facts.strata(tier) if cell["family"] == family]
+    own = [cell for cell in facts.strata(tier) if cell.family == family]
     return {
-        "name": f"{facts.manifest['release']}_{config}",
+        "name": f"{facts.manifest.release}_{config}",
         "config": config,
-        "room": own[0]["max_new_tokens"],
-        "window": max(cell["context_tokens"] for cell in own),
+        "room": own[0].max_new_tokens,
+        "window": max(cell.context_tokens for cell in own),
     }
 
 
@@ -110,5 +110,5 @@ def _recipes(facts: Facts) -> list[str]:
         for size in reversed(SIZES)
         for name in shipped_recipes()
     }
-    made = [digests.get(facts.manifest["tiers"][tier]["recipe_digest"], "") for tier in facts.tiers]
+    made = [digests.get(facts.manifest.tiers[tier].recipe_digest or "", "") for tier in facts.tiers]
     return made if all(made) else []

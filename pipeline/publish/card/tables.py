@@ -9,6 +9,7 @@ from pipeline.publish.card.facts import Facts
 from pipeline.recipe import K
 from pipeline.rows import Column
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
+from pipeline.store.manifest import TierCell
 from pipeline.tasks import TASKS
 
 Place = tuple[str, str]
@@ -43,16 +44,15 @@ def kilo(length: int) -> str:
 
 def task_table(facts: Facts) -> str:
     """Return a line for each task: what it asks, how it is scored, its rows in every tier."""
-    cells: dict[Place, list[dict[str, Any]]] = {}
-    for tier in facts.tiers:
-        for cell in facts.strata(tier):
-            cells.setdefault((cell["family"], cell["subtask"]), []).append({**cell, "tier": tier})
+    cells: dict[Place, list[TierCell]] = {}
+    for cell in facts.split.strata:
+        cells.setdefault((cell.family, cell.subtask), []).append(cell)
     return markdown([_task_record(facts, place, own) for place, own in cells.items()])
 
 
-def _task_record(facts: Facts, place: Place, cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    steps = sorted({cell["complexity"] for cell in cells if "complexity" in cell})
-    rooms = sorted({cell["max_new_tokens"] for cell in cells})
+def _task_record(facts: Facts, place: Place, cells: Sequence[TierCell]) -> dict[str, Any]:
+    steps = sorted({cell.complexity for cell in cells if cell.complexity is not None})
+    rooms = sorted({cell.max_new_tokens for cell in cells})
     return {
         "family": f"`{place[0]}`",
         "subtask": f"`{place[1]}`",
@@ -60,17 +60,17 @@ def _task_record(facts: Facts, place: Place, cells: Sequence[Mapping[str, Any]])
         **({} if facts.withheld else {"complexity": ", ".join(map(str, steps))}),
         "reply tokens": ", ".join(f"{room:,}" for room in rooms),
         "scorer": f"`{TASKS[place].scorer}`" if place in TASKS else "-",
-        **{f"rows, {tier}": sum(c["rows"] for c in cells if c["tier"] == tier) for tier in facts.tiers},
+        **{f"rows, {tier}": sum(cell.rows for cell in cells if cell.tier == tier) for tier in facts.tiers},
     }
 
 
 def strata_table(facts: Facts, tier: str) -> str:
     """Return the rows of each task of a tier by length."""
-    lengths = sorted({cell["length"] for cell in facts.strata(tier)})
+    lengths = sorted({cell.length for cell in facts.strata(tier)})
     rows: dict[Place, dict[int, int]] = {}
     for cell in facts.strata(tier):
-        own = rows.setdefault((cell["family"], cell["subtask"]), {})
-        own[cell["length"]] = own.get(cell["length"], 0) + cell["rows"]
+        own = rows.setdefault((cell.family, cell.subtask), {})
+        own[cell.length] = own.get(cell.length, 0) + cell.rows
     return markdown(
         [
             {"task": f"`{family}.{subtask}`", **{kilo(length): own.get(length, 0) for length in lengths}}
@@ -85,28 +85,26 @@ def config_table(facts: Facts) -> str:
 
 
 def _config_record(facts: Facts, name: str) -> dict[str, Any]:
-    shards = [shard for made in facts.manifest["tiers"].values() for shard in made["shards"]]
+    shards = [shard for made in facts.manifest.tiers.values() for shard in made.shards]
     family, _, tier = name.rpartition("_")
     own = [
         shard
         for shard in shards
-        if name == "index" or (shard["shard"].split("/")[1] == tier and family in ("", shard["shard"].split("/")[0]))
+        if name == "index" or (shard.shard.split("/")[1] == tier and family in ("", shard.shard.split("/")[0]))
     ]
     part = facts.index if name == "index" else "data"
     return {
         "config": f"`{name}`" + (" (default)" if name == facts.tiers[0] else ""),
-        "rows": sum(shard["rows"] for shard in own),
-        "prompt tokens": sum(shard["prompt_tokens"] for shard in own) if name != "index" else 0,
-        "MB": round(sum(shard[f"{part}_bytes"] for shard in own) / 1e6, 2),
+        "rows": sum(shard.rows for shard in own),
+        "prompt tokens": sum(shard.prompt_tokens for shard in own) if name != "index" else 0,
+        "MB": round(sum(shard.file(part)[0] or 0 for shard in own) / 1e6, 2),
         "what": "all columns but `prompt` and `messages`" if name == "index" else f"`{family}`" if family else "all",
     }
 
 
 def window_table(facts: Facts) -> str:
     """Return what to set as max_length for the rows of each length."""
-    windows = {
-        cell["length"]: cell["context_tokens"] for tier in facts.tiers for cell in facts.strata(tier)
-    }  # fmt: skip
+    windows = {cell.length: cell.context_tokens for cell in facts.split.strata}
     return markdown(
         [
             {"length": kilo(length), "`context_tokens`": windows[length], "lm-eval's API backends": windows[length] + 1}
@@ -137,8 +135,8 @@ def chance_table(facts: Facts, family: str) -> str:
     for chance in chances_in(facts.manifest):
         if chance.family == family:
             groups.setdefault((chance.subtask, chance.complexity), []).append(chance)
-    order = list(dict.fromkeys(cell["subtask"] for tier in facts.tiers for cell in facts.strata(tier)))
-    places = sorted(groups, key=lambda place: (order.index(place[0]), place[1]))
+    order = list(dict.fromkeys(cell.subtask for cell in facts.split.strata))
+    places = sorted(groups, key=lambda place: (order.index(place[0]) if place[0] in order else -1, place[1]))
     names = sorted({name for own in groups.values() for chance in own for name in chance.baselines})
     return markdown([_chance_record(*place, pooled(groups[place]), names) for place in places])
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from pipeline.errors import CorruptError, StageError
 from pipeline.recipe import load_recipe, shipped_recipes
-from pipeline.store.manifest import shard_faults
+from pipeline.store.manifest import Cell, Proven, shard_faults
 from pipeline.store.split import Split
 
 GUESSABLE = 1 << 64
@@ -23,21 +22,21 @@ def check_split(split: Split) -> None:
         StageError: if the split is a published one, holds no rows, or rows that were not counted twice.
         CorruptError: naming the file that is missing or has other bytes.
     """
-    if "withheld" in split.manifest:
+    if split.manifest.withheld is not None:
         raise StageError(f"{str(split.folder)!r} is a folder made for publishing: give the folder that build wrote")
-    if not split.manifest["totals"]["rows"]:
+    if not split.manifest.totals.rows:
         raise StageError(f"{split.title} has no rows: build it first")
-    for tier, made in split.manifest["tiers"].items():
-        _check_proven(split, tier, made["proven"])
-        for shard in made["shards"]:
+    for tier, made in split.manifest.tiers.items():
+        _check_proven(split, tier, made.proven)
+        for shard in made.shards:
             for _, path, fault in shard_faults(split.folder, shard):
                 raise CorruptError(f"{str(path)!r} {fault}: build the split again, then publish it")
 
 
-def _check_proven(split: Split, tier: str, proven: dict[str, Any]) -> None:
-    if proven["second"] != ["none"] and proven["recounted"] < proven["rows"]:
+def _check_proven(split: Split, tier: str, proven: Proven) -> None:
+    if proven.second != ("none",) and proven.recounted < proven.rows:
         raise StageError(
-            f"{split.title}: {proven['recounted']:,} of {proven['rows']:,} rows of tier {tier} were counted twice: "
+            f"{split.title}: {proven.recounted:,} of {proven.rows:,} rows of tier {tier} were counted twice: "
             "run `carrara verify` on it first"
         )
 
@@ -48,13 +47,13 @@ def check_secret(split: Split) -> None:
     Raises:
         StageError: saying how to cut the split anew.
     """
-    for tier, made in split.manifest["tiers"].items():
-        if abs(made["seed"]) < GUESSABLE or made["seed"] in _shipped_seeds():
+    for tier, made in split.manifest.tiers.items():
+        if made.seed is None or abs(made.seed) < GUESSABLE or made.seed in _shipped_seeds():
             raise StageError(
-                f"the seed of tier {tier}, {made['seed']}, can be guessed, and with it the keys: make new rows "
+                f"the seed of tier {tier}, {made.seed}, can be guessed, and with it the keys: make new rows "
                 "with `carrara recut --seed random`, or publish with --keys inline"
             )
-        for place in _told_apart(made["strata"]):
+        for place in _told_apart(made.strata):
             raise StageError(
                 f"{place}: rows with and without an answer differ in shots or in the room for the reply, "
                 "which gives them away: make both the same"
@@ -65,12 +64,12 @@ def _shipped_seeds() -> set[int]:
     return {load_recipe(name).seed for name in shipped_recipes()}
 
 
-def _told_apart(strata: list[dict[str, Any]]) -> Iterator[str]:
+def _told_apart(strata: Iterable[Cell]) -> Iterator[str]:
     """Yield the places where complexity is the class of the answer, and other columns tell it."""
-    kinds: dict[tuple[str, str, int], dict[int, tuple[int, int]]] = {}
+    kinds: dict[tuple[str, str, int], dict[int | None, tuple[int, int]]] = {}
     for cell in strata:
-        place = cell["family"], cell["subtask"], cell["length"]
-        kinds.setdefault(place, {})[cell["complexity"]] = cell["shots"], cell["max_new_tokens"]
+        place = cell.family, cell.subtask, cell.length
+        kinds.setdefault(place, {})[cell.complexity] = cell.shots, cell.max_new_tokens
     for (family, subtask, length), seen in kinds.items():
         if 0 in seen and len(set(seen.values())) > 1:
             yield f"{family}.{subtask} length {length}"

@@ -91,7 +91,7 @@ def stage(
         raise StageError(unknown("way to publish keys", keys, MODES))
     check_split(split)
     shown = Shown(repo, tuple(siblings), notes, draw, exhibit if keys == "inline" else None)
-    version = str(split.manifest["version"])
+    version = split.manifest.version
     _cleared(folder)
     if keys == "inline":
         with tree_aside(folder) as aside:
@@ -138,7 +138,7 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
         (folder / "figures" / f"{name}.png").write_bytes(figure.png())
     captions = {name: (figure.caption, figure.alt) for name, figure in figures.items()}
     facts = Facts(split, shown.repo, keys, shown.siblings, shown.notes, captions, gallery=shown.exhibit is not None)
-    _write(folder / "manifest.json", json.dumps(split.manifest, indent=1) + "\n")
+    _write(folder / "manifest.json", split.manifest.text)
     if shown.exhibit:
         _write(folder / "gallery.html", shown.exhibit(split))
     _write(folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
@@ -151,7 +151,7 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
 
 
 def _finish_keys(split: Split, shown: Shown) -> None:
-    _write(split.folder / "manifest.json", json.dumps(split.manifest, indent=1) + "\n")
+    _write(split.folder / "manifest.json", split.manifest.text)
     _write(split.folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
     _write(split.folder / "README.md", keys_card_of(Facts(split, shown.repo, "private")))
 

@@ -7,16 +7,18 @@ public the first of the two that stand side by side is `a`, the other `b`, and e
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
 from pipeline.assemble.ids import placed_names
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, plain_json, row_digest
 from pipeline.store.files import file_digest
-from pipeline.store.manifest import Manifest
+from pipeline.store.manifest import Cell, Made, Manifest, SealedShard, Totals
 from pipeline.store.parquet import column, read_table, rewrite, write_table
 from pipeline.store.split import Split
 
@@ -30,8 +32,6 @@ PUBLIC = pa.schema([field for field in DATA_SCHEMA if field.name not in WITHHELD
 INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])
 STRATUM = ("family", "subtask", "length", "shots", "context_tokens", "max_new_tokens", "task_version")
 SHARD = ("shard", "rows", "tokens", "prompt_tokens", "fewest_tokens", "most_tokens")
-PROVEN = ("rows", "exact", "solved", "recounted", "counter", "second")
-RELEASE = ("release", "version", "variant", "frame", "carrara", "schema_version", "canary", "tokenizer")
 NO_KEY = "withheld"
 """In the footer of public shards: a content key is a digest of the seed, by which guesses could be tried."""
 
@@ -43,42 +43,41 @@ def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]
         The public manifest, which tells no answer and nothing to make one from, and the private one.
     """
     names = _names(split)
-    told: dict[str, Any] = {}
-    kept: dict[str, Any] = {}
-    for tier, made in split.manifest["tiers"].items():
-        pairs = [_shard(split, shard, public, private, names) for shard in made["shards"]]
-        told[tier] = {**public_tier(made), "shards": [shown for shown, _ in pairs]}
-        told[tier]["totals"] = {**made["totals"], "bytes": sum(shown["data_bytes"] for shown, _ in pairs)}
-        kept[tier] = {**made, "totals": told[tier]["totals"], "shards": [hidden for _, hidden in pairs]}
-    release = {name: split.manifest[name] for name in RELEASE}
-    totals = {**split.manifest["totals"], "bytes": sum(made["totals"]["bytes"] for made in told.values())}
-    shown = {**release, "withheld": list(WITHHELD), "tiers": told, "totals": totals}
-    return shown, {**split.manifest, "tiers": kept, "totals": totals}
+    told: dict[str, Made] = {}
+    kept: dict[str, Made] = {}
+    for tier, made in split.manifest.tiers.items():
+        pairs = [_shard(split, shard, public, private, names) for shard in made.shards]
+        totals = replace(made.totals, bytes=sum(shown.data_bytes for shown, _ in pairs))
+        told[tier] = public_tier(made, totals, tuple(shown for shown, _ in pairs))
+        kept[tier] = replace(made, totals=totals, shards=tuple(hidden for _, hidden in pairs))
+    whole = replace(split.manifest.totals, bytes=sum(made.totals.bytes for made in told.values()))
+    shown = replace(split.manifest, withheld=WITHHELD, tiers=told, totals=whole)
+    return shown, replace(split.manifest, tiers=kept, totals=whole)
 
 
 def _names(split: Split) -> dict[str, str]:
     """Return the public id of every row by its own."""
     names: dict[str, str] = {}
-    for made in split.manifest["tiers"].values():
-        paths = [split.folder / "keys" / f"{shard['shard']}.parquet" for shard in made["shards"]]
+    for made in split.manifest.tiers.values():
+        paths = [split.folder / "keys" / f"{shard.shard}.parquet" for shard in made.shards]
         ids = [each for path in paths for each in column(read_table(path, ["id"]), "id")]
         names |= dict(zip(ids, placed_names(ids), strict=True))
     return names
 
 
 def _shard(
-    split: Split, shard: dict[str, Any], public: Path, private: Path, names: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    split: Split, shard: SealedShard, public: Path, private: Path, names: Mapping[str, str]
+) -> tuple[SealedShard, SealedShard]:
     """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
-    file = f"{shard['shard']}.parquet"
+    file = f"{shard.shard}.parquet"
     data, index, keys = public / "data" / file, public / "index" / file, private / "keys" / file
     rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), PUBLIC))
     own = _named(read_table(split.folder / "keys" / file), names)
     write_table(index, _shown(own, INDEX), NO_KEY)
-    write_table(keys, own, shard["key"])
+    write_table(keys, own, str(shard.key))
     at = _digests("data", data)
-    told = {**{name: shard[name] for name in SHARD}, **at, **_digests("index", index)}
-    return told, {**shard, **at, "row_digest": row_digest(own.to_pylist()), **_digests("keys", keys)}
+    told = SealedShard(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
+    return told, replace(shard, **at, row_digest=row_digest(own.to_pylist()), **_digests("keys", keys))
 
 
 def _digests(kind: str, path: Path) -> dict[str, Any]:
@@ -101,24 +100,24 @@ def _put(table: pa.Table, name: str, values: list[str]) -> pa.Table:
     return table.set_column(at, table.schema.field(at), pa.array(values, pa.string()))
 
 
-def public_tier(made: Mapping[str, Any]) -> dict[str, Any]:
+def public_tier(made: Made, totals: Totals, shards: tuple[SealedShard, ...]) -> Made:
     """Return what the public manifest says of a tier: no seed, no digest of it, no recipe, no chance, no depths."""
-    return {
-        "tag": made["tag"],
-        "reserve": made["reserve"],
-        "longest": made["longest"],
-        "strata": list(_merged(made["strata"])),
-        "proven": {name: made["proven"][name] for name in PROVEN},
-        **({"budgets": made["budgets"]} if "budgets" in made else {}),
-        "totals": made["totals"],
-    }
+    return Made(
+        tag=made.tag,
+        reserve=made.reserve,
+        longest=made.longest,
+        strata=tuple(_merged(made.strata)),
+        proven=made.proven,
+        budgets=made.budgets,
+        totals=totals,
+        shards=shards,
+    )
 
 
-def _merged(strata: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _merged(strata: Iterable[Cell]) -> Iterator[Cell]:
     """Yield the strata as far as the public columns tell them apart, with the sum of their rows."""
-    rows: dict[tuple[Any, ...], int] = {}
+    rows: Counter[tuple[Any, ...]] = Counter()
     for cell in strata:
-        place = tuple(cell[name] for name in STRATUM)
-        rows[place] = rows.get(place, 0) + cell["rows"]
+        rows[tuple(getattr(cell, name) for name in STRATUM)] += cell.rows
     for place, count in rows.items():
-        yield {**dict(zip(STRATUM, place, strict=True)), "rows": count}
+        yield Cell(**dict(zip(STRATUM, place, strict=True)), rows=count)
