@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import Struct, field
+
+from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, read_json
 
 SCHEMA_VERSION = 1
 CANARY = "carrara:canary:5f0e1c52-7c1b-5d5e-9a53-2f6c8f5f8f4e"
@@ -17,12 +22,13 @@ TEXT_COLUMNS = ("messages", "prompt")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the interface: its name, Arrow type, whether it may be null, and what it holds."""
+    """One column of the interface: its name, Arrow type, what it holds, whether it may be null, its names' alphabet."""
 
     name: str
     type: pa.DataType
     note: str
     nullable: bool = False
+    names: str = ""
 
 
 NEEDLE = pa.struct(
@@ -38,14 +44,19 @@ NEEDLE = pa.struct(
 MESSAGE = pa.struct([pa.field("role", pa.string(), nullable=False), pa.field("content", pa.string(), nullable=False)])
 
 COLUMNS = (
-    Column("id", pa.string(), "at most 64 characters of [A-Za-z0-9._-]; a question has the same id in every profile"),
-    Column("family", pa.string(), "latent structure"),
-    Column("subtask", pa.string(), "way of asking in it"),
-    Column("tier", pa.string(), "32k, 128k or 1m"),
-    Column("bucket", pa.string(), "smallest tier that holds the length"),
-    Column("tokenizer", pa.string(), "name of the profile that the row is cut for"),
-    Column("frame", pa.string(), "chat: sent inside the chat template; raw: sent as a bare string"),
-    Column("scorer", pa.string(), "rule in metrics.py"),
+    Column(
+        "id",
+        pa.string(),
+        "at most 64 characters of [A-Za-z0-9._-]; a question has the same id in every profile",
+        names=ROW_ID,
+    ),
+    Column("family", pa.string(), "latent structure", names=IDENTIFIER),
+    Column("subtask", pa.string(), "way of asking in it", names=SUBTASK),
+    Column("tier", pa.string(), "32k, 128k or 1m", names=TIER),
+    Column("bucket", pa.string(), "smallest tier that holds the length", names=TIER),
+    Column("tokenizer", pa.string(), "name of the profile that the row is cut for", names=PLAIN),
+    Column("frame", pa.string(), "chat: sent inside the chat template; raw: sent as a bare string", names=FRAME),
+    Column("scorer", pa.string(), "rule in metrics.py", names=IDENTIFIER),
     Column("length", pa.int32(), "nominal length in tokens"),
     Column("context_tokens", pa.int32(), "true window: prompt_tokens + template_tokens + max_new_tokens"),
     Column(
@@ -74,6 +85,61 @@ KEYS_SCHEMA = pa.schema([field for field in DATA_SCHEMA if field.name not in TEX
 SMALL_COLUMNS = ["family", "subtask", "tier", "bucket", "tokenizer", "frame", "scorer"]
 
 Row = dict[str, Any]
+BY_NAME = {column.name: column for column in COLUMNS}
+LEAST = {"length": 1, "context_tokens": 1}
+"""The least that columns of numbers may hold, where it is not 0."""
+
+
+class Metadata(Struct):
+    """What is read of a row's metadata; the rest is the task's own. Public rows of withheld splits have none of it."""
+
+    latent: dict[str, Any] = field(default_factory=dict)
+    baselines: dict[str, float] = field(default_factory=dict)
+    knobs: dict[str, Any] = field(default_factory=dict)
+
+
+def check_rows(table: pa.Table) -> None:
+    """Check the columns of some rows that are among COLUMNS: types, nulls, names and counts.
+
+    Raises:
+        ValueError: in one line, naming the column, and the value where it is one.
+    """
+    for column in (BY_NAME[name] for name in table.schema.names if name in BY_NAME):
+        values = table.column(column.name)
+        if values.type != column.type:
+            raise ValueError(f"column {column.name} is of type {values.type}, not {column.type}")
+        if values.null_count and not column.nullable:
+            raise ValueError(f"column {column.name} lacks {values.null_count} values")
+        if column.names:
+            check_names(values, column.names, column.name)
+        if pa.types.is_integer(column.type) and len(values) and pc.min(values).as_py() < LEAST.get(column.name, 0):
+            raise ValueError(f"{column.name} is {pc.min(values).as_py()}: give at least {LEAST.get(column.name, 0)}")
+        if column.name in ("needles", "messages"):
+            check_names(pc.struct_field(pc.list_flatten(values), "role"), IDENTIFIER, f"a role in {column.name}")
+
+
+def check_metadata(table: pa.Table) -> None:
+    """Check that the metadata of some rows, if it is among their columns, can be read.
+
+    Raises:
+        ValueError: in one line.
+    """
+    for value in table.column("metadata").to_pylist() if "metadata" in table.schema.names else ():
+        try:
+            read_json(value, Metadata)
+        except ValueError as fault:
+            raise ValueError(f"metadata {value[:40]!a} is not a row's ({fault})") from None
+
+
+def check_names(values: pa.ChunkedArray, names: str, what: str) -> None:
+    """Check values against an alphabet; each is looked at once, however many rows have it.
+
+    Raises:
+        ValueError: naming the first that is not in it.
+    """
+    for value in pc.unique(values).to_pylist():
+        if not re.search(names, value or ""):
+            raise ValueError(f"{what} is {value!r:.80}: give {SAID[names]}")
 
 
 def sha256_text(text: str) -> str:

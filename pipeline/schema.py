@@ -67,8 +67,8 @@ def _rows(columns: tuple[Column, ...] | list[Column], title: str) -> Schema:
 
 def _column(column: Column) -> Schema:
     schema = _arrow(column.type)
-    if column.name == "id":
-        schema |= {"pattern": "^[A-Za-z0-9._-]{1,64}$"}
+    if column.names:
+        schema |= {"pattern": column.names}
     return {"anyOf": [schema, {"type": "null"}]} if column.nullable else schema
 
 

@@ -55,7 +55,7 @@ def split(folder: Path, rows: Iterable[Row], tag: str = TAG, **manifest: Any) ->
     tiers: dict[str, list[Row]] = {}
     for each in rows:
         tiers.setdefault(each["tier"], []).append(each)
-    made = {tier: _tier(folder, tier, some, tag) for tier, some in tiers.items()}
+    made = {name: _tier(folder, name, some, tag) for name, some in tiers.items()}
     (folder / "manifest.json").write_text(json.dumps(whole(made, **manifest)), encoding="ascii")
     return folder
 
@@ -76,11 +76,11 @@ def tier(strata: Sequence[Row], shards: Sequence[Row], **given: Any) -> Row:
     return {**made, "strata": strata, "proven": PROVEN, "totals": NOTHING, "shards": shards}
 
 
-def _tier(folder: Path, tier: str, rows: Sequence[Row], tag: str) -> dict[str, Any]:
+def _tier(folder: Path, place: str, rows: Sequence[Row], tag: str) -> dict[str, Any]:
     shards = []
     for family in dict.fromkeys(each["family"] for each in rows):
         own = [each for each in rows if each["family"] == family]
-        name = f"{family}/{tier}/test-00000-of-00001"
+        name = f"{family}/{place}/test-00000-of-00001"
         write_rows(folder / "data" / f"{name}.parquet", _plain(own, DATA_SCHEMA.names), DATA_SCHEMA, "made")
         keys = [name for name in KEYS_SCHEMA.names if name not in TEXT_COLUMNS]
         write_rows(folder / "keys" / f"{name}.parquet", _plain(own, keys), KEYS_SCHEMA, "made")

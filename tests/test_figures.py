@@ -35,10 +35,8 @@ def manifest(depths: bool = True, budgets: Sequence[dict[str, Any]] = ()) -> Man
     last = [stratum("bio", 131072, 5, 64), stratum("mrcr", 131072, 7, 640)]
     told = {"depths": {"bio": [3, 1, 2, 2, 2, 2, 2, 2, 2, 2], "mrcr": [1] * 10}} if depths else {}
     tiers = {
-        tier: made.tier(
-            cells, [made.shard(f"bio/{tier}/test-00000-of-00001")], **told, budgets=(budgets or {}).get(tier)
-        )
-        for tier, cells in (("32k", first), ("128k", last))
+        tier: made.tier(cells, [made.shard(f"bio/{tier}/test-00000-of-00001")], **told, budgets=spent)
+        for tier, cells, spent in zip(("32k", "128k"), (first, last), budgets or (None, None), strict=True)
     }
     return msgspec.convert(made.whole(tiers), Manifest)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -12,12 +12,12 @@ from pipeline.cli.group import cli
 from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown
-from pipeline.errors import CarraraError, unknown
+from pipeline.errors import CarraraError, CorruptError, unknown
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.publish.opening import fetched
 from pipeline.recipe import load_recipe, shipped_recipes
-from pipeline.rows import Row
-from pipeline.store.parquet import read_rows
+from pipeline.rows import Row, check_metadata
+from pipeline.store.parquet import read_groups
 from pipeline.store.split import Selection, Split, no_build, open_split
 from pipeline.tables import table
 
@@ -79,9 +79,19 @@ def chance(*, where: str, tokenizer: str | None, as_json: bool) -> None:
     paths = sorted(folder.glob("keys/*/*/*.parquet"))
     if not paths:
         raise CarraraError(f"{str(folder)!r} has no keys: build it, or give a split whose keys are not withheld")
-    parts = chance_parts(chances(row for path in paths for row in read_rows(path, CHANCE_COLUMNS)))
+    parts = chance_parts(chances(_keys(paths)))
     tables = (f"{title}\n{table(records)}" for title, records in parts.items())
     click.echo(json.dumps(parts, indent=1) if as_json else "\n\n".join(tables))
+
+
+def _keys(paths: Iterable[Path]) -> Iterator[Row]:
+    for path in paths:
+        for group in read_groups(path, CHANCE_COLUMNS):
+            try:
+                check_metadata(group)
+            except ValueError as fault:
+                raise CorruptError(f"{str(path)!r} cannot be read ({fault})") from None
+            yield from group.to_pylist()
 
 
 @cli.command()

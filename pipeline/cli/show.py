@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from pipeline.errors import CarraraError, CorruptError, unknown
 from pipeline.report.excerpts import parts_of
-from pipeline.rows import Row
+from pipeline.rows import Row, check_metadata, check_rows
 
 KEPT = 600
 """Characters of filler shown on either side of a marked segment."""
@@ -52,7 +52,10 @@ def _in_shard(path: Path, row_id: str) -> tuple[Row | None, list[str]]:
             ids = file.read_row_group(group, columns=["id"]).column("id")
             at = pc.index(ids, row_id).as_py()
             if at >= 0:
-                return file.read_row_group(group).slice(at, 1).to_pylist()[0], []
+                row = file.read_row_group(group).slice(at, 1)
+                check_rows(row)
+                check_metadata(row)
+                return row.to_pylist()[0], []
             seen += ids.to_pylist()
     return None, seen
 

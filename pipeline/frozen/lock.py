@@ -156,8 +156,8 @@ def read_lock(path: Path) -> Lock:
     try:
         lock = read_json(msgspec.json.encode(table), Lock)
         for tier, made in lock.tiers.items():
-            if fault := recipe_fault(made.recipe) or ("" if made.recipe.tier == tier else "another tier's"):
-                raise ValueError(f"the recipe of tier {tier}: {fault}")
+            if wrong := recipe_fault(made.recipe) or ("" if made.recipe.tier == tier else "it is of another tier"):
+                raise ValueError(f"the recipe of tier {tier}: {wrong}")
     except ValueError as fault:
         raise FrozenError(f"{str(path)!r} is not a lock ({fault}): give a file that carrara freeze wrote") from None
     return lock

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import CorruptError
-from pipeline.rows import SMALL_COLUMNS, Row, text_bytes
+from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
 from pipeline.store.files import written_aside
 
 KEY = b"carrara.key"
@@ -107,17 +107,19 @@ def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
 
 
 def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """Yield the row groups of a file.
+    """Yield the row groups of a shard.
 
     Raises:
-        CorruptError: if the bytes are not the ones that were written.
+        CorruptError: if the bytes are not the ones that were written, or no rows.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group, columns=columns)
+                table = file.read_row_group(group, columns=columns)
+                check_rows(table)
+                yield table
     except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
 
 
 def read_parts(path: Path) -> Iterator[pa.RecordBatch]:
@@ -131,7 +133,7 @@ def read_parts(path: Path) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
             yield from file.iter_batches(PART_ROWS)
     except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -144,10 +146,11 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read(columns=columns)
     except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
 
 
-def _first_line(fault: BaseException) -> str:
+def first_line(fault: BaseException) -> str:
+    """Return the first line of what a library says is wrong."""
     return (str(fault).splitlines() or ["no reason given"])[0]
 
 

@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 from msgspec.structs import asdict
 
 from pipeline.errors import CorruptError, SplitError, unknown
-from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
 from pipeline.store.manifest import Manifest, TierCell
+from pipeline.store.parquet import first_line
 from pipeline.typed import read_record
 
 if TYPE_CHECKING:
@@ -156,14 +157,17 @@ def _wanted(path: Path, columns: list[str], selection: Selection, taken: Counter
                     raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
             place = [name for name in PLACE if name in names]
             for group in range(file.num_row_groups):
-                rows = file.read_row_group(group, columns=place).to_pylist()
-                chosen = [at for at, row in enumerate(rows) if _takes(row, selection, taken)]
+                cells = file.read_row_group(group, columns=place)
+                check_rows(cells)
+                chosen = [at for at, row in enumerate(cells.to_pylist()) if _takes(row, selection, taken)]
                 if chosen:
                     table = file.read_row_group(group, columns=columns).select(columns)
+                    check_rows(table)
+                    check_metadata(table)
                     for at in chosen:
                         yield table.slice(at, 1).to_pylist()[0]
     except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({fault})") from fault
+        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
 
 
 def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> bool:
