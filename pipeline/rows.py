@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct, field
 
-from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, read_json
+from pipeline.typed import FRAME, IDENTIFIER, PLAIN, ROW_ID, SAID, SUBTASK, TIER, Whole, read_json
 
 SCHEMA_VERSION = 1
 CANARY = "carrara:canary:5f0e1c52-7c1b-5d5e-9a53-2f6c8f5f8f4e"
@@ -96,6 +96,8 @@ class Metadata(Struct):
     latent: dict[str, Any] = field(default_factory=dict)
     baselines: dict[str, float] = field(default_factory=dict)
     knobs: dict[str, Any] = field(default_factory=dict)
+    n_needles: Whole = 0
+    desired_msg_index: Whole = 0
 
 
 def check_rows(table: pa.Table) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from click.testing import CliRunner
 
 import builds
@@ -134,13 +135,13 @@ def test_tasks_and_groups_of_lm_eval_hang_together(split: Split, tmp_path: Path)
     tasks = {}
     for path in (tmp_path / "out" / "tasks").glob("*.yaml"):
         text = path.read_text(encoding="ascii")
-        (file,) = re.findall(r"file: (\S+)}", text)
-        (room,) = re.findall(r"max_gen_toks: (\d+)", text)
+        (file,) = re.findall(r'"file": "(\S+)"}', text)
+        (room,) = re.findall(r'"max_gen_toks": (\d+)', text)
         rows = pq.read_table(tmp_path / "out" / "data" / file).to_pylist()
         assert {row["max_new_tokens"] for row in rows} == {int(room)}
-        tasks[re.findall(r"task: (\S+)", text)[0]] = len(rows)
+        tasks[re.findall(r'^task: "(\S+)"', text, re.M)[0]] = len(rows)
     groups = {
-        path.stem: re.findall(r"^  - (\w+)$", path.read_text(encoding="ascii"), re.M)
+        path.stem: yaml.safe_load(path.read_text(encoding="ascii"))["task"]
         for path in (tmp_path / "out" / "groups").glob("*.yaml")
     }
     assert set(groups["tiny_set_32k_4096"]) == {
@@ -245,6 +246,10 @@ def test_the_tasks_of_lighteval_are_the_configurations_that_datasets_finds(split
     export(EXPORTS["lighteval"], split, Selection(), tmp_path / "out")
     card = (tmp_path / "out" / "data" / "README.md").read_text(encoding="ascii")
     tasks = json.loads((tmp_path / "out" / "tasks.json").read_text(encoding="ascii"))
-    named = re.findall(r"config_name: (\w+)\n  data_files: \[{split: test, path: (\w+).parquet}\]", card)
-    assert [(task["config"], task["config"]) for task in tasks] == named
-    assert {path for _, path in named} == {path.stem for path in (tmp_path / "out" / "data").glob("*.parquet")}
+    configs = yaml.safe_load(card.split("---\n")[1])["configs"]
+    assert [task["config"] for task in tasks] == [each["config_name"] for each in configs]
+    files = [{"split": "test", "path": f"{each['config_name']}.parquet"} for each in configs]
+    assert [each["data_files"] for each in configs] == [[file] for file in files]
+    assert {each["config_name"] for each in configs} == {
+        path.stem for path in (tmp_path / "out" / "data").glob("*.parquet")
+    }

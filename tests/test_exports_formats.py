@@ -16,6 +16,7 @@ from typing import Any
 import click
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 import builds
 from pipeline import metrics
@@ -143,8 +144,8 @@ HELMET = {
 def test_helmet_finds_every_file_and_cuts_no_context(made: dict[str, Path], rows: dict[str, Row]) -> None:
     folder, counter, seen = made["helmet"], load_profile("o200k").counter(), 0
     for config in sorted(folder.glob("configs/*.yaml")):
-        found = dict(re.findall(r"^(\w+): '(.*)'$", config.read_text(), re.MULTILINE))
-        lists = {name: value.split(",") for name, value in found.items()}
+        found = yaml.safe_load(config.read_text())
+        lists = {name: value.split(",") for name, value in found.items() if isinstance(value, str)}
         assert len({len(values) for values in lists.values()}) == 1
         for dataset, file, most, reply in zip(
             *(lists[name] for name in ("datasets", "test_files", "input_max_length", "generation_max_length")),
@@ -165,7 +166,7 @@ def test_helmet_finds_every_file_and_cuts_no_context(made: dict[str, Path], rows
 
 
 def constants(path: Path) -> dict[str, Any]:
-    space: dict[str, Any] = {}
+    space: dict[str, Any] = {"__file__": str(path)}
     exec(compile(path.read_text(), str(path), "exec"), space)
     return dict(space["TASKS"])
 
@@ -194,8 +195,9 @@ def test_ruler_knows_the_tasks_and_grades_the_key_100_and_the_wrong_row_0(
     monkeypatch.setitem(sys.modules, "synthetic.constants", stub)
     room = constants(folder / "scripts/data/carrara/constants.py")
     rule = constants(folder / "scripts/eval/carrara/constants.py")
-    tasks = re.findall(r"^(\w+):\n  task: (\w+)\n  args: {}\n", (folder / "scripts/carrara.yaml").read_text(), re.M)
-    assert [name for name, _ in tasks] == [base for _, base in tasks] == list(room) == list(rule)
+    tasks = yaml.safe_load((folder / "scripts/carrara.yaml").read_text())
+    assert tasks == {name: {"task": name, "args": {}} for name in tasks}
+    assert list(tasks) == list(room) == list(rule)
     for path in sorted(folder.glob("data/*/*/validation.jsonl")):
         told = [line for _, line in lines(folder, str(path.relative_to(folder)))]
         assert [line["index"] for line in told] == list(range(len(told)))

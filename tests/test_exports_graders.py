@@ -284,7 +284,7 @@ def test_replies_to_bare_strings_end_where_scorers_end_them(split: Split, tmp_pa
     export(EXPORTS["lm-eval"], framed, Selection(), tmp_path / "lm-eval")
     for part, each in stops.items():
         task = (tmp_path / "lm-eval" / "tasks" / f"{part.name}.yaml").read_text(encoding="ascii")
-        assert f"until: {json.dumps(each)}" in task
+        assert f'"until": {json.dumps(each)}' in task
 
 
 def test_every_scorer_says_what_exports_ask() -> None:

@@ -95,6 +95,6 @@ def carried_or_refused(name: str, split: Split, chosen: Selection, out: Path) ->
     with contextlib.suppress(ExportError):
         accounted(out, export(EXPORTS[name], split, chosen, out), known)
         return
-    with pytest.raises(ExportError, match="no row is left"):
+    with pytest.raises(ExportError, match="no rows to export"):
         export(EXPORTS[name], split, chosen, out)
     assert not out.exists()

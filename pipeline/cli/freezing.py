@@ -18,6 +18,7 @@ from pipeline.release.extend import open_extension
 from pipeline.release.freeze import freeze as frozen
 from pipeline.release.recut import SEED_BITS, file_name, new_seed, next_major, recipes_in, write_recipes
 from pipeline.release.recut import recut as again
+from pipeline.store.files import below
 
 
 @cli.command()
@@ -105,7 +106,7 @@ def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
             f"--out {out} names one file, but there are {len(found)} recipes: leave it out, and each gets its own name"
         )
     texts = [again(recipe, text, number) for recipe, text in found]
-    paths = [out or Path(file_name(recipe)) for recipe, _ in found]
+    paths = [out or below(Path(), file_name(recipe)) for recipe, _ in found]
     write_recipes(list(zip(paths, texts, strict=True)))
     folder = Path("outputs") / next_major(found[0][0]).folder
     steps = [*(f"carrara build {path}" for path in paths), f"carrara freeze {folder}"]

@@ -12,6 +12,7 @@ from pipeline.cli.group import cli
 from pipeline.errors import StageError
 from pipeline.publish.card.papers import notes_of
 from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.store.files import below
 from pipeline.store.split import Split, open_split
 from pipeline.tables import table
 
@@ -65,7 +66,7 @@ def publish(
     staged = []
     for split in splits:
         others = [name for profile, name in names.items() if profile != split.tokenizer]
-        target = (out or _published(folder, split)) / split.tokenizer
+        target = below(out or _published(folder, split), split.tokenizer)
         notes = notes_of(split.manifest.version, changelog)
         made = stage(
             split,

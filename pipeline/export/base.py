@@ -49,7 +49,12 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ExportError(f"--out {str(out)!r} exists and is not empty: give a new folder, or remove it first")
     with tree_aside(out) as aside:
-        written = harness.write(split, selection, aside)
+        try:
+            written = harness.write(split, selection, aside)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as fault:
+            raise ExportError(
+                f"{split.title} has rows that {harness.name} cannot carry ({fault!r}): verify the split with --against"
+            ) from fault
         if not written.rows:
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
             raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally, add_line, group_name, task_name
-from pipeline.export.parts import TURNS, need_keys
+from pipeline.export.parts import TURNS, as_yaml, need_keys
 from pipeline.export.substring import strings
 from pipeline.metrics import facts
 from pipeline.rows import Row
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 ROOM = 1024
@@ -50,10 +51,10 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         dataset, line = made
         file = f"data/{task_name(row)}_{group_name(row)}_{row['max_new_tokens']}.jsonl"
         tests.setdefault(group_name(row), set()).add(Test(file, dataset, row["context_tokens"], row["max_new_tokens"]))
-        add_line(out / file, line)
+        add_line(below(out, file), line)
         tally.rows += 1
     for name, some in tests.items():
-        path = out / "configs" / f"{name}.yaml"
+        path = below(out, "configs", f"{name}.yaml")
         path.parent.mkdir(exist_ok=True)
         path.write_text(_config(sorted(some), chat=split.manifest.frame == "chat"), encoding="ascii")
     return tally.written
@@ -82,8 +83,8 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
         "input_max_length": [each.context_tokens + ROOM for each in tests],
         "generation_max_length": [each.max_new_tokens for each in tests],
     }
-    lines = [f"{name}: '{','.join(map(str, values))}'\n" for name, values in lists.items()]
-    return "".join(lines) + f"use_chat_template: {str(chat).lower()}\nshots: 0\nstop_new_line: false\n"
+    joined = {name: ",".join(map(str, values)) for name, values in lists.items()}
+    return as_yaml({**joined, "use_chat_template": chat, "shots": 0, "stop_new_line": False})
 
 
 EXPORT = Export(

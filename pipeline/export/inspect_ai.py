@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pipeline.errors import ExportError
 from pipeline.export.base import Export, Written
 from pipeline.export.parts import Part, copy_metrics, need_keys, template, write_parts
 from pipeline.store.split import Selection, Split
@@ -16,8 +17,8 @@ TASK = '''
 def {name}(
     subtask: str | None = None, length: int | None = None, complexity: int | None = None, limit: int | None = None
 ) -> Task:
-    """Return the rows of {family} in tier {tier}, of one subtask, length or complexity if asked for."""
-    return rows_task("{family}", "{tier}", limit, subtask=subtask, length=length, complexity=complexity)
+    """Return the rows of a family in a tier, of one subtask, length or complexity if asked for."""
+    return rows_task("{name}", limit, subtask=subtask, length=length, complexity=complexity)
 '''
 
 
@@ -33,9 +34,15 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
 
 
 def _tasks(parts: Iterable[Part]) -> Iterable[str]:
-    """Yield the tasks as text: Inspect finds them by reading the file, not by running it."""
-    for family, tier in dict.fromkeys((part.family, part.tier) for part in parts):
-        yield TASK.format(name=f"{family}_{tier}", family=family, tier=tier)
+    """Yield the tasks as text: Inspect finds them by reading the file, not by running it, so names must stand in it.
+
+    Raises:
+        ExportError: if a name is more than an identifier.
+    """
+    for name in dict.fromkeys(f"{part.family}_{part.tier}" for part in parts):
+        if not name.isidentifier():
+            raise ExportError(f"a task of Inspect cannot be called {name!r}: give letters, digits and underscores")
+        yield TASK.format(name=name)
 
 
 def _values(split: Split, selection: Selection) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.parts import Part, copy_metrics, lead, need_keys, template, write_card, write_parts
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 
@@ -38,7 +39,7 @@ def _write_lists(folder: Path, names: dict[Part, str]) -> None:
         lists[f"{part.tier}_{part.length}"].append(name)
     folder.mkdir()
     for title, members in lists.items():
-        (folder / f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
+        below(folder, f"{title}.txt").write_text("".join(f"{name}\n" for name in members), encoding="ascii")
 
 
 EXPORT = Export(

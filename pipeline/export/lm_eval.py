@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
-from pipeline.export.parts import CARRIED, Part, copy_metrics, lead, need_keys, template, write_parts
+from pipeline.export.parts import CARRIED, Part, as_yaml, copy_metrics, lead, need_keys, template, write_parts
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 SHOWN = {"length": 1, "complexity": 1, "context_tokens": 1, "max_new_tokens": 1, "answers": ["x"], "choices": ["x"]}
@@ -26,13 +26,13 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         (tasks / "_common_yaml").write_text(_common(split), encoding="ascii")
         stops = parts.stops(split)
         for part in parts.rows:
-            (tasks / f"{part.name}.yaml").write_text(
+            below(tasks, f"{part.name}.yaml").write_text(
                 _task(lead(split), part, parts.scorers[part].aggregate, stops[part]), encoding="ascii"
             )
         version = split.manifest.version
         for name, (weighted, members) in _groups(lead(split), list(parts.rows)).items():
             text = _group(name, members, version, weighted=weighted)
-            (groups / f"{name}.yaml").write_text(text, encoding="ascii")
+            below(groups, f"{name}.yaml").write_text(text, encoding="ascii")
     return parts.written
 
 
@@ -52,8 +52,7 @@ def _common(split: Split) -> str:
         'target_delimiter: ""\n'
         "process_results: !function utils.process_results\n"
         "num_fewshot: 0\n"
-        f"fewshot_config: {{samples: [{json.dumps(sample)}]}}\n"
-        f"metadata: {{version: {json.dumps(split.manifest.version)}}}\n"
+        + as_yaml({"fewshot_config": {"samples": [sample]}, "metadata": {"version": split.manifest.version}})
     )
 
 
@@ -63,12 +62,18 @@ def _task(release: str, part: Part, second: str, stops: list[str]) -> str:
         metrics.append(f"{{metric: {second}, aggregation: !function utils.{second}, higher_is_better: true}}")
     return (
         "include: _common_yaml\n"
-        f"task: {release}_{part.name}\n"
-        f"dataset_kwargs: {{file: {part.name}.parquet}}\n"
-        f"generation_kwargs: {{until: {json.dumps(stops)}, do_sample: false, temperature: 0.0, "
-        f"max_gen_toks: {part.max_new_tokens}}}\n"
-        "metric_list:\n" + "".join(f"  - {metric}\n" for metric in metrics)
-    )
+        + as_yaml(
+            {
+                "task": f"{release}_{part.name}",
+                "dataset_kwargs": {"file": f"{part.name}.parquet"},
+                "generation_kwargs": {
+                    "until": stops, "do_sample": False, "temperature": 0.0, "max_gen_toks": part.max_new_tokens,
+                },
+            }
+        )
+        + "metric_list:\n"
+        + "".join(f"  - {metric}\n" for metric in metrics)
+    )  # fmt: skip
 
 
 def _groups(release: str, parts: list[Part]) -> dict[str, tuple[bool, list[str]]]:
@@ -89,13 +94,9 @@ def _groups(release: str, parts: list[Part]) -> dict[str, tuple[bool, list[str]]
 
 
 def _group(name: str, members: list[str], version: str, *, weighted: bool) -> str:
-    listed = "".join(f"  - {member}\n" for member in members)
-    by_size = "true" if weighted else "false"
-    return (
-        f"group: {name}\ntask:\n{listed}"
-        f"aggregate_metric_list:\n  - {{metric: score, aggregation: mean, weight_by_size: {by_size}}}\n"
-        f"metadata: {{version: {json.dumps(version)}}}\n"
-    )
+    mean = {"metric": "score", "aggregation": "mean", "weight_by_size": weighted}
+    told = {"group": name, "task": members, "aggregate_metric_list": [mean], "metadata": {"version": version}}
+    return as_yaml(told)
 
 
 EXPORT = Export(

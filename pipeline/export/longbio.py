@@ -13,6 +13,7 @@ from pipeline.export.lines import Tally
 from pipeline.export.parts import need_keys
 from pipeline.export.substring import parts
 from pipeline.rows import Row
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 from pipeline.tasks.bio.text import QUESTIONS, SENTENCES
 
@@ -54,7 +55,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             tally.leave(row, UNGRADED.get(plain, OTHER) if row["family"] == "bio" else OTHER)
             continue
         record = _record(row, plain)
-        path = out / row["tier"] / _folder(split, row, record) / f"data_{SKILLS[plain]}.json"
+        path = below(out, row["tier"], _folder(split, row, record), f"data_{SKILLS[plain]}.json")
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a", encoding="ascii") as file:
             file.write((",\n" if path in paths else "[\n") + json.dumps(record))

@@ -10,6 +10,7 @@ from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally, group_name
 from pipeline.export.parts import TURNS, need_keys
 from pipeline.rows import Row
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 FIELDS = (
@@ -36,7 +37,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             tally.leave(row, TURNS)
         else:
             line = _line(row)
-            _add(out / f"mrcr_v2_{line['num_relevant']}needle_{group_name(row)}.csv", line)
+            _add(below(out, f"mrcr_v2_{line['num_relevant']}needle_{group_name(row)}.csv"), line)
             tally.rows += 1
     return tally.written
 

@@ -14,6 +14,7 @@ from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally
 from pipeline.export.parts import need_keys
 from pipeline.rows import Row
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 SCHEMA = pa.schema(
@@ -60,7 +61,7 @@ class Tables:
     def flush(self, name: str) -> None:
         """Write the rows that wait for a file."""
         if name not in self.writers:
-            path = self.folder / f"{name}.parquet"
+            path = below(self.folder, f"{name}.parquet")
             self.writers[name] = self.files.enter_context(pq.ParquetWriter(path, SCHEMA, compression="zstd"))
         self.writers[name].write_table(pa.Table.from_pylist(self.waiting.pop(name), schema=SCHEMA))
         self.size[name] = 0

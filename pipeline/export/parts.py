@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from importlib.resources import as_file, files
@@ -18,6 +19,7 @@ from pipeline.errors import ExportError
 from pipeline.export.base import Written
 from pipeline.metrics import SCORERS, STOPS, UNKNOWN, Scorer, facts
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 CARRIED = (
@@ -112,7 +114,7 @@ def write_parts(split: Split, selection: Selection, folder: Path, *, turns: bool
         for part, group in _groups(_carried(split.rows(list(CARRIED), selection), left, turns=turns)):
             if part not in writers:
                 _need_room(part, writers)
-                path = folder / f"{part.name}.parquet"
+                path = below(folder, f"{part.name}.parquet")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 writers[part] = open_files.enter_context(
                     pq.ParquetWriter(path, _schema(columns), compression="zstd", store_schema=False)
@@ -173,10 +175,14 @@ def copy_metrics(folder: Path) -> None:
 
 def write_card(folder: Path, parts: Iterable[Part]) -> None:
     """Write the README.md by which `datasets` finds each part in a folder: a configuration with one split, ``test``."""
-    configs = "".join(
-        f"- config_name: {part.name}\n  data_files: [{{split: test, path: {part.name}.parquet}}]\n" for part in parts
-    )
-    (folder / "README.md").write_text(f"---\nconfigs:\n{configs}---\n", encoding="ascii")
+    files = ({"split": "test", "path": f"{part.name}.parquet"} for part in parts)
+    configs = [{"config_name": file["path"].removesuffix(".parquet"), "data_files": [file]} for file in files]
+    (folder / "README.md").write_text(f"---\n{as_yaml({'configs': configs})}---\n", encoding="ascii")
+
+
+def as_yaml(value: Mapping[str, object]) -> str:
+    """Return a table as YAML, a line for each key: JSON, which is YAML too, and in which no value can end early."""
+    return "".join(f"{name}: {json.dumps(each)}\n" for name, each in value.items())
 
 
 def template(name: str) -> str:

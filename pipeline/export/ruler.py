@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.lines import Tally, add_line, group_name, task_name
-from pipeline.export.parts import TURNS, need_keys
+from pipeline.export.parts import TURNS, as_yaml, need_keys, template
 from pipeline.export.substring import Strings, strings
 from pipeline.rows import Row
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 COLUMNS = (
@@ -17,17 +19,6 @@ COLUMNS = (
 )
 RULES = {False: "string_match_part", True: "string_match_all"}
 """RULER's names of its rules: one of the references, or the share of them."""
-
-DATA = '''"""How many tokens RULER asks for: what the rows leave free."""
-
-TASKS = {
-'''
-EVAL = '''"""Which of RULER's rules grades a task."""
-
-from synthetic.constants import string_match_all, string_match_part
-
-TASKS = {
-'''
 
 
 def write(split: Split, selection: Selection, out: Path) -> Written:
@@ -41,7 +32,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         if isinstance(wanted, str):
             tally.leave(row, wanted)
             continue
-        name, path = task_name(row), out / "data" / group_name(row) / task_name(row) / "validation.jsonl"
+        name, path = task_name(row), below(out, "data", group_name(row), task_name(row), "validation.jsonl")
         room = min(row["max_new_tokens"], tasks.get(name, (row["max_new_tokens"], ""))[0])
         tasks[name] = room, RULES[wanted.each]
         numbers[path] = numbers.get(path, -1) + 1
@@ -63,17 +54,16 @@ def _line(row: Row, number: int, wanted: Strings) -> Row:
 
 
 def _name_tasks(scripts: Path, tasks: dict[str, tuple[int, str]]) -> None:
-    """Write what RULER looks up by ``--benchmark carrara``: a YAML, and constants for replies and for rules."""
-    listed = "".join(f"{name}:\n  task: {name}\n  args: {{}}\n" for name in tasks)
-    rooms = "".join(
-        f'    "{name}": {{"tokens_to_generate": {room}, "template": "", "answer_prefix": ""}},\n'
-        for name, (room, _) in tasks.items()
-    )
-    rules = "".join(f'    "{name}": {{"metric_fn": {rule}}},\n' for name, (_, rule) in tasks.items())
+    """Write what RULER looks up by ``--benchmark carrara``: a YAML, and tables of replies and rules by fixed code."""
+    rooms = {
+        name: {"tokens_to_generate": room, "template": "", "answer_prefix": ""} for name, (room, _) in tasks.items()
+    }
     for name, text in (
-        ("carrara.yaml", listed),
-        ("data/carrara/constants.py", f"{DATA}{rooms}}}\n"),
-        ("eval/carrara/constants.py", f"{EVAL}{rules}}}\n"),
+        ("carrara.yaml", as_yaml({name: {"task": name, "args": {}} for name in tasks})),
+        ("data/carrara/constants.py", template("ruler/data_constants.py")),
+        ("data/carrara/tasks.json", json.dumps(rooms, indent=1) + "\n"),
+        ("eval/carrara/constants.py", template("ruler/eval_constants.py")),
+        ("eval/carrara/tasks.json", json.dumps({name: rule for name, (_, rule) in tasks.items()}, indent=1) + "\n"),
     ):
         path = scripts / name
         path.parent.mkdir(parents=True, exist_ok=True)

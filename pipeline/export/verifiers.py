@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import tomlkit
 
 from pipeline.export.base import Export, Written
 from pipeline.export.parts import copy_metrics, lead, need_keys, template, write_parts
+from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
-
-PROJECT = """[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "{name}"
-version = "{version}"
-description = "{title} as a taskset for verifiers"
-requires-python = ">=3.11"
-dependencies = ["verifiers>=0.4,<0.5", "pyarrow>=21"]
-
-[tool.hatch.build.targets.wheel]
-packages = ["{name}"]
-"""
 
 
 def package(split: Split) -> str:
@@ -32,14 +21,26 @@ def package(split: Split) -> str:
 def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write a project with one package: ``__init__.py``, ``data`` and metrics.py."""
     need_keys(split, "verifiers")
-    home = folder / package(split)
+    home = below(folder, package(split))
     parts = write_parts(split, selection, home / "data", turns=True)
     if parts.rows:
         copy_metrics(home)
         (home / "__init__.py").write_text(template("verifiers/environment.py"), encoding="ascii")
-        about = {"name": package(split), "version": split.manifest.version, "title": split.title}
-        (folder / "pyproject.toml").write_text(PROJECT.format(**about), encoding="ascii")
+        (folder / "pyproject.toml").write_text(tomlkit.dumps(_project(split)), encoding="utf-8")
     return parts.written
+
+
+def _project(split: Split) -> dict[str, Any]:
+    about = {
+        "name": package(split),
+        "version": split.manifest.version,
+        "description": f"{split.title} as a taskset for verifiers",
+        "requires-python": ">=3.11",
+        "dependencies": ["verifiers>=0.4,<0.5", "pyarrow>=21"],
+    }
+    wheel = {"hatch": {"build": {"targets": {"wheel": {"packages": [package(split)]}}}}}
+    build = {"requires": ["hatchling"], "build-backend": "hatchling.build"}
+    return {"build-system": build, "project": about, "tool": wheel}
 
 
 EXPORT = Export(

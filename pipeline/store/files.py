@@ -72,6 +72,18 @@ def _disk_fault(path: Path, fault: OSError) -> str:
     return f"cannot write {str(path)!r}: {fault}"
 
 
+def below(folder: Path, *names: str) -> Path:
+    """Return the path of a file below a folder.
+
+    Raises:
+        BuildError: if the names, which may come from data, lead out of the folder.
+    """
+    path = folder.joinpath(*names)
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise BuildError(f"{'/'.join(names)!r} leads out of {str(folder)!r}: nothing is written there")
+    return path
+
+
 def link(source: Path, target: Path) -> None:
     """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
     with suppress(OSError):

@@ -15,7 +15,7 @@ from pipeline.publish.card import Facts, card_of, croissant_of, evaluation_of, k
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
 from pipeline.publish.staging.checks import check_secret, check_split
 from pipeline.publish.staging.withheld import part
-from pipeline.store.files import link, tree_aside
+from pipeline.store.files import below, link, tree_aside
 from pipeline.store.manifest import Manifest, read_manifest
 from pipeline.store.split import Split
 
@@ -124,7 +124,7 @@ def _cleared(folder: Path) -> None:
 def _copy_shards(split: Split, folder: Path) -> None:
     for kind in ("data", "keys"):
         for source in split.shards(kind):
-            target = folder / source.relative_to(split.folder)
+            target = below(folder, str(source.relative_to(split.folder)))
             target.parent.mkdir(parents=True, exist_ok=True)
             link(source, target)
 

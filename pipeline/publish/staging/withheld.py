@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from pipeline.assemble.ids import placed_names
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, plain_json, row_digest
-from pipeline.store.files import file_digest
+from pipeline.store.files import below, file_digest
 from pipeline.store.manifest import Cell, Made, Manifest, SealedShard, Totals
 from pipeline.store.parquet import column, read_table, rewrite, write_table
 from pipeline.store.split import Split
@@ -70,7 +70,7 @@ def _shard(
 ) -> tuple[SealedShard, SealedShard]:
     """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
     file = f"{shard.shard}.parquet"
-    data, index, keys = public / "data" / file, public / "index" / file, private / "keys" / file
+    data, index, keys = below(public, "data", file), below(public, "index", file), below(private, "keys", file)
     rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), PUBLIC))
     own = _named(read_table(split.folder / "keys" / file), names)
     write_table(index, _shown(own, INDEX), NO_KEY)

@@ -27,15 +27,16 @@ OWN = ("id", "messages", "prompt", "target")
 """Columns that have a place of their own in a sample; all others are its metadata."""
 
 
-def rows_task(family: str, tier: str, limit: int | None, **wanted: Any) -> Task:
-    """Return a task of the rows of a family and tier, at most `limit` of each stratum; None wants all."""
+def rows_task(name: str, limit: int | None, **wanted: Any) -> Task:
+    """Return a task, called ``<family>_<tier>``, of their rows, at most `limit` of each stratum; None wants all."""
+    family, _, tier = name.rpartition("_")
     asked = {name: value for name, value in wanted.items() if value is not None}
     found = sorted(rows({"family": family, "tier": tier, **asked}, limit), key=lambda row: [row[name] for name in AXES])
     samples = [sample(row) for row in found]
     if not samples:
         raise ValueError(f"no row of {family} in {tier} has {asked}")
     return Task(
-        dataset=MemoryDataset(samples, name=f"{family}_{tier}"),
+        dataset=MemoryDataset(samples, name=name),
         solver=reply(),
         scorer=carrara_score(),
         metrics=[mean(), stderr(), *seconds(found), *curves()],
