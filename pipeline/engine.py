@@ -9,10 +9,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TypeVar
 
 from pipeline.errors import BuildError, RecipeError
+from pipeline.signals import interrupts_held
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -71,24 +72,6 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back while workers start or end: a pool half-opened cannot be closed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
-        if came:
-            signal.raise_signal(signal.SIGINT)
-
-
 def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Executor]) -> Iterator[R]:
     """Yield the result of each job as it ends.
 
@@ -116,7 +99,7 @@ def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> I
         while waiting or flying:
             while waiting and len(flying) < window:
                 number, job = waiting.pop()
-                with nullcontext() if isinstance(executor, Inline) else _interrupts_held():
+                with nullcontext() if isinstance(executor, Inline) else interrupts_held():
                     flying[executor.submit(fn, job)] = number
             for future in wait(flying, return_when=FIRST_COMPLETED).done:
                 number = flying.pop(future)
@@ -129,7 +112,7 @@ def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> I
     finally:
         if not finished:
             _kill(executor)
-        with _interrupts_held():
+        with interrupts_held():
             executor.shutdown()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Export, export, export_of
@@ -36,7 +37,7 @@ def export_split(
     Without arguments, or with --list, the harnesses are listed.
     """
     if listing or harness is None:
-        click.echo(table([{"harness": each.name, "what is written": each.title} for each in EXPORTS.values()]))
+        say(table([{"harness": each.name, "what is written": each.title} for each in EXPORTS.values()]))
         return
     chosen_export = export_of(harness, model)
     if where is None:
@@ -51,8 +52,6 @@ def _write(chosen: Export, where: str, out: Path | None, selection: Selection) -
     split = split_from(where)
     folder = out or Path("exports") / f"{chosen.name}-{split.tokenizer}"
     written = export(chosen, split, selection, folder)
-    click.echo(
-        f"{folder}: {row_count(written.rows)} of {split.title}; see {folder}/README.md for how to run {chosen.name}"
-    )
+    say(f"{folder}: {row_count(written.rows)} of {split.title}; see {folder}/README.md for how to run {chosen.name}")
     for reason, ids in written.left_out.items():
-        click.echo(f"left out: {row_count(len(ids))} ({reason}); their ids are in {folder}/left_out.tsv")
+        say(f"left out: {row_count(len(ids))} ({reason}); their ids are in {folder}/left_out.tsv")

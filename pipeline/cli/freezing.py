@@ -10,6 +10,7 @@ import click
 
 from pipeline.cli.base import open_stages, profile_names, run_options
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import SIZES, load_recipe
@@ -39,7 +40,7 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
     lock, new = frozen(folder, copy)
     shards = sum(len(split.shards) for profile in lock.profiles.values() for split in profile.tiers.values())
     said = "frozen" if new else "already frozen, and unchanged"
-    click.echo(
+    say(
         f"{lock.title} is {said}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}, {shards} shards; "
         f"lock in {folder / LOCK_NAME}{f' and {copy}' if copy else ''}"
     )
@@ -75,7 +76,7 @@ def extend(
     names = profile_names(tokenizers) if tokenizers else ()
     extension = open_extension(source, out, names, [load_recipe(name) for name in recipes], size)
     lock = extended(extension, lambda plan: open_stages(plan, **how))
-    click.echo(
+    say(
         f"{lock.title} is frozen in {extension.out}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}"
     )
 
@@ -110,5 +111,5 @@ def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
     write_recipes(list(zip(paths, texts, strict=True)))
     folder = Path("outputs") / next_major(found[0][0]).folder
     steps = [*(f"carrara build {path}" for path in paths), f"carrara freeze {folder}"]
-    click.echo(f"wrote {', '.join(map(str, paths))}: keep this private, since the seed gives away the keys. Now run")
-    click.echo("\n".join(f"  {step}" for step in steps))
+    say(f"wrote {', '.join(map(str, paths))}: keep this private, since the seed gives away the keys. Now run")
+    say("\n".join(f"  {step}" for step in steps))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -10,7 +12,9 @@ from typing import Any
 import click
 
 from pipeline import __version__
+from pipeline.cli.printing import say
 from pipeline.errors import CarraraError, unknown
+from pipeline.signals import INTERRUPTED, Terminated, handled, leave, terminate
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
@@ -40,22 +44,38 @@ COMMANDS = {
 
 
 class OneLine(click.Group):
-    """A group whose errors are one line on stderr and exit code 1; Ctrl-C is 130."""
+    """A group whose errors are one line on stderr and exit code 1; Ctrl-C is 130, SIGTERM ends by the signal."""
 
     def main(self, args: Sequence[str] | None = None, **extra: Any) -> Any:  # type: ignore[override]
         """Run the command line."""
         debug = "--debug" in (sys.argv[1:] if args is None else args)
         try:
-            return super().main(args, **{**extra, "standalone_mode": False})
-        except (CarraraError, click.ClickException) as fault:
-            if debug:
-                raise
-            message = fault.format_message() if isinstance(fault, click.ClickException) else str(fault)
-            click.echo(f"carrara: {' '.join(message.split())}", err=True)
-            sys.exit(1)
-        except (KeyboardInterrupt, click.Abort):
-            click.echo("carrara: interrupted: run the same command again to continue", err=True)
+            with handled(signal.SIGTERM, terminate):
+                return super().main(args, **{**extra, "standalone_mode": False})
+        except (KeyboardInterrupt, click.Abort) as fault:
+            say(INTERRUPTED, err=True)
+            if isinstance(fault.__cause__ or fault, Terminated):  # click makes an Abort of it
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.raise_signal(signal.SIGTERM)
             sys.exit(130)
+        except Exception as fault:
+            if debug:
+                sys.excepthook = lambda *it: say("".join(traceback.format_exception(*it)).rstrip(), err=True)
+                raise
+            say(f"carrara: {' '.join(_told(fault).split())}", err=True)
+            sys.exit(1)
+
+
+def _told(fault: Exception) -> str:
+    """Return what is said of an error; of one that nobody foresaw, where to look further."""
+    if isinstance(fault, click.ClickException):
+        return fault.format_message()
+    if isinstance(fault, CarraraError):
+        return str(fault)
+    return (
+        f"{type(fault).__name__}: {str(fault)[:400]}: nobody foresaw this: a file may be damaged, or it is a fault of "
+        "Carrara: `carrara --debug ...` shows where"
+    )
 
 
 class LazyGroup(OneLine):
@@ -68,7 +88,8 @@ class LazyGroup(OneLine):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Load a command; its module adds it to the group."""
         if name in COMMANDS:
-            import_module(f"pipeline.cli.{COMMANDS[name][0]}")
+            with handled(signal.SIGINT, leave):
+                import_module(f"pipeline.cli.{COMMANDS[name][0]}")
         return super().get_command(context, name)
 
     def resolve_command(self, context: click.Context, args: list[str]) -> Any:
@@ -94,4 +115,4 @@ class LazyGroup(OneLine):
 def cli(context: click.Context, *, debug: bool) -> None:
     """Build long-context evaluation sets, exact to the token, and prove every answer."""
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+        say(context.get_help())

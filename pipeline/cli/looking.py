@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say, say_styled
 from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown
@@ -34,9 +35,9 @@ def show(*, where: str, row_id: str | None, tokenizer: str | None, full: bool) -
     """
     folder = profile_folder(fetched(where), tokenizer)
     if row_id:
-        click.echo(shown(find_row(folder, row_id), full=full))
+        say_styled(shown(find_row(folder, row_id), full=full))
         return
-    click.echo(table(list(first_rows(open_split(folder)))))
+    say(table(list(first_rows(open_split(folder)))))
 
 
 def profile_folder(root: Path, tokenizer: str | None) -> Path:
@@ -81,7 +82,7 @@ def chance(*, where: str, tokenizer: str | None, as_json: bool) -> None:
         raise CarraraError(f"{str(folder)!r} has no keys: build it, or give a split whose keys are not withheld")
     parts = chance_parts(chances(_keys(paths)))
     tables = (f"{title}\n{table(records)}" for title, records in parts.items())
-    click.echo(json.dumps(parts, indent=1) if as_json else "\n\n".join(tables))
+    say(json.dumps(parts, indent=1) if as_json else "\n\n".join(tables))
 
 
 def _keys(paths: Iterable[Path]) -> Iterator[Row]:
@@ -101,4 +102,4 @@ def recipes() -> None:
         loaded = load_recipe(name)
         rows = sum(cell.total for cell in loaded.strata)
         tokens = sum(cell.total * cell.length for cell in loaded.strata)
-        click.echo(f"{name:<14} tier {loaded.tier:<5} {rows:>6,} rows  {tokens / 1e6:>7,.1f}M tokens a profile")
+        say(f"{name:<14} tier {loaded.tier:<5} {rows:>6,} rows  {tokens / 1e6:>7,.1f}M tokens a profile")

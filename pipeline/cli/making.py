@@ -6,11 +6,13 @@ import json
 from typing import Any
 
 import click
+from msgspec import to_builtins
 
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.plan import Plan
 from pipeline.cli.base import open_stages, planned, run_options
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.cli.records import (
     built_lines,
     chance_parts,
@@ -46,12 +48,12 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
         parts["what prompts consist of (means)"] = makeup_records(makeups(plan))
         parts |= chance_parts(chances(drawn_keys(plan, draws)))
     if as_json:
-        click.echo(json.dumps(parts, indent=1))
+        say(json.dumps(parts, indent=1))
         return
     total = sum(record["tokens"] for record in parts["strata (per profile)"])
-    click.echo("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
+    say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
     names = ", ".join(profile.name for profile in plan.profiles)
-    click.echo(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
+    say(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
 
 
 @cli.command()
@@ -60,7 +62,7 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
 def sample(plan: Plan, **how: Any) -> None:
     """Draw the samples of RECIPE (structures, questions and keys); no tokenizer is needed."""
     made = open_stages(plan, **how).sample()
-    click.echo(f"{plan.out / 'samples'}: {made} of {len(plan.families)} files written, the others already existed")
+    say(f"{plan.out / 'samples'}: {made} of {len(plan.families)} files written, the others already existed")
 
 
 @cli.command()
@@ -69,7 +71,7 @@ def sample(plan: Plan, **how: Any) -> None:
 def render(plan: Plan, **how: Any) -> None:
     """Render the filler pools that RECIPE draws from; no tokenizer is needed."""
     made = open_stages(plan, **how).render()
-    click.echo(f"{plan.out / 'segments'}: {made} of {len(plan.all_pools())} files written, the others already existed")
+    say(f"{plan.out / 'segments'}: {made} of {len(plan.all_pools())} files written, the others already existed")
 
 
 @cli.command()
@@ -78,9 +80,7 @@ def render(plan: Plan, **how: Any) -> None:
 def pack(plan: Plan, **how: Any) -> None:
     """Pack the shards of RECIPE, exact to the token, without proving them (see `carrara verify`)."""
     made = open_stages(plan, **how).pack()
-    click.echo(
-        f"{plan.out}: {made} shards written, {len(plan.all_shards()) - made} already existed or belong to other parts"
-    )
+    say(f"{plan.out}: {made} shards written, {len(plan.all_shards()) - made} already existed or belong to other parts")
 
 
 @cli.command()
@@ -96,7 +96,7 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
     manifests = open_stages(plan, **how).build()
     if as_json:
         named = {profile.name: manifest for profile, manifest in zip(plan.profiles, manifests, strict=True)}
-        click.echo(json.dumps(named, indent=1))
+        say(json.dumps(to_builtins(named), indent=1))
         return
     pairs = list(zip((profile.name for profile in plan.profiles), manifests, strict=True))
-    click.echo("\n".join(built_lines(plan.out, plan.recipe.tier, pairs)))
+    say("\n".join(built_lines(plan.out, plan.recipe.tier, pairs)))

@@ -15,6 +15,7 @@ import click
 from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.cli.records import built_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock
@@ -86,7 +87,7 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
         planned = make_plan(recipe, names, folder)
         manifests = open_stages(planned, **how).verify()
         pairs = list(zip((profile.name for profile in planned.profiles), manifests, strict=True))
-        click.echo("\n".join(built_lines(folder, recipe.tier, pairs)))
+        say("\n".join(built_lines(folder, recipe.tier, pairs)))
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
@@ -205,7 +206,7 @@ def _engine(how: dict[str, Any]) -> Callable[[], Executor]:
 
 def _report(where: str, seen: Sequence[Seen]) -> None:
     faults = [fault for each in seen for fault in each.faults]
-    click.echo("\n".join([*(each.line for each in seen if not each.faults), *faults]))
+    say("\n".join([*(each.line for each in seen if not each.faults), *faults]))
     if faults:
         more = f" (and {len(faults) - 1} more, all listed)" if len(faults) > 1 else ""
         raise CorruptError(f"{where} fails verification: {faults[0]}{more}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.errors import StageError
 from pipeline.publish.card.papers import notes_of
 from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
@@ -137,11 +138,11 @@ def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_r
     for folder, name, hidden in parts:
         if dry_run:
             seen = preview(folder, name, made.version)
-            click.echo("\n".join([f"{name} v{made.version}: {seen.note}", table(_records(seen.lines)), "", seen.card]))
+            say("\n".join([f"{name} v{made.version}: {seen.note}", table(_records(seen.lines)), "", seen.card]))
         else:
-            release(folder, name, made.version, private=hidden, say=click.echo)
+            release(folder, name, made.version, private=hidden, say=say)
     if made.keys and not upload_keys:
-        click.echo(f"{made.keys}: the keys stay here; keep this folder, since nothing else can score {repo}")
+        say(f"{made.keys}: the keys stay here; keep this folder, since nothing else can score {repo}")
 
 
 def _records(lines: Iterable[Line]) -> list[dict[str, Any]]:

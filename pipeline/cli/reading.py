@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.engine import processes
 from pipeline.errors import SplitError
@@ -54,7 +55,7 @@ def read_split(
     """
     readers = [reader_of(name).name for name in dict.fromkeys(names)] or list(READERS)
     if listing or where is None:
-        click.echo(table([{"reader": one, "what it does": READERS[one].title} for one in readers]))
+        say(table([{"reader": one, "what it does": READERS[one].title} for one in readers]))
         return
     if out is None:
         raise SplitError("there is no folder to write to: give one, such as --out readings")
@@ -64,7 +65,7 @@ def read_split(
             split, selection, readers, out, processes(workers), lambda done: shown.advance(len(done.rows), done.tokens)
         )
     for name, one in written.items():
-        click.echo(f"{one.path}: {row_count(one.rows)}{_left_out(name, one)}")
+        say(f"{one.path}: {row_count(one.rows)}{_left_out(name, one)}")
 
 
 def _tokens(split: Split, selection: Selection) -> int:

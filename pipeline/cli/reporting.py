@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ReportError
@@ -67,7 +68,7 @@ def report(
     selection = selection_of(**chosen)
     if not predictions:
         _refuse_choices(selection, quirks, stack)
-        click.echo(write_page(build_page(_builds(where)), out))
+        say(write_page(build_page(_builds(where)), out))
         return
     check_quirks(quirks)
     splits = [split_from(one, KEYS) for one in (where, *stack)]
@@ -75,9 +76,9 @@ def report(
         score_predictions(splits, paths, model=label, selection=selection, quirks=quirks, workers=workers)
         for label, paths in _models(predictions).items()
     ]
-    click.echo(write_page(score_page(splits, scored), out))
+    say(write_page(score_page(splits, scored), out))
     for line in _said(scored):
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 @cli.command()
@@ -91,7 +92,7 @@ def gallery(*, where: str, out: Path) -> None:
     Needles, decoys and demonstrations are marked with their depth. Below each prompt are the question, the accepted
     answers, chance, the rule of the scorer, and two replies with their scores and why they get them.
     """
-    click.echo(write_page(gallery_page(split_from(where)), out))
+    say(write_page(gallery_page(split_from(where)), out))
 
 
 def _builds(where: str) -> list[Split]:

@@ -14,6 +14,7 @@ from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import COLUMNS, Outcome, run_rows
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import RecipeError
@@ -126,17 +127,17 @@ def _size(split: Split, selection: Selection) -> tuple[int, int]:
 
 def _tell(out: Path, rows: int, found: Outcome) -> None:
     without = len(found.failed)
-    click.echo(f"{out}: {rows - without:,} of {rows:,} rows have a prediction, {found.replies:,} of them new")
+    say(f"{out}: {rows - without:,} of {rows:,} rows have a prediction, {found.replies:,} of them new")
     if differing := sum(count for off, count in found.off.items() if off):
         least, most = min(found.off), max(found.off)
-        click.echo(
+        say(
             f"the server's count of prompt tokens differs from the split's in {differing:,} of "
             f"{sum(found.off.values()):,} rows, by {least:+} to {most:+}: check that the model and its chat template "
             "belong to this tokenizer"
         )
     for row_id, said in list(found.failed.items())[:NAMED]:
-        click.echo(f"{row_id}: {said}", err=True)
+        say(f"{row_id}: {said}", err=True)
     if without > NAMED:
-        click.echo(f"... and {without - NAMED:,} more", err=True)
+        say(f"... and {without - NAMED:,} more", err=True)
     if without:
         sys.exit(REPORTED)

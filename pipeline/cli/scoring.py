@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
@@ -89,9 +90,9 @@ def score(
     if out:
         with written_aside(out) as aside:
             aside.write_text(json.dumps(result_of(tables, rows=True, by=columns), indent=1) + "\n", encoding="ascii")
-    click.echo(json.dumps(result_of(tables, by=columns), indent=1) if as_json else page(tables, columns))
+    say(json.dumps(result_of(tables, by=columns), indent=1) if as_json else page(tables, columns))
     for line in fault_lines(scored.faults):
-        click.echo(line, err=True)
+        say(line, err=True)
     if not scored.complete:
         sys.exit(REPORTED)
 

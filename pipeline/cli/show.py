@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipeline.cli.printing import plain
 from pipeline.errors import CarraraError, CorruptError, unknown
 from pipeline.report.excerpts import parts_of
 from pipeline.rows import Row, check_metadata, check_rows
@@ -81,10 +82,10 @@ def _body(row: Row, *, full: bool) -> Iterator[str]:
         if part.kind == "folded":
             yield click.style(f"[... {part.note} of filler ...]", dim=True)
         elif part.kind == "filler":
-            yield part.text
+            yield plain(part.text)
         else:
-            yield click.style(f"[{part.note}]", dim=True)
-            yield click.style(part.text, fg=COLORS.get(part.kind), bold=part.kind == "question" or None)
+            yield click.style(plain(f"[{part.note}]"), dim=True)
+            yield click.style(plain(part.text), fg=COLORS.get(part.kind), bold=part.kind == "question" or None)
 
 
 def _below(row: Row) -> Iterator[str]:
@@ -92,6 +93,6 @@ def _below(row: Row) -> Iterator[str]:
         yield click.style("accepted: ", dim=True) + "withheld"
         return
     metadata = json.loads(row["metadata"])
-    yield click.style("accepted: ", dim=True) + " | ".join(row["answers"])
-    baselines = ", ".join(f"{name} {value:.3f}" for name, value in metadata["baselines"].items())
-    yield click.style("baselines: ", dim=True) + baselines
+    yield click.style("accepted: ", dim=True) + plain(" | ".join(row["answers"]))
+    baselines = ", ".join(f"{name} {value:.3f}" for name, value in metadata.get("baselines", {}).items())
+    yield click.style("baselines: ", dim=True) + plain(baselines)

@@ -13,6 +13,7 @@ from pipeline.ask.corpus import ask_corpus, replies_path
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.replies import Wish
 from pipeline.cli.group import cli
+from pipeline.cli.printing import say
 from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.progress import meter
 from pipeline.store.files import written_aside
@@ -115,7 +116,7 @@ def _by_model(corpus: Path, labels: Sequence[Label], texts: int, endpoint: Endpo
     wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
     with meter("ask", len(wishes)) as shown:
         new = ask_corpus(endpoint, wishes, corpus, workers=workers, on_done=lambda: shown.advance(1, 0))
-    click.echo(f"{corpus}: {len(wishes)} texts, {new} of them new; all replies are in {replies_path(corpus)}")
+    say(f"{corpus}: {len(wishes)} texts, {new} of them new; all replies are in {replies_path(corpus)}")
 
 
 def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -> None:
@@ -126,13 +127,13 @@ def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -
             _check("tone", label.tone, tones())
     if str(corpus) == "-":
         for label, text in _written(labels, texts, seed):
-            click.echo(f"=== {request(label)}\n{text}\n")
+            say(f"=== {request(label)}\n{text}\n")
         return
     with written_aside(corpus) as aside, aside.open("w", encoding="utf-8") as file:
         for label, text in _written(labels, texts, seed):
             record = {"format": label.format, "topic": label.topic, "tone": label.tone, "text": text}
             file.write(json.dumps(record) + "\n")
-    click.echo(f"{corpus}: {len(labels) * texts} texts, written by the grammars")
+    say(f"{corpus}: {len(labels) * texts} texts, written by the grammars")
 
 
 def _check(kind: str, name: str, known: Iterable[str]) -> None:

@@ -78,7 +78,7 @@ def _rows(split: Split, family: str, subtask: str, cell: TierCell) -> Iterator[R
 
 def _example(row: Row, other: Row | None = None) -> Example:
     metadata = json.loads(row["metadata"])
-    named = {name: value for name, value in metadata["baselines"].items() if name in CHANCE}
+    named = {name: value for name, value in metadata.get("baselines", {}).items() if name in CHANCE}
     chance = next((f"{named[name]:.1%} ({name.replace('_', ' ')})" for name in CHANCE if name in named), "not stated")
     return Example(
         name=f"{row['family']}.{row['subtask']}",

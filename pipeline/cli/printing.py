@@ -1,0 +1,29 @@
+"""Everything that commands print passes here, so that no control character of a stranger's data reaches a terminal."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move the cursor, change colours or the direction of text; line breaks and tabs are none."""
+
+
+def plain(text: str) -> str:
+    r"""Return a text with control characters as they are written in Python.
+
+    >>> plain("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line, on stderr if asked."""
+    click.echo(plain(str(text)), err=err)
+
+
+def say_styled(text: str) -> None:
+    """Print a text of which all that comes from data is plain already."""
+    click.echo(text)
