@@ -14,6 +14,7 @@ HARNESS ?= lm-eval
 TO ?=
 SELECT ?=
 TASK ?=
+CASES ?= 2000
 CHROMIUM ?= chromium
 REPORT ?= outputs/report
 GALLERY ?= outputs/gallery.html
@@ -32,7 +33,7 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report gallery bench test test-slow test-harnesses test-croissant test-browser test-task lint golden docs docs-tables docs-gallery schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report gallery bench test test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -136,6 +137,9 @@ test-harnesses: $(VENV)/.ready-test $(ALL:%=$(ENVS)/%/.ready)  ## every harness 
 
 test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow
+
+test-faults: $(VENV)/.ready-test  ## thousands of damaged and hostile manifests, rows, locks and recipes: CASES=2000
+	@CARRARA_FAULT_CASES='$(CASES)' $(BIN)/python -m pytest -m faults
 
 lint: $(VENV)/.ready-test  ## ruff and mypy --strict
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
