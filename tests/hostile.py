@@ -31,12 +31,12 @@ HOSTILE: tuple[Any, ...] = (
     *([], {}, [None], {"": None}, [[]], {"32k": None}, {"../x": {}}, ["a"] * 300),
 )  # fmt: skip
 MOST_SECONDS = 10
+ROWS = [made.row(number) for number in range(3)] + made.pair(3)
 
 
 def split(folder: Path) -> Path:
     """Write a sound split of a few rows."""
-    rows = [made.row(number) for number in range(3)] + made.pair(3)
-    return made.split(folder, rows)
+    return made.split(folder, ROWS)
 
 
 def lock(path: Path, rows: int = 6, **changed: Any) -> Path:
@@ -85,15 +85,13 @@ def recast(folder: Path, column: str, value: Any) -> None:
         at = table.schema.get_field_index(column)
         if at < 0:
             continue
-        values = [value] * len(table)
-        try:
-            array = pa.array(values, table.schema.field(at).type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        field, rows = table.schema.field(at), len(table)
+        for make in (lambda: pa.array([value] * rows, field.type), lambda: pa.array([value] * rows), lambda: None):  # noqa: B023
             try:
-                array = pa.array(values)
+                pq.write_table(table.set_column(at, column, make() or pa.array([ascii(value)] * rows)), path)
+                break
             except (pa.ArrowException, TypeError, ValueError, OverflowError):
-                array = pa.array([repr(value)] * len(table))
-        pq.write_table(table.set_column(at, column, array), path)
+                continue
 
 
 def commands(folder: Path, out: Path, predictions: Path) -> dict[str, list[str]]:
