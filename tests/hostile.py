@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -68,7 +69,7 @@ def put(tree: Any, place: tuple[Any, ...], value: Any) -> None:
     if value is ...:
         del tree[last]
     else:
-        tree[last] = value
+        tree[last] = copy.deepcopy(value)
 
 
 def places(tree: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
