@@ -147,7 +147,7 @@ def load_recipe(name_or_path: str) -> Recipe:
     """
     try:
         table = tomllib.loads(recipe_text(name_or_path))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as fault:
+    except (ValueError, RecursionError) as fault:  # TOML, UTF-8, or nested without end
         raise RecipeError(f"recipe {name_or_path!r} is not TOML: {fault}") from None
     return parse_recipe(table, name_or_path)
 

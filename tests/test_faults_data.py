@@ -138,6 +138,11 @@ def test_what_is_no_manifest_lock_or_recipe_is_one_line(home: Path, text: bytes)
     assert held(["freeze", str(home)], home, home / "out").exit_code == 1
 
 
+def test_a_recipe_that_is_nested_without_end_is_one_line(home: Path) -> None:
+    (home / "r.toml").write_text(f"release = {DEEP}", encoding="ascii")
+    assert "is not TOML" in held(["recut", "r.toml", "--seed", "1"], home, home / "out").stderr
+
+
 def test_a_manifest_without_end_is_not_read(home: Path) -> None:
     path = home / "o200k" / "manifest.json"
     with path.open("ab") as file:
@@ -178,6 +183,12 @@ def test_metadata_that_is_none_is_one_line(home: Path, name: str) -> None:
         hostile.recast(home / "o200k", "metadata", text)
         done = tried(home, name)
         assert done.exit_code == 1 or name in ("report", "show", "run", "readers") or name.startswith("export"), text
+
+
+@pytest.mark.parametrize("name", ["score", "gallery", "report scores", "chance"])
+def test_an_unknown_scorer_is_named(home: Path, name: str) -> None:
+    hostile.recast(home / "o200k", "scorer", "rouge")
+    assert "scorer 'rouge'" in tried(home, name).stderr or name == "chance"
 
 
 # The command

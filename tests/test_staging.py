@@ -139,6 +139,8 @@ def test_no_public_part_holds_the_seed_or_what_is_made_from_it(split: Split, apa
     assert not {"seed", "recipe_digest", "pools", "chance", "depths"} & told["tiers"]["32k"].keys()
     assert not any({"complexity", "knobs"} & cell.keys() for cell in told["tiers"]["32k"]["strata"])
     assert sum(cell["rows"] for cell in told["tiers"]["32k"]["strata"]) == told["totals"]["rows"]
+    assert list(told["tiers"]["32k"])[-3:] == ["budgets", "totals", "shards"], "a second publishing changes no byte"
+    assert {list(cell)[-1] for cell in told["tiers"]["32k"]["strata"]} == {"rows"}
 
 
 def test_ids_of_pairs_tell_places_and_not_classes(split: Split, apart: Staged) -> None:

@@ -67,14 +67,14 @@ class OneLine(click.Group):
 
 
 def _told(fault: Exception) -> str:
-    """Return what is said of an error; of one that nobody foresaw, where to look further."""
+    """Return what is said of an error; of an unexpected one, where to look further."""
     if isinstance(fault, click.ClickException):
         return fault.format_message()
     if isinstance(fault, CarraraError):
         return str(fault)
     return (
-        f"{type(fault).__name__}: {str(fault)[:400]}: nobody foresaw this: a file may be damaged, or it is a fault of "
-        "Carrara: `carrara --debug ...` shows where"
+        f"{type(fault).__name__}: {str(fault)[:400]}: this is unexpected: a file may be damaged, or Carrara is at "
+        "fault; `carrara --debug ...` shows where"
     )
 
 

@@ -80,7 +80,10 @@ def chance(*, where: str, tokenizer: str | None, as_json: bool) -> None:
     paths = sorted(folder.glob("keys/*/*/*.parquet"))
     if not paths:
         raise CarraraError(f"{str(folder)!r} has no keys: build it, or give a split whose keys are not withheld")
-    parts = chance_parts(chances(_keys(paths)))
+    try:
+        parts = chance_parts(chances(_keys(paths)))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as fault:
+        raise CorruptError(f"the keys in {str(folder)!r} are none of a split ({fault!r}): build it again") from fault
     tables = (f"{title}\n{table(records)}" for title, records in parts.items())
     say(json.dumps(parts, indent=1) if as_json else "\n\n".join(tables))
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from pipeline.errors import SplitError
+from pipeline.errors import SplitError, unknown
 from pipeline.figures.style import kilo
 from pipeline.metrics import SCORERS, score
 from pipeline.report.blocks import Answer, Example, Examples, Needle, Note, Page, Section
@@ -77,7 +77,7 @@ def _rows(split: Split, family: str, subtask: str, cell: TierCell) -> Iterator[R
 
 
 def _example(row: Row, other: Row | None = None) -> Example:
-    metadata = json.loads(row["metadata"])
+    metadata, rule = json.loads(row["metadata"]), _rule(row["scorer"])
     named = {name: value for name, value in metadata.get("baselines", {}).items() if name in CHANCE}
     chance = next((f"{named[name]:.1%} ({name.replace('_', ' ')})" for name in CHANCE if name in named), "not stated")
     return Example(
@@ -87,7 +87,7 @@ def _example(row: Row, other: Row | None = None) -> Example:
         accepted=[cut(answer, 400) for answer in row["answers"][:ACCEPTED]],
         more=max(0, len(row["answers"]) - ACCEPTED),
         chance=chance,
-        rule=_rule(row["scorer"]),
+        rule=rule,
         answers=list(_answers(row, other)),
         needles=list(_needles(row)),
         parts=list(folded(row)),
@@ -95,7 +95,13 @@ def _example(row: Row, other: Row | None = None) -> Example:
 
 
 def _rule(scorer: str) -> str:
-    """Return the rule of a scorer as its docstring states it."""
+    """Return the rule of a scorer as its docstring states it.
+
+    Raises:
+        SplitError: if it is not known here.
+    """
+    if scorer not in SCORERS:
+        raise SplitError(f"{unknown('scorer', scorer, SCORERS)}: use the version of Carrara that built the split")
     said = inspect.getdoc(SCORERS[scorer].rule) or ""
     return " ".join(said.replace("``", "`").split())
 

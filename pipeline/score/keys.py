@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from pipeline.errors import PredictionsError
-from pipeline.metrics import JUDGED, facts
+from pipeline.errors import PredictionsError, unknown
+from pipeline.metrics import JUDGED, SCORERS, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of
 from pipeline.store.split import Selection, Split
 
@@ -34,7 +34,7 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
     """Yield the keys of the selected rows, in the order of the split.
 
     Raises:
-        PredictionsError: if the split withholds its keys.
+        PredictionsError: if the split withholds its keys, or has a scorer that is not known here.
     """
     best = _constants(split)
     for row in _reader(split)(COLUMNS, selection):
@@ -73,6 +73,11 @@ def _has_keys(split: Split, part: str) -> bool:
 
 
 def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRow:
+    if row["scorer"] not in SCORERS:
+        said = unknown("scorer", row["scorer"], SCORERS)
+        raise PredictionsError(
+            f"row {row['id']} has the {said}: score with the version of Carrara that built the split"
+        )
     metadata = json.loads(row.pop("metadata"))
     places = [needle["depth"] for needle in row.pop("needles") if needle["role"] == "relevant"]
     asked = asked_of(metadata)
