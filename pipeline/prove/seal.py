@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from pipeline import __version__
@@ -17,8 +16,7 @@ from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.prove.shard import Proof
 from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
-from pipeline.store.files import written_aside
-from pipeline.store.manifest import DEPTH_BINS, PORTIONS, Manifest, manifest_path, read_manifest
+from pipeline.store.manifest import DEPTH_BINS, PORTIONS, Manifest, manifest_path, read_manifest, write_manifest
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 
@@ -28,33 +26,31 @@ SOUGHT = frozenset({"relevant", "match"})
 
 def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
-    before = read_manifest(plan.out, profile.name)
-    tiers = (
-        dict(before["tiers"])
-        if before
-        and {k: before[k] for k in _release(plan.recipe)} == _release(plan.recipe)
-        and before["tokenizer"] == _tokenizer(profile)
-        else {}
-    )
-    tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
-    manifest = {
-        **_release(plan.recipe),
-        "carrara": __version__,
-        "schema_version": SCHEMA_VERSION,
-        "canary": CANARY,
-        "tokenizer": _tokenizer(profile),
-        "tiers": {tier: tiers[tier] for tier in TIERS if tier in tiers},
-        "totals": {name: sum(tier["totals"][name] for tier in tiers.values()) for name in ("rows", "tokens", "bytes")},
-    }
-    _write(manifest_path(plan.out, profile.name), manifest)
+    manifest = manifest_of(plan, profile, proofs)
+    write_manifest(manifest_path(plan.out, profile.name), manifest)
     return manifest
 
 
-def _release(recipe: Recipe) -> dict[str, Any]:
-    return {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
+def manifest_of(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+    """Return what `seal` writes."""
+    before, head = read_manifest(plan.out, profile.name), header(plan.recipe, profile)
+    known = dict(before["tiers"]) if before and head.items() <= before.items() else {}
+    known[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
+    tiers = {tier: known[tier] for tier in TIERS if tier in known}
+    totals = {name: sum(tier["totals"][name] for tier in tiers.values()) for name in ("rows", "tokens", "bytes")}
+    tokenizer = {"tokenizer": head.pop("tokenizer")}
+    about = {"carrara": __version__, "schema_version": SCHEMA_VERSION, "canary": CANARY}
+    return {**head, **about, **tokenizer, "tiers": tiers, "totals": totals}
 
 
-def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
+def header(recipe: Recipe, profile: Profile) -> dict[str, Any]:
+    """Return what all tiers of a manifest share."""
+    release = {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
+    return {**release, "tokenizer": _tokenizer(profile)}
+
+
+def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
+    """Return what a manifest says of a tier that follows from the recipe alone."""
     recipe = plan.recipe
     pools = [spec for family in recipe.families for spec in plan.pools(family)]
     return {
@@ -65,9 +61,13 @@ def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
         "longest": max(cell.length for cell in recipe.strata),
         "pools": {spec.name: {"key": plan.pool_key(spec), "source": spec.source} for spec in pools},
         "strata": [_stratum(cell, profile, recipe) for cell in recipe.strata],
-        "chance": [asdict(chance) for chance in chances(_keys(plan, profile, CHANCE_COLUMNS))],
-        "depths": depth_counts(_keys(plan, profile, ["family", "needles"])),
-        "budgets": budgets(_keys(plan, profile, ["length", *PORTIONS.values()])),
+    }
+
+
+def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
+    return {
+        **outline(plan, profile),
+        **key_tables(partial(_keys, plan, profile)),
         "proven": _proven(proofs),
         "totals": {
             "rows": sum(proof.rows for proof in proofs),
@@ -75,6 +75,15 @@ def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> dict[str, Any]:
             "bytes": sum(proof.data_bytes for proof in proofs),
         },
         "shards": [asdict(proof) for proof in proofs],
+    }
+
+
+def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
+    """Return the tables of a tier that say something of its rows; `keys` gives some columns of their keys."""
+    return {
+        "chance": [asdict(chance) for chance in chances(keys(CHANCE_COLUMNS))],
+        "depths": depth_counts(keys(["family", "needles"])),
+        "budgets": budgets(keys(["length", *PORTIONS.values()])),
     }
 
 
@@ -142,8 +151,3 @@ def _proven(proofs: list[Proof]) -> dict[str, Any]:
         "counter": sorted({proof.counter for proof in proofs}),
         "second": sorted({proof.second for proof in proofs}),
     }
-
-
-def _write(path: Path, manifest: Manifest) -> None:
-    with written_aside(path) as aside:
-        aside.write_text(json.dumps(manifest, indent=1, sort_keys=False) + "\n", encoding="ascii")

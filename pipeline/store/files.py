@@ -72,6 +72,13 @@ def _disk_fault(path: Path, fault: OSError) -> str:
     return f"cannot write {str(path)!r}: {fault}"
 
 
+def read_fault(path: Path, fault: Exception) -> str:
+    """Return why the machine does not let a file be read."""
+    if isinstance(fault, MemoryError):
+        return f"not enough memory for {str(path)!r}: lower --workers, or allow more"
+    return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
+
+
 def link(source: Path, target: Path) -> None:
     """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
     with suppress(OSError):

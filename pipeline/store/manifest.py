@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.store.files import file_digest
+from pipeline.store.files import file_digest, written_aside
 
 DEPTH_BINS = 10
 PORTIONS = {"prompt": "prompt_tokens", "template": "template_tokens", "reply": "max_new_tokens"}
 """The parts of a window, and the columns that count them."""
 
 PARTS = {"release", "version", "variant", "frame", "tokenizer", "tiers", "totals"}
+PARTS_OF_SHARDS = ("data", "index", "keys")
+"""Folders in which a shard may have a file."""
 Manifest = dict[str, Any]
 
 
@@ -23,7 +25,7 @@ def shard_faults(folder: Path, shard: Mapping[str, Any]) -> Iterator[tuple[str, 
     Yields:
         The part of the folder (data, keys or index), the file, and what is wrong with it.
     """
-    for part in ("data", "index", "keys"):
+    for part in PARTS_OF_SHARDS:
         path = folder / part / f"{shard['shard']}.parquet"
         if f"{part}_sha256" not in shard:
             continue
@@ -45,3 +47,20 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.keys() >= PARTS else None
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write a manifest."""
+    with written_aside(path) as aside:
+        aside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
+
+
+def unseal(path: Path, tier: str) -> None:
+    """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
+    manifest = read_manifest(path.parent.parent, path.parent.name) or {"tiers": {}}
+    left = {name: kept for name, kept in manifest["tiers"].items() if name != tier}
+    if not left:
+        path.unlink(missing_ok=True)
+        return
+    totals = {name: sum(kept["totals"][name] for kept in left.values()) for name in manifest["totals"]}
+    write_manifest(path, {**manifest, "tiers": left, "totals": totals})

@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.errors import CorruptError
+from pipeline.errors import BuildError, CorruptError
 from pipeline.rows import SMALL_COLUMNS, Row, text_bytes
-from pipeline.store.files import written_aside
+from pipeline.store.files import read_fault, written_aside
 
 KEY = b"carrara.key"
 GROUP_BYTES = 32 * 1024 * 1024
@@ -112,12 +112,9 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Tab
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for group in range(file.num_row_groups):
-                yield file.read_row_group(group, columns=columns)
-    except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+    with _opened(path) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group, columns=columns)
 
 
 def read_parts(path: Path) -> Iterator[pa.RecordBatch]:
@@ -126,12 +123,9 @@ def read_parts(path: Path) -> Iterator[pa.RecordBatch]:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
-            yield from file.iter_batches(PART_ROWS)
-    except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
+    with _opened(path) as file:
+        yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
+        yield from file.iter_batches(PART_ROWS)
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -140,10 +134,25 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
+    with _opened(path) as file:
+        return file.read(columns=columns)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a file to read.
+
+    Raises:
+        BuildError: if the machine does not let it be read, which is no fault of the file.
+        CorruptError: if it is missing, or its bytes are not the ones that were written.
+    """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            return file.read(columns=columns)
-    except (OSError, ValueError, pa.ArrowException) as fault:
+            yield file
+    except (OSError, MemoryError, ValueError, pa.ArrowException) as fault:
+        denied = isinstance(fault, OSError) and fault.errno and not isinstance(fault, FileNotFoundError)
+        if denied or isinstance(fault, MemoryError):
+            raise BuildError(read_fault(path, fault)) from fault
         raise CorruptError(f"{str(path)!r} cannot be read ({_first_line(fault)})") from fault
 
 
