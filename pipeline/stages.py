@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import click
+
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.plan import Plan, Shard
@@ -119,6 +121,9 @@ class Stages:
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
         owed = [job for job in jobs if not job.is_done()]
+        for job in owed:
+            if job.is_broken():
+                click.echo(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for _ in run(run_file, owed, self.open_executor):
                 shown.advance(1, 0)

@@ -21,7 +21,7 @@ from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
-from pipeline.store.parquet import is_done, is_whole, read_table, write_rows, write_table
+from pipeline.store.parquet import is_done, is_whole, read_table, sealed, write_rows, write_table
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, PoolSpec, Sample
 
@@ -61,6 +61,10 @@ class FileJob:
     def is_done(self) -> bool:
         """Tell whether the file is the one this plan would write."""
         return is_whole(self.path, self.key, self.schema.names)
+
+    def is_broken(self) -> bool:
+        """Tell whether the file is there, but not as it was written, for whatever plan."""
+        return self.path.is_file() and not sealed(self.path)
 
     def run(self) -> None:
         """Write the file if it is not done."""
@@ -175,11 +179,10 @@ def read_input(path: Path) -> pa.Table:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    try:
-        return read_table(path)
-    except CorruptError as fault:
+    if not sealed(path):
         path.unlink(missing_ok=True)
-        raise CorruptError(f"{fault} and was removed: run the command again") from fault
+        raise CorruptError(f"{str(path)!r} is missing or broken, and was removed: run the command again")
+    return read_table(path)
 
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
