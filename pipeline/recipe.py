@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,8 @@ from pipeline.typed import Whole, typed
 K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
 FRAMES = ("chat", "raw")
+SEED_BITS, ENTROPY = 128, 20
+"""Bits of a seed that nobody can guess, and the least number of pairs of neighbouring digits in it that differ."""
 SIZES = ("default", "full")
 Knob = str | int | float | bool
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -202,6 +205,16 @@ def _check_cells(cells: Iterable[Stratum], where: str) -> None:
         if place in seen:
             raise RecipeError(f"recipe {where!r} has the stratum {cell} twice: merge the two tables")
         seen.add(place)
+
+
+def is_secret(seed: int) -> bool:
+    """Tell whether nobody can guess a seed: 128 bits or more, and digits without order, as a random number has.
+
+    Of 10^30 or 2^200 few pairs of neighbouring digits differ. Of a random number of 128 bits some 29 pairs of its 32
+    hexadecimal digits do, and 32 of its 39 decimal ones; fewer than ENTROPY never.
+    """
+    texts = f"{seed:d}", f"{seed:x}"
+    return seed.bit_length() >= SEED_BITS and all(len(set(pairwise(text))) >= ENTROPY for text in texts)
 
 
 def digest(value: object) -> str:

@@ -16,7 +16,7 @@ from pipeline.cli.group import COMMANDS
 from pipeline.schema import schemas
 
 ORDER = (
-    *("errors", "typed", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
+    *("errors", "paths", "typed", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
     *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "readers", "stages", "release"),
     *("ask", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )

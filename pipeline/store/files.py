@@ -11,19 +11,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import BuildError
+from pipeline.paths import aside_of
 
 
 @contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
+def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write to; on success it replaces `path`, on failure it is removed.
+
+    What is `secret` can be read by its owner alone.
 
     Raises:
         BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
     """
-    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    aside = aside_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(path)
+        if secret:
+            aside.touch(mode=0o600)
         yield aside
         os.replace(aside, path)
     except OSError as fault:
@@ -44,19 +49,21 @@ def check_regular(path: Path) -> None:
 
 
 @contextmanager
-def tree_aside(path: Path) -> Iterator[Path]:
+def tree_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield an empty folder to fill; on success it replaces `path`, on failure it is removed.
 
-    `path` must be missing, or an empty folder.
+    `path` must be missing, or an empty folder. What is `secret` can be read by its owner alone.
 
     Raises:
         BuildError: if the folder cannot be written or the disk is full.
     """
-    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    aside = aside_of(path)
     try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        aside.mkdir(mode=0o700 if secret else 0o777)
         yield aside
+        for each in aside.rglob("*") if secret else ():
+            each.chmod(0o700 if each.is_dir() else 0o600)
         os.replace(aside, path)
     except OSError as fault:
         raise BuildError(_disk_fault(path, fault)) from fault
@@ -84,7 +91,7 @@ def link(source: Path, target: Path) -> None:
     with suppress(OSError):
         os.link(source, target)
         return
-    shutil.copyfile(source, target)
+    shutil.copy(source, target)
 
 
 def file_digest(path: Path) -> str:

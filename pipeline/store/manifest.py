@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.recipe import is_secret
 from pipeline.store.files import file_digest, written_aside
 
 DEPTH_BINS = 10
@@ -50,8 +51,10 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Write a manifest."""
-    with written_aside(path) as aside:
+    """Write a manifest, for its owner alone if it holds a seed that is secret."""
+    with written_aside(
+        path, secret=any(is_secret(made.get("seed", 0)) for made in manifest["tiers"].values())
+    ) as aside:
         aside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="ascii")
 
 

@@ -26,19 +26,19 @@ CHUNK = 1024 * 1024
 CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
 
 
-def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str) -> int:
+def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, secret: bool = False) -> int:
     """Write rows in groups of about 32 MB of text and return how many there were."""
     count = 0
-    with written_aside(path) as aside, _writer(aside, schema, key) as writer:
+    with written_aside(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
         for group in _groups(rows):
             writer.write_table(pa.Table.from_pylist(group, schema=schema), row_group_size=len(group))
             count += len(group)
     return count
 
 
-def write_table(path: Path, table: pa.Table, key: str) -> None:
+def write_table(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
     """Write a small table (samples, segments, counts) in one piece."""
-    with written_aside(path) as aside:
+    with written_aside(path, secret=secret) as aside:
         with _writer(aside, table.schema, key) as writer:
             writer.add_key_value_metadata({b"carrara.whole": SEAL + BLANK})
             writer.write_table(table)

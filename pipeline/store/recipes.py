@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pipeline.errors import BuildError
-from pipeline.recipe import Recipe
+from pipeline.recipe import Recipe, is_secret
 from pipeline.store.files import written_aside
 
 
@@ -24,7 +24,7 @@ def keep_recipe(out: Path, recipe: Recipe) -> None:
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     path = recipe_path(out, recipe.tier)
     if not path.is_file() or path.read_bytes() != text.encode():
-        with written_aside(path) as aside:
+        with written_aside(path, secret=is_secret(recipe.seed)) as aside:
             aside.write_text(text, encoding="ascii")
 
 
