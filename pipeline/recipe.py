@@ -164,7 +164,10 @@ def recipe_text(name_or_path: str) -> str:
         return (resources.files("pipeline") / "recipes" / f"{name_or_path}.toml").read_text(encoding="utf-8")
     path = Path(name_or_path)
     if path.suffix == ".toml" and path.is_file():
-        return path.read_text(encoding="utf-8")
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as fault:
+            raise RecipeError(f"recipe {name_or_path!r} cannot be read: {fault.strerror}") from None
     if path.suffix == ".toml" or "/" in name_or_path:
         raise RecipeError(
             f"no recipe file {name_or_path!r}: give a .toml file or one of {', '.join(shipped_recipes())}"

@@ -723,3 +723,54 @@ def test_an_interrupt_of_the_command_alone_ends_its_workers(
     assert len(builds.lines(stderr)) == 1
     builds.stages(recipe, out).build()
     assert builds.contents(out) == whole
+
+
+# Pipes and devices in the place of files
+
+
+@pytest.mark.parametrize("what", ["fifo", "device"])
+@pytest.mark.parametrize(
+    "where", ["recipe", "profile", "vocabulary", "lock", "manifest", "kept recipe", "shard", "keys"]
+)
+def test_a_pipe_or_a_device_never_hangs(what: str, where: str, recipe: Path, built: Path, tmp_path: Path) -> None:
+    def stands(path: Path) -> Path:
+        path.unlink(missing_ok=True)
+        os.mkfifo(path) if what == "fifo" else path.symlink_to("/dev/zero")
+        return path
+
+    words: tuple[object, ...]
+    if where == "recipe":
+        words = ("plan", stands(tmp_path / "x.toml"))
+    elif where == "profile":
+        words = ("plan", recipe, "--tokenizer", stands(tmp_path / "x.toml"))
+    elif where == "vocabulary":
+        own = tmp_path / "own.toml"
+        stands(tmp_path / "x.tiktoken")
+        own.write_text(OWN_PROFILE, encoding="ascii")
+        words = ("plan", recipe, "--tokenizer", own)
+    elif where == "lock":
+        words = ("verify", "--against", built, "--lock", stands(tmp_path / "x.json"))
+    elif where == "manifest":
+        stands(built / MANIFEST)
+        words = ("score", built / "o200k", recipe)
+    elif where == "kept recipe":
+        stands(built / "recipes/32k.json")
+        words = ("verify", built)
+    else:
+        stands(built / (DATA if where == "shard" else KEYS))
+        words = ("verify", built, "--workers", 1) if where == "shard" else ("show", built / "o200k", "none")
+    ended = subprocess.run(**builds.command(*words), timeout=30, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("carrara: ")
+
+
+OWN_PROFILE = """
+name = "own"
+title = "Own"
+models = ["own"]
+
+[vocabulary]
+file = "x.tiktoken"
+sha256 = "0000000000000000000000000000000000000000000000000000000000000000"
+"""

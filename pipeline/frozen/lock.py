@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import FrozenError
+from pipeline.paths import read_text
 from pipeline.recipe import Recipe, digest, is_secret
 from pipeline.store.files import written_aside
 from pipeline.typed import Sha256, Whole
@@ -127,7 +128,7 @@ def read_lock(path: Path) -> Lock:
         FrozenError: if it cannot be read, or was changed since it was written.
     """
     try:
-        table = json.loads(path.read_text(encoding="ascii"))
+        table = json.loads(read_text(path))
         said = table.pop("digest")
         known = table.get("format")
     except OSError as fault:

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import BuildError
-from pipeline.paths import aside_of
+from pipeline.paths import aside_of, checked_file
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def link(source: Path, target: Path) -> None:
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
+    with checked_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pipeline.paths import read_text
 from pipeline.recipe import is_secret
 from pipeline.store.files import file_digest, written_aside
 
@@ -44,7 +45,7 @@ def manifest_path(out: Path, profile: str) -> Path:
 def read_manifest(out: Path, profile: str) -> Manifest | None:
     """Return a profile's manifest, or None if it is not sealed."""
     try:
-        manifest: Manifest = json.loads(manifest_path(out, profile).read_text(encoding="ascii"))
+        manifest: Manifest = json.loads(read_text(manifest_path(out, profile)))
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.keys() >= PARTS else None

@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.errors import BuildError, CorruptError
+from pipeline.errors import BuildError, CarraraError, CorruptError
+from pipeline.paths import checked_file
 from pipeline.rows import SMALL_COLUMNS, Row, text_bytes
 from pipeline.store.files import read_fault, written_aside
 
@@ -159,7 +160,7 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Tab
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         for group in range(file.num_row_groups):
             yield file.read_row_group(group, columns=columns)
 
@@ -170,12 +171,12 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    with _opened(path) as file:
+    with opened(path) as file:
         return file.read(columns=columns)
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[pq.ParquetFile]:
+def opened(path: Path) -> Iterator[pq.ParquetFile]:
     """Open a file to read.
 
     Raises:
@@ -183,8 +184,10 @@ def _opened(path: Path) -> Iterator[pq.ParquetFile]:
         CorruptError: if it is missing, or its bytes are not the ones that were written.
     """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(checked_file(path), page_checksum_verification=True) as file:
             yield file
+    except CarraraError:
+        raise
     except Exception as fault:  # a broken footer makes Arrow raise almost anything
         denied = isinstance(fault, OSError) and fault.errno and not isinstance(fault, FileNotFoundError)
         if denied or isinstance(fault, MemoryError):

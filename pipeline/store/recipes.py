@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pipeline.errors import BuildError
+from pipeline.paths import read_text
 from pipeline.recipe import Recipe, is_secret
 from pipeline.store.files import written_aside
 
@@ -72,6 +73,6 @@ def kept_recipes(out: Path) -> list[Recipe]:
 
 def _read(path: Path) -> Recipe:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Recipe)
+        return msgspec.json.decode(read_text(path), type=Recipe)
     except (OSError, ValueError) as fault:
         raise BuildError(f"{str(path)!r} cannot be read ({fault}): build its tier again") from fault

@@ -8,12 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from pipeline.errors import CorruptError, SplitError, unknown
+from pipeline.errors import SplitError, unknown
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row
 from pipeline.store.manifest import Manifest, read_manifest
+from pipeline.store.parquet import opened
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -141,22 +139,19 @@ class Split:
 
 def _wanted(path: Path, columns: list[str], selection: Selection, taken: Counter[tuple[Any, ...]]) -> Iterator[Row]:
     """Yield a shard's wanted rows; text is read only of row groups that hold one."""
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            names = file.schema_arrow.names
-            for name in columns:
-                if name not in names:
-                    raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
-            place = [name for name in PLACE if name in names]
-            for group in range(file.num_row_groups):
-                rows = file.read_row_group(group, columns=place).to_pylist()
-                chosen = [at for at, row in enumerate(rows) if _takes(row, selection, taken)]
-                if chosen:
-                    table = file.read_row_group(group, columns=columns).select(columns)
-                    for at in chosen:
-                        yield table.slice(at, 1).to_pylist()[0]
-    except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({fault})") from fault
+    with opened(path) as file:
+        names = file.schema_arrow.names
+        for name in columns:
+            if name not in names:
+                raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
+        place = [name for name in PLACE if name in names]
+        for group in range(file.num_row_groups):
+            rows = file.read_row_group(group, columns=place).to_pylist()
+            chosen = [at for at, row in enumerate(rows) if _takes(row, selection, taken)]
+            if chosen:
+                table = file.read_row_group(group, columns=columns).select(columns)
+                for at in chosen:
+                    yield table.slice(at, 1).to_pylist()[0]
 
 
 def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> bool:
