@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proof
 from pipeline.recipe import digest
 from pipeline.store.files import clean_aside
 from pipeline.store.manifest import Manifest, manifest_path, read_manifest, write_manifest
+from pipeline.store.occupied import occupied
 from pipeline.store.recipes import check_release, keep_recipe, recipe_path
 
 R = TypeVar("R")
@@ -58,6 +59,10 @@ class Stages:
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
+        with self._alone():
+            return self._pack()
+
+    def _pack(self) -> int:
         owed = [job for job in self._jobs() if not pack_is_done(job.pack)]
         self._prepare(owed)
         self._run("pack", run_packed, owed)
@@ -65,6 +70,10 @@ class Stages:
 
     def build(self) -> list[Manifest | None]:
         """Run all stages; return the manifest of each profile, None where parts are still owed."""
+        with self._alone():
+            return self._build()
+
+    def _build(self) -> list[Manifest | None]:
         owed = [job for job in self._jobs() if read_proof(job) is None]
         self._prepare(owed)
         self._run("build", run_made, owed)
@@ -100,8 +109,6 @@ class Stages:
         Pools are rendered first, by all workers, and every stratum is checked for fit against them. A recipe that does
         not fit leaves only these pools behind: their keys name their content, so a corrected recipe reuses them.
         """
-        check_frozen(self.plan)
-        check_release(self.plan.out, self.plan.recipe)
         if not owed:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
@@ -113,11 +120,21 @@ class Stages:
         for profile in self.plan.profiles:
             remove_strangers(self.plan, profile)
 
-    def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep the folder for this recipe, once it is clear that it may be built there."""
         check_frozen(self.plan)
-        if not all(job.is_done() for job in jobs):
+        check_release(self.plan.out, self.plan.recipe)
+        with occupied(self.plan.out, self.plan.recipe):
+            yield
+
+    def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
+        if all(job.is_done() for job in jobs):
+            check_frozen(self.plan)
+            return 0
+        with self._alone():
             keep_recipe(self.plan.out, self.plan.recipe)
-        return self._made(label, jobs)
+            return self._made(label, jobs)
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
         owed = [job for job in jobs if not job.is_done()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import hashlib
 import os
 import shutil
@@ -32,7 +34,7 @@ def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
         yield aside
         os.replace(aside, path)
     except OSError as fault:
-        raise BuildError(_disk_fault(path, fault)) from fault
+        raise BuildError(disk_fault(path, fault)) from fault
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
@@ -57,21 +59,47 @@ def tree_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     Raises:
         BuildError: if the folder cannot be written or the disk is full.
     """
-    aside = aside_of(path)
+    aside, held = aside_of(path), -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        for stale in path.parent.glob(f"{glob.escape(path.name)}.part-*"):
+            _clear_stale(stale)
         aside.mkdir(mode=0o700 if secret else 0o777)
+        with suppress(OSError):  # a file system without locks
+            held = _locked(aside)
         yield aside
         for each in aside.rglob("*") if secret else ():
             each.chmod(0o700 if each.is_dir() else 0o600)
         os.replace(aside, path)
     except OSError as fault:
-        raise BuildError(_disk_fault(path, fault)) from fault
+        raise BuildError(disk_fault(path, fault)) from fault
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        if held >= 0:
+            os.close(held)
 
 
-def _disk_fault(path: Path, fault: OSError) -> str:
+def _locked(folder: Path) -> int:
+    """Open a folder and lock it for as long as it is open, which the kernel ends with the process."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def _clear_stale(folder: Path) -> None:
+    """Remove a folder that a killed process was filling; one that is being filled stays."""
+    with suppress(OSError):
+        held = _locked(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def disk_fault(path: Path, fault: OSError) -> str:
+    """Return why a file cannot be written, and what to do."""
     if fault.errno == errno.ENOSPC:
         return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again to continue"
     if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
