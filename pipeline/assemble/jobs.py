@@ -22,7 +22,7 @@ from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
 from pipeline.recipe import is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
-from pipeline.store.parquet import is_done, is_whole, read_table, sealed, write_rows, write_table
+from pipeline.store.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, PoolSpec, Sample
 
@@ -71,7 +71,7 @@ class FileJob:
     def run(self) -> None:
         """Write the file if it is not done."""
         if not self.is_done():
-            write_table(self.path, self.make(), self.key, secret=self.secret)
+            write_sealed(self.path, self.make(), self.key, secret=self.secret)
 
 
 def sample_job(plan: Plan, family: str) -> FileJob:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import jinja2
 import jinja2.nodes
 import jinja2.sandbox
 from jinja2.exceptions import SecurityError
@@ -41,6 +42,7 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         for name in ("lipsum", "cycler", "joiner"):
             del self.globals[name]
         self.filters = {name: self.paid(name, made) for name, made in self.filters.items()}
+        self.filters["turn"] = jinja2.pass_context(lambda context, cost: self.pay(cost))  # no constant, so never folded
 
     def allow(self, content: int) -> None:
         """Grant what a rendering of `content` characters may cost."""
@@ -52,7 +54,7 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         Raises:
             SecurityError: if there is too little.
         """
-        self.left -= cost
+        self.left -= abs(cost)
         if self.left < 0:
             raise SecurityError("it does more than a template may: too many steps, or too much text")
         return ""
@@ -62,7 +64,8 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         tree = self.parse(text)
         for loop in list(tree.find_all(jinja2.nodes.For)):
             constants = sum(len(data.data) for data in loop.find_all(jinja2.nodes.TemplateData))
-            loop.body.insert(0, _called("pay", [jinja2.nodes.Const(TURN + constants)]))
+            turn = jinja2.nodes.Filter(jinja2.nodes.Const(TURN + constants), "turn", [], [], None, None)
+            loop.body.insert(0, jinja2.nodes.ExprStmt(turn))
         for joined in list(tree.find_all(jinja2.nodes.Concat)):
             joined.nodes = [jinja2.nodes.Filter(each, "string", [], [], None, None) for each in joined.nodes]
         tree.set_environment(self)
@@ -70,6 +73,9 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Reckon, if what comes out is bounded."""
+        if operator == "+" and isinstance(left, str) and isinstance(right, str):  # nearly all there is
+            self.pay(TURN + len(left) + len(right))
+            return left + right
         numbers = [each for each in (left, right) if isinstance(each, int)]
         if operator == "*" and len(numbers) == 1:
             other = right if left is numbers[0] else left
@@ -86,7 +92,7 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         owner, name = getattr(called, "__self__", None), getattr(called, "__name__", "")
         if isinstance(owner, str | bytes):
             args = self._prepaid(name, owner, args, more)
-        self.pay(TURN + sum(map(_size, args)))
+        self.pay(TURN + sum(map(_size, args)) if args else TURN)
         made = super().call(context, called, *args, **more)
         self.pay(_size(made))
         return made
@@ -100,7 +106,8 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
 
     def _prepaid(self, name: str, owner: Any, args: tuple[Any, ...], more: dict[str, Any]) -> tuple[Any, ...]:
         """Pay for a method of a text, or a filter on one, before it is called."""
-        if name in REFUSED or any(isinstance(each, int) and each > WIDEST for each in (*args, *more.values())):
+        given = (*args, *more.values())
+        if name in REFUSED or (given and any(isinstance(each, int) and each > WIDEST for each in given)):
             raise SecurityError(f"it calls {name} in a way that may have no end")
         if name == "format":  # the filter; the method is wrapped below
             self._check_format(str(owner))
@@ -141,13 +148,10 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
         return run
 
     def _written(self, value: Any) -> Any:
-        self.pay(TURN + _size(value))
+        self.left -= TURN + (len(value) if isinstance(value, str) else 8)
+        if self.left < 0:
+            self.pay(0)
         return value
-
-
-def _called(name: str, args: list[jinja2.nodes.Expr]) -> jinja2.nodes.ExprStmt:
-    own = jinja2.nodes.EnvironmentAttribute(name)
-    return jinja2.nodes.ExprStmt(jinja2.nodes.Call(own, args, [], None, None))
 
 
 def _size(value: Any) -> int:

@@ -37,8 +37,14 @@ def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, 
     return count
 
 
-def write_table(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
-    """Write a small table (samples, segments, counts) in one piece."""
+def write_table(path: Path, table: pa.Table, key: str) -> None:
+    """Write a small table in one piece."""
+    with written_aside(path) as aside, _writer(aside, table.schema, key) as writer:
+        writer.write_table(table)
+
+
+def write_sealed(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
+    """Write a small table that a build reads again (samples, segments, counts), with a digest of all its bytes."""
     with written_aside(path, secret=secret) as aside:
         with _writer(aside, table.schema, key) as writer:
             writer.add_key_value_metadata({b"carrara.whole": SEAL + BLANK})
