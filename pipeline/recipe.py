@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,8 @@ from pipeline.typed import Identifier, Plain, Release, Subtask, Tier, Variant, W
 K = 1024
 TIERS = {"32k": 32 * K, "128k": 128 * K, "1m": K * K}
 FRAMES = ("chat", "raw")
+SEED_BITS, ENTROPY = 128, 20
+"""Bits of a seed that nobody can guess, and the least number of pairs of neighbouring digits in it that differ."""
 SIZES = ("default", "full")
 Knob = str | int | float | bool
 Length = Annotated[int, Meta(ge=K, le=TIERS["1m"])]
@@ -162,7 +165,10 @@ def recipe_text(name_or_path: str) -> str:
         return (resources.files("pipeline") / "recipes" / f"{name_or_path}.toml").read_text(encoding="utf-8")
     path = Path(name_or_path)
     if path.suffix == ".toml" and path.is_file():
-        return path.read_text(encoding="utf-8")
+        try:
+            return path.read_text(encoding="utf-8")
+        except OSError as fault:
+            raise RecipeError(f"recipe {name_or_path!r} cannot be read: {fault.strerror}") from None
     if path.suffix == ".toml" or "/" in name_or_path:
         raise RecipeError(
             f"no recipe file {name_or_path!r}: give a .toml file or one of {', '.join(shipped_recipes())}"
@@ -215,6 +221,16 @@ def _check_cells(cells: Iterable[Stratum], where: str) -> None:
         if place in seen:
             raise RecipeError(f"recipe {where!r} has the stratum {cell} twice: merge the two tables")
         seen.add(place)
+
+
+def is_secret(seed: int) -> bool:
+    """Tell whether nobody can guess a seed: 128 bits or more, and digits without order, as a random number has.
+
+    Of 10^30 or 2^200 few pairs of neighbouring digits differ. Of a random number of 128 bits some 29 pairs of its 32
+    hexadecimal digits do, and 32 of its 39 decimal ones; fewer than ENTROPY never.
+    """
+    texts = f"{seed:d}", f"{seed:x}"
+    return seed.bit_length() >= SEED_BITS and all(len(set(pairwise(text))) >= ENTROPY for text in texts)
 
 
 def digest(value: object) -> str:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import run
-from pipeline.errors import CorruptError
+from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
+from pipeline.printing import say
 from pipeline.profiles import Profile
 from pipeline.progress import meter
 from pipeline.prove.balance import check_balance
+from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.seal import seal
-from pipeline.prove.shard import Proof, ProveJob, read_proof, run_prove
+from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proof, run_prove, write_proof
 from pipeline.recipe import digest
 from pipeline.store.files import clean_aside
-from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest
+from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
+from pipeline.store.occupied import occupied
 from pipeline.store.recipes import check_release, keep_recipe, recipe_path
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,10 @@ class Stages:
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
+        with self._alone():
+            return self._pack()
+
+    def _pack(self) -> int:
         owed = [job for job in self._jobs() if not pack_is_done(job.pack)]
         self._prepare(owed)
         self._run("pack", run_packed, owed)
@@ -58,23 +71,38 @@ class Stages:
 
     def build(self) -> list[Manifest | None]:
         """Run all stages; return the manifest of each profile, None where parts are still owed."""
+        with self._alone():
+            return self._build()
+
+    def _build(self) -> list[Manifest | None]:
         owed = [job for job in self._jobs() if read_proof(job) is None]
         self._prepare(owed)
         self._run("build", run_made, owed)
         return [self._sealed(profile) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
-        """Prove every shard again from its bytes, with full second counts, and seal the manifests.
+        """Prove every shard again from its bytes, with full second counts, and seal what is not sealed.
 
         Raises:
-            CorruptError: for the first shard that does not hold; all that do not are moved aside.
+            CorruptError: for the first shard or record that does not hold; files proven broken are moved aside.
+            BuildError: if the machine is at fault, or another version of Carrara.
         """
         check_frozen(self.plan)
-        faults = [fault for fault in self._run("verify", run_checked, self._jobs(full=True)) if fault]
-        if faults:
-            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-            raise CorruptError(faults[0] + more)
-        return [self._sealed(profile, again=True) for profile in self.plan.profiles]
+        check_recipe(self.plan.out, self.plan.recipe)
+        for profile in self.plan.profiles:
+            check_sealed(self.plan, profile)
+        jobs = {job.path: job for job in self._jobs(full=True)}
+        verdicts = {verdict.path: verdict for verdict in self._run("verify", judged, list(jobs.values()))}
+        wrong = [verdicts[path] for path in jobs if verdicts[path].fault]
+        if wrong:
+            faults = [move_aside(jobs[verdict.path], verdict) for verdict in wrong]
+            kind = CorruptError if any(verdict.kind is CorruptError for verdict in wrong) else BuildError
+            raise kind(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
+        proofs = {path: verdict.proof for path, verdict in verdicts.items() if verdict.proof}
+        for path, proof in proofs.items():
+            with suppress(BuildError) if jobs[path].listed else nullcontext():  # a copy that is sealed may be read-only
+                write_proof(jobs[path], proof)
+        return [self._verified(profile, proofs) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders.
@@ -82,8 +110,6 @@ class Stages:
         Pools are rendered first, by all workers, and every stratum is checked for fit against them. A recipe that does
         not fit leaves only these pools behind: their keys name their content, so a corrected recipe reuses them.
         """
-        check_frozen(self.plan)
-        check_release(self.plan.out, self.plan.recipe)
         if not owed:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
@@ -95,35 +121,74 @@ class Stages:
         for profile in self.plan.profiles:
             remove_strangers(self.plan, profile)
 
-    def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep the folder for this recipe, once it is clear that it may be built there."""
         check_frozen(self.plan)
-        if not all(job.is_done() for job in jobs):
+        check_release(self.plan.out, self.plan.recipe)
+        with occupied(self.plan.out, self.plan.recipe):
+            yield
+
+    def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
+        if all(job.is_done() for job in jobs):
+            check_frozen(self.plan)
+            return 0
+        with self._alone():
             keep_recipe(self.plan.out, self.plan.recipe)
-        return self._made(label, jobs)
+            return self._made(label, jobs)
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
         owed = [job for job in jobs if not job.is_done()]
+        for job in owed:
+            if job.is_broken():
+                say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for _ in run(run_file, owed, self.open_executor):
                 shown.advance(1, 0)
         return len(owed)
 
-    def _run(self, label: str, fn: Callable[[ProveJob], str], jobs: Sequence[ProveJob]) -> list[str]:
-        """Run a function on shards and return what it says of each that is wrong."""
-        faults = []
+    def _run(self, label: str, fn: Callable[[ProveJob], R], jobs: Sequence[ProveJob]) -> list[R]:
+        """Run a function on shards and return what it says of each, in the order in which they end."""
+        found = []
         with meter(label, sum(job.pack.shard.tokens for job in jobs), quiet=self.quiet) as shown:
-            for rows, tokens, fault in run(partial(_sized, fn), jobs, self.open_executor):
+            for rows, tokens, said in run(partial(_sized, fn), jobs, self.open_executor):
                 shown.advance(rows, tokens)
-                faults.append(fault)
-        return faults
+                found.append(said)
+        return found
 
     def _jobs(self, *, full: bool = False) -> list[ProveJob]:
         number, of = self.part
-        return [_job(self.plan, shard, full=full) for shard in self.plan.all_shards()[number - 1 :: of]]
+        known = {profile.name: listed(self.plan, profile) for profile in self.plan.profiles}
+        return [
+            ProveJob(PackJob(self.plan, shard), full, known[shard.profile.name].get(shard.name))
+            for shard in self.plan.all_shards()[number - 1 :: of]
+        ]
 
-    def _sealed(self, profile: Profile, *, again: bool = False) -> Manifest | None:
+    def _verified(self, profile: Profile, fresh: Mapping[Path, Proof]) -> Manifest | None:
+        """Hold a manifest to what was proven; seal a profile that has none."""
+        known = read_manifest(self.plan.out, profile.name)
+        if known is None or self.plan.recipe.tier not in known.tiers:
+            return self._sealed(profile)
+        jobs = [_job(self.plan, shard) for shard in _shards(self.plan, profile)]
+        proofs = [proof for job in jobs if (proof := fresh.get(job.path) or read_proof(job))]
+        if len(proofs) < len(jobs):
+            return None
+        check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
+        for path in strangers(self.plan, profile):
+            if path.suffix == ".parquet":
+                raise CorruptError(
+                    f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it"
+                )
+        check_balance(self.plan)
+        made = resealed(self.plan, profile, proofs, known)
+        if msgspec.structs.replace(known, carrara=made.carrara) != made:
+            with suppress(BuildError):
+                write_manifest(manifest_path(self.plan.out, profile.name), made)
+        return made
+
+    def _sealed(self, profile: Profile) -> Manifest | None:
         """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so."""
-        shards = [shard for family in self.plan.recipe.families for shard in self.plan.shards(family, profile)]
+        shards = _shards(self.plan, profile)
         proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
         if len(proofs) < len(shards):
             return None
@@ -132,7 +197,7 @@ class Stages:
         clean_aside(owned(self.plan, profile))
         known = read_manifest(self.plan.out, profile.name)
         tier = known.tiers.get(self.plan.recipe.tier) if known else None
-        if known and tier and not again and _says(tier, digest(self.plan.recipe), proofs):
+        if known and tier and _says(tier, digest(self.plan.recipe), proofs):
             return known
         check_balance(self.plan)
         return seal(self.plan, profile, proofs)
@@ -148,11 +213,15 @@ def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
     return (tier.recipe_digest, tier.shards) == (recipe, shards)
 
 
-def _job(plan: Plan, shard: Shard, *, full: bool = False) -> ProveJob:
-    return ProveJob(PackJob(plan, shard), full)
+def _job(plan: Plan, shard: Shard) -> ProveJob:
+    return ProveJob(PackJob(plan, shard))
 
 
-def _sized(fn: Callable[[ProveJob], str], job: ProveJob) -> tuple[int, int, str]:
+def _shards(plan: Plan, profile: Profile) -> list[Shard]:
+    return [shard for family in plan.recipe.families for shard in plan.shards(family, profile)]
+
+
+def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
     return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
@@ -174,22 +243,19 @@ def run_made(job: ProveJob) -> str:
     return ""
 
 
-def run_checked(job: ProveJob) -> str:
-    """Prove a shard; return what is wrong with it, so that one run finds all faults of a build."""
-    try:
-        run_prove(job)
-    except CorruptError as fault:
-        return str(fault)
-    return ""
-
-
 def remove_strangers(plan: Plan, profile: Profile) -> None:
     """Remove shards of this tier that the recipe does not name: readers find shards by pattern."""
+    for path in strangers(plan, profile):
+        path.unlink(missing_ok=True)
+
+
+def strangers(plan: Plan, profile: Profile) -> Iterator[Path]:
+    """Yield files among the shards of this tier that the recipe does not name."""
     for part in ("data", "keys", "proofs"):
-        own = {shard.path(plan.out, part) for family in plan.recipe.families for shard in plan.shards(family, profile)}
+        own = {shard.path(plan.out, part) for shard in _shards(plan, profile)}
         for path in sorted((plan.out / profile.name / part).glob(f"*/{plan.recipe.tier}/test-*")):
             if path.with_name(path.name.partition(".part-")[0]) not in own:
-                path.unlink(missing_ok=True)
+                yield path
 
 
 def owned(plan: Plan, profile: Profile) -> list[Path]:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import msgspec
 
 from pipeline.errors import CarraraError, unknown
+from pipeline.paths import checked_file
 
 T = TypeVar("T")
 END = r"(?!\n)$"
@@ -98,12 +99,10 @@ def read_record(path: Path, shape: type[T]) -> T:
     """Read a file of JSON as a record; keys that the record does not have are passed over.
 
     Raises:
-        OSError: if it cannot be read.
-        ValueError: in one line, if it is no regular file, too large, no JSON, or not of this shape.
+        OSError: if it is a device or a pipe, or cannot be read.
+        ValueError: in one line, if it is too large, no JSON, or not of this shape.
     """
-    if not path.is_file() and path.exists():
-        raise ValueError("it is not a regular file")
-    if path.stat().st_size > MOST_BYTES:
+    if checked_file(path).stat().st_size > MOST_BYTES:
         raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
     return read_json(path.read_bytes(), shape)
 

@@ -23,6 +23,7 @@ from pipeline.engine import Inline
 from pipeline.errors import RecipeError, unknown
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
+from pipeline.store import parquet
 from pipeline.store.manifest import Manifest
 from pipeline.store.split import Split
 from pipeline.tasks import TASKS, families
@@ -109,6 +110,7 @@ def forget() -> None:
     """Forget what this process has read of earlier builds, as a new one would."""
     jobs.POOLS.clear()
     jobs.read_counts.cache_clear()
+    parquet._sealed.cache_clear()
 
 
 def files(out: Path) -> list[Path]:

@@ -14,8 +14,10 @@ from click.testing import CliRunner, Result
 
 import builds
 from pipeline.cli import cli
-from pipeline.rows import Row
+from pipeline.prove.seal import key_tables
+from pipeline.rows import Row, row_digest
 from pipeline.store.files import file_digest
+from pipeline.store.parquet import read_rows
 
 TOP = 'release = "tiny"\nversion = "{version}"\nseed = {seed}\ntier = "{tier}"\n'
 STRATA = """
@@ -79,13 +81,21 @@ def rewritten(path: Path, change: Callable[[list[Row]], None]) -> None:
     pq.write_table(pa.Table.from_pylist(rows, schema=table.schema), path)
 
 
-def resealed(folder: Path) -> None:
-    """Give a manifest the digests of the files that are there, as who tampers with both would."""
+def resealed(folder: Path, *, retold: bool = False) -> None:
+    """Give a manifest the digests of the files that are there, as who tampers with both would.
+
+    With `retold` it also says of the rows what they are: the digests of shards, and the tables of the tier.
+    """
     manifest = json.loads((folder / "manifest.json").read_text(encoding="ascii"))
     for made in manifest["tiers"].values():
         for shard in made["shards"]:
             shard |= digests(folder, shard["shard"], [part for part in PARTS if f"{part}_sha256" in shard])
         made["totals"]["bytes"] = sum(shard["data_bytes"] for shard in made["shards"])
+        for shard in made["shards"] if retold else ():
+            shard["row_digest"] = row_digest(read_rows(folder / "data" / f"{shard['shard']}.parquet"))
+        if retold:
+            paths = [folder / "keys" / f"{shard['shard']}.parquet" for shard in made["shards"]]
+            made |= key_tables(lambda columns, paths=paths: (row for each in paths for row in read_rows(each, columns)))
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="ascii")
 
 

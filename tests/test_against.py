@@ -17,6 +17,7 @@ from loopback.client import CLIENTS_OWN
 from pipeline import __version__
 from pipeline.assemble import plan as plans
 from pipeline.publish.hub import release
+from pipeline.rows import sha256_text
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
 
@@ -64,6 +65,7 @@ def test_a_sound_copy_holds_with_and_without_a_lock(built: Path, copy: Path) -> 
         line = went(carrara("verify", "--against", copy, *words))
         assert "11 rows in 4 shards, all recounted by tiktoken" in line
         assert ("every byte as in the lock of tiny 1.0.0" if words else "every byte as its manifest says") in line
+        assert ("without a lock, filler that was changed together with its digests is not seen" in line) == (not words)
     for where in (built, built / "o200k"):
         assert "as in the lock of tiny 1.0.0" in went(carrara("verify", "--against", where))
     assert "as in the lock of tiny 1.0.0" in went(carrara("verify", built, "--against", copy))
@@ -171,6 +173,86 @@ def test_a_changed_row_is_named_whatever_manifest_comes_with_it(
     assert told in found[0]
 
 
+def moved_depth(rows: list[dict[str, Any]]) -> None:
+    needle = next(needle for needle in rows[0]["needles"] if needle["depth"] is not None)
+    needle["depth"] = needle["depth"] / 2 + 0.25
+
+
+def better_chance(rows: list[dict[str, Any]]) -> None:
+    metadata = json.loads(rows[0]["metadata"])
+    metadata["baselines"] = dict.fromkeys(metadata["baselines"], 0.5)
+    rows[0]["metadata"] = json.dumps(metadata)
+
+
+def other_fact(rows: list[dict[str, Any]]) -> None:
+    """Change an answer wherever it stands, in text and key alike, by a letter of which no count depends."""
+    old = rows[0]["target"]
+    new = {"a": "e", "e": "a"}.get(old[-1], "a")
+    new = old[:-1] + new
+    for name in ("prompt", "target"):
+        rows[0][name] = rows[0][name].replace(old, new)
+    rows[0]["answers"] = [new]
+    metadata = json.loads(rows[0]["metadata"])
+    metadata["prompt_sha256"] = sha256_text(rows[0]["prompt"])
+    rows[0]["metadata"] = json.dumps(metadata)
+
+
+def swapped(rows: list[dict[str, Any]]) -> None:
+    rows[0], rows[1] = rows[1], rows[0]
+
+
+@pytest.mark.parametrize("change", [moved_depth, better_chance, other_fact, swapped], ids=lambda each: each.__name__)
+def test_what_text_keys_and_manifest_agree_upon_is_held_to_the_seed(
+    copy: Path, change: Callable[[list[dict[str, Any]]], None]
+) -> None:
+    """No lock is there, and every digest fits."""
+    for part in ("data", "keys"):
+        rewritten(copy / part / f"{SHARD}.parquet", change if part == "data" else keyed(change, copy))
+    resealed(copy, retold=True)
+    found = faults("--against", copy)
+    assert any(fault.startswith(f"{SHARD}: row ") for fault in found), found
+    assert not any("differ from those" in fault or "its key differs" in fault for fault in found), found
+
+
+def keyed(change: Callable[[list[dict[str, Any]]], None], copy: Path) -> Callable[[list[dict[str, Any]]], None]:
+    """Return what gives keys what the changed rows say."""
+
+    def followed(keys: list[dict[str, Any]]) -> None:
+        keys[:] = [{name: row[name] for name in keys[0]} for row in read_rows(data(copy))]
+
+    return followed
+
+
+def test_a_row_of_another_seed_is_named(copy: Path, tmp_path: Path) -> None:
+    builds.stages(written(tmp_path / "other.toml", seed=8), tmp_path / "other").build()
+    (stranger,) = list(read_rows(tmp_path / "other/o200k/data" / f"{SHARD}.parquet"))[:1]
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        rows[0] = {**stranger, "id": rows[0]["id"]}
+
+    rewritten(data(copy), change)
+    rewritten(copy / "keys" / f"{SHARD}.parquet", keyed(change, copy))
+    resealed(copy, retold=True)
+    assert any(fault.startswith(f"{SHARD}: row ") for fault in faults("--against", copy))
+
+
+@pytest.mark.parametrize("name", ["chance", "depths", "budgets"])
+def test_a_table_that_its_keys_do_not_give_is_named(name: str, copy: Path) -> None:
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="ascii"))
+    manifest["tiers"]["32k"][name] = type(manifest["tiers"]["32k"][name])()
+    path.write_text(json.dumps(manifest), encoding="ascii")
+    (found, *_) = faults("--against", copy)
+    assert found.startswith(f"manifest.json: tier 32k says {name}")
+
+
+@pytest.mark.parametrize("name", ["keys/bio/32k/more.parquet", "index/x.parquet", "data/bio/32k/read_me.py"])
+def test_any_file_beside_the_shards_is_named(name: str, copy: Path) -> None:
+    (copy / name).parent.mkdir(parents=True, exist_ok=True)
+    (copy / name).write_bytes(b"PAR1")
+    assert f"{name} is not in the manifest" in faults("--against", copy)
+
+
 @pytest.mark.parametrize(
     ("change", "told"), [(fewer, "rows in place of "), (twice, "its rows differ from those that the manifest lists")]
 )
@@ -210,10 +292,10 @@ def test_strata_with_fewer_rows_than_said_are_named(copy: Path) -> None:
     manifest["tiers"]["32k"]["strata"][0]["rows"] += 1
     manifest["tiers"]["32k"]["totals"]["rows"] += 1
     path.write_text(json.dumps(manifest), encoding="ascii")
-    assert faults("--against", copy) == ["manifest.json: tier 32k says 12 rows, but its shards add up to 11"]
+    assert faults("--against", copy)[0] == "manifest.json: tier 32k says 12 rows, but its shards add up to 11"
     manifest["tiers"]["32k"]["totals"]["rows"] -= 1
     path.write_text(json.dumps(manifest), encoding="ascii")
-    assert faults("--against", copy) == ["tier 32k, bio standard 2048 1: 3 rows in place of 4"]
+    assert faults("--against", copy)[0] == "tier 32k, bio standard 2048 1: 3 rows in place of 4"
 
 
 def test_a_changed_vocabulary_is_named(copy: Path) -> None:

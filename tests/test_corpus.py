@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 import tomllib
@@ -331,16 +330,20 @@ def test_a_copy_that_is_whole_is_not_written_again(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "kept").iterdir()] == [path.name]
 
 
-def test_a_copy_that_cannot_be_written_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_copy_that_cannot_be_written_is_one_line_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     writings = read_corpus(lines(tmp_path / "c.jsonl", texts(4)))
     (tmp_path / "file").write_text("", encoding="ascii")
     with pytest.raises(BuildError, match=r"a corpus cannot be written to .*file"):
         freeze(writings, tmp_path / "file" / "corpora")
     kept = tmp_path / "kept"
     kept.mkdir()
-    (kept / f"{corpus_digest(writings)}.parquet.part-{os.getpid()}").symlink_to("/dev/full")
-    with pytest.raises(BuildError, match=r"a corpus cannot be written to .*kept.*No space left"):
-        freeze(writings, kept)
+    (kept / "full").symlink_to("/dev/full")
+    with monkeypatch.context() as patch:
+        patch.setattr("pipeline.worlds.writing.corpus.aside_of", lambda path: path.with_name("full"))
+        with pytest.raises(BuildError, match=r"a corpus cannot be written to .*kept.*No space left"):
+            freeze(writings, kept)
     assert list(kept.iterdir()) == []
     freeze(writings, kept)
 

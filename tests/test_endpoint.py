@@ -26,7 +26,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipeline.ask.corpus import ATTEMPTS, ask_corpus, replies_path
-from pipeline.ask.endpoint import LARGEST, LONGEST_WAIT, Endpoint, content_of, unfinished
+from pipeline.ask.endpoint import LARGEST, LONGEST_WAIT, MESSAGE, Endpoint, content_of, unfinished
 from pipeline.ask.replies import ReplyJournal, Wish, plain
 from pipeline.cli import cli
 from pipeline.errors import BuildError, EndpointError
@@ -245,6 +245,10 @@ def test_what_another_try_may_mend_is_tried_again(serve: Callable[..., Server], 
         ({"Retry-After": "-3"}, 1.0),
         ({"Retry-After": "3600"}, LONGEST_WAIT),
         ({"Retry-After": "nan"}, 1.0),
+        ({"Retry-After": "1e400"}, LONGEST_WAIT),
+        ({"Retry-After": "9" * 4300}, LONGEST_WAIT),
+        ({"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}, LONGEST_WAIT),
+        ({"Retry-After": "Fri, 31 Dec 99999 23:59:59 GMT"}, 1.0),
         ({"Retry-After": "soon"}, 1.0),
         ({}, 1.0),
     ],
@@ -328,6 +332,91 @@ def test_a_drip_ends_with_the_timeout_too(serve: Callable[..., Server]) -> None:
     with pytest.raises(EndpointError, match="timed out"):
         endpoint.ask(ASKED)
     assert time.monotonic() - start < 2
+
+
+class Raw:
+    """A server that sends what it is given, byte by byte if it is told to, to everyone who asks."""
+
+    def __init__(self, *parts: bytes, drip: float = 0.0) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/v1"
+        self._parts, self._drip = parts, drip
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                line, _ = self._listening.accept()
+                threading.Thread(target=self._answer, args=(line,), daemon=True).start()
+
+    def _answer(self, line: socket.socket) -> None:
+        with line, suppress(OSError):
+            line.recv(1 << 16)
+            for part in self._parts[:-1]:
+                line.sendall(part)
+            while self._drip:
+                line.sendall(self._parts[-1])
+                time.sleep(self._drip)
+            line.sendall(self._parts[-1])
+
+    def __enter__(self) -> Raw:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.close()
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+WITHOUT_END = {
+    "status": (b"H",),
+    "headers": (OK, b"X-"),
+    "more headers": (OK, b"X-A: 1\r\n"),
+    "100 Continue": (b"HTTP/1.1 100 Continue\r\n\r\n",),
+    "body": (OK + b"Content-Length: 9999\r\n\r\n", b" "),
+    "body of no length": (OK + b"\r\n", b" "),
+    "chunks": (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+    "chunk": (OK + b"Transfer-Encoding: chunked\r\n\r\nffff\r\n", b" "),
+    "error": (b"HTTP/1.1 401 No\r\nContent-Length: 9999\r\n\r\n", b" "),
+    "TLS": (b"\x16\x03\x03\x40\x00", b"\x02"),
+}
+
+
+@pytest.mark.parametrize("kind", WITHOUT_END)
+def test_the_timeout_bounds_whatever_a_server_drips(kind: str) -> None:
+    with Raw(*WITHOUT_END[kind], drip=0.01) as server:
+        url = server.url.replace("http:", "https:") if kind == "TLS" else server.url
+        endpoint = Endpoint(url, MODEL, KEY, timeout=0.4, tries=1)
+        start = time.monotonic()
+        with pytest.raises(EndpointError) as caught:
+            endpoint.ask(ASKED)
+        assert time.monotonic() - start < 3
+        assert "\n" not in str(caught.value)
+        assert (
+            "HTTP 401" in str(caught.value)
+            if kind == "error"
+            else "timed out" in str(caught.value) or kind == "headers"
+        )
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        b"", b"\x00" * 99, b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1\r\n\r\n",
+        b"HTTP/1.1 99999 No\r\n\r\n", b"x" * (1 << 17),
+        b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 999, OK + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n{}",
+        OK + b"Content-Length: -1\r\n\r\n{}", OK + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+        OK + b"\r\n" + b"[" * 99999, OK + b'\r\n{"choices": [{"message": {"content": ' + b"9" * 5000 + b"}}]}",
+        OK + b"\r\n\xff\xfe\x1b]0;x\x07", OK + "Content-Type: text/\u00e9; charset=\r\n\r\n".encode(),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_reply_that_is_not_one_is_one_line(reply: bytes) -> None:
+    with Raw(reply) as server:
+        endpoint = Endpoint(server.url, MODEL, KEY, timeout=5, tries=2, pause=lambda seconds: None)
+        with pytest.raises(EndpointError) as caught:
+            endpoint.ask(ASKED)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 4 * MESSAGE
 
 
 def test_a_reply_without_end_is_not_read_to_it(serve: Callable[..., Server]) -> None:

@@ -110,6 +110,17 @@ def test_a_new_tier_is_cut_for_every_profile(home: Path) -> None:
     went(carrara("verify", "--against", home / "v1.1.0"))
 
 
+def test_an_extension_that_was_killed_after_its_lock_ends_well_when_it_is_run_again(home: Path) -> None:
+    words = ("extend", home / "v1.0.0", "--tokenizer", "cl100k")
+    line = went(carrara(*words))
+    before = builds.contents(home / "v1.1.0")
+    assert went(carrara(*words)) == line
+    assert builds.contents(home / "v1.1.0") == before
+    other = said(carrara("extend", home / "v1.0.0", "--tokenizer", "llama3.1"))
+    assert "profile llama3.1 is not part of it" in other
+    assert builds.contents(home / "v1.1.0") == before
+
+
 def test_new_strata_leave_the_rows_of_the_others_as_they_are(home: Path) -> None:
     more = written(home / "more.toml", cells=(("bio", "pronoun", [1], [2048], 2), *CELLS))
     went(carrara("extend", home / "v1.0.0", "--recipe", more))

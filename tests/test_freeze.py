@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -258,3 +259,15 @@ def test_a_lock_is_a_function_of_the_folder(home: Path, tmp_path: Path) -> None:
 def test_a_lock_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(FrozenError, match=r"no lock '.*none.json' \(No such file"):
         read_lock(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("where", ["/dev/null", "pipe"])
+def test_a_lock_that_cannot_be_kept_freezes_nothing(where: str, home: Path) -> None:
+    out = home / "v1.0.0"
+    (out / LOCK_NAME).unlink()
+    path = Path(where) if where.startswith("/") else home / where
+    if where == "pipe":
+        os.mkfifo(path)
+    before = builds.contents(out)
+    assert "is a device or a pipe" in said(carrara("freeze", out, "--lock", path))
+    assert builds.contents(out) == before

@@ -16,7 +16,20 @@ from pipeline.cli.group import COMMANDS
 from pipeline.schema import schemas
 
 ORDER = (
-    *("errors", "signals", "typed", "streams", "metrics", "recipe", "rows", "tables", "progress", "engine"),
+    *(
+        "errors",
+        "signals",
+        "printing",
+        "paths",
+        "typed",
+        "streams",
+        "metrics",
+        "recipe",
+        "rows",
+        "tables",
+        "progress",
+        "engine",
+    ),
     *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "readers", "stages", "release"),
     *("ask", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )

@@ -9,10 +9,12 @@ import importlib
 import json
 import pickle
 import random
+import resource
 import shutil
 import string
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ from hypothesis import strategies as st
 import pipeline
 from pipeline.errors import ProfileError
 from pipeline.profiles import DEFAULT_PROFILES, Profile, load_profile, shipped_profiles
+from pipeline.profiles.spec import Template
+from pipeline.profiles.template import render
 from pipeline.profiles.vocabulary import optional_module, vocabulary_bytes
 
 ROOT = Path(pipeline.__file__).parents[1]
@@ -385,6 +389,74 @@ def test_templates_that_cannot_be_exact(write: Write, tmp_path: Path, trained: P
     head = f'[vocabulary]\nfile = "tokenizer.json"\nsha256 = "{digest(trained / "tokenizer.json")}"\n'
     with pytest.raises(ProfileError, match=message):
         write(f'{head}[template]\ntext = """{text}"""\n').overhead(["user"], "chat")
+
+
+HARMFUL = (
+    "{{ 1/0 }}",
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "{% for a in range(99999) %}{% for b in range(99999) %}{{ a }}{% endfor %}{% endfor %}",
+    "{% for a in 'x' * 9999 %}{% for b in 'x' * 9999 %}{% for c in 'x' * 9999 %}{% endfor %}{% endfor %}{% endfor %}",
+    "{{ 'a' * 10**10 }}",
+    "{{ 10**10 * ['a'] }}",
+    "{{ 10**10**10 }}",
+    "{{ 2 ** 0.5 ** -9999 * 10**400 }}",
+    "{% set n = namespace(x='aaaa') %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}{{ n.x }}",
+    "{% set n = namespace(x='aaaa') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}{{ n.x }}",
+    "{% set n = namespace(x=[1]) %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}{{ n.x }}",
+    "{% set n = namespace(x=9) %}{% for i in range(9999) %}{% set n.x = n.x * n.x %}{% endfor %}",
+    "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x.replace('a', 'aa') %}{% endfor %}",
+    "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x|replace('a', 'aa') %}{% endfor %}",
+    "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = n.x.join([n.x, n.x]) %}{% endfor %}",
+    "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x = [n.x, n.x]|join(n.x) %}{% endfor %}",
+    "{% set n = namespace(x='a') %}{% for i in range(60) %}{% set n.x %}{{ n.x }}{{ n.x }}{% endset %}{% endfor %}",
+    "{{ '%10000000000d' % 1 }}",
+    "{{ '%*d' % (10**10, 1) }}",
+    "{{ '{:>10000000000}'.format(1) }}",
+    "{{ '{:>{w}}'.format(1, w=10**10) }}",
+    "{{ '%10000000000d'|format(1) }}",
+    "{{ '{0.__class__.__mro__}'.format(messages) }}",
+    "{{ 'a'.ljust(10**10) }}",
+    "{{ 'a'.zfill(10**10) }}",
+    "{{ ('\\t' * 9999).expandtabs(10**9) }}",
+    "{{ 'a'|center(10**10) }}",
+    "{{ ('\\n' * 9999)|indent(10**8) }}",
+    "{{ ('\\n' * 99999)|indent('x' * 99999) }}",
+    "{{ [[1], [2]]|tojson(indent=10**9) }}",
+    "{{ lipsum(n=10**6) }}",
+    "{{ range(10**9)|list }}",
+    "{{ 'abc'|random }}",
+    "{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}",
+    "{% macro f(n) %}{% if n %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}",
+    "{% for a in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+    "{{ " + "(" * 99999 + "1" + ")" * 99999 + " }}",
+    "{% if 1 %}" * 9999 + "{% endif %}" * 9999,
+    "{{ messages.__class__.__base__.__subclasses__() }}",
+    "{{ ''.__class__ }}{{ self.__init__.__globals__ }}{{ cycler.__init__.__globals__.os.system('true') }}",
+    "{{ raise_exception('a\\nb') }}",
+    "x" * (1 << 19),
+)
+
+
+@pytest.mark.parametrize("text", HARMFUL, ids=lambda text: text[:60])
+def test_a_template_that_is_made_to_harm_is_one_line_in_little_memory_and_time(text: str) -> None:
+    started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ProfileError, match=r"the chat template ") as caught:
+        render(Template("exact", text + "{{ messages[0].content }}"), [("user", "Hi.")], "chat")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+    assert time.monotonic() - started < 10
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000, "kilobytes"
+
+
+def test_a_long_conversation_of_long_contents_is_within_the_allowance() -> None:
+    messages = [(role, f"{number} " + "word " * 1000) for number in range(500) for role in ("user", "assistant")]
+    text = (
+        "{%- set n = namespace(last='') -%}{% for m in messages %}{% if loop.index0 > 0 %}{% set n.last = m.role %}"
+        "{% endif %}{{ '<' + m['role'] + '>' }}{{ m.content | trim }}{{ m.content.strip()[:0] }}"
+        "{% if '</think>' in m.content %}{{ m.content.split('</think>')[-1] }}{% endif %}{% endfor %}{{ n.last }}"
+    )
+    sent = render(Template("exact", text), messages, "chat")
+    assert sent == "".join(f"<{role}>{content.strip()}" for role, content in messages) + "assistant"
 
 
 def test_a_rank_file(write: Write, tmp_path: Path) -> None:

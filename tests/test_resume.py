@@ -19,6 +19,8 @@ from pipeline import metrics, tasks
 from pipeline import stages as stage_module
 from pipeline.assemble import plan as plans
 from pipeline.engine import Inline
+from pipeline.paths import aside_of
+from pipeline.store.files import tree_aside
 from pipeline.store.parquet import read_rows
 from pipeline.tasks.bio.standard import Standard
 
@@ -361,3 +363,70 @@ def test_no_worker_outlives_a_killed_build(number: signal.Signals, recipe: Path,
         os.kill(running.process.pid, number)
         assert running.process.wait(10) == -number
         assert running.gone(5), "workers are still there"
+
+
+# Neighbours in one folder
+
+
+def test_two_recipes_at_once_do_not_spoil_each_other(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    other, out = builds.recipe_file(tmp_path / "other.toml", seed=8), tmp_path / "out"
+    with builds.Running(*arguments(recipe, out, 1), pause=0.9) as running:
+        running.when(lambda: list(out.glob("o200k/data/bio/32k/*")))
+        for name in ("build", "sample"):
+            late = builds.run(name, other, "--out", out, *(["--tokenizer", "o200k"] if name != "sample" else []))
+            (line,) = late.stderr.splitlines()
+            assert late.returncode == 1
+            assert line.startswith(f"carrara: another recipe is being built in {str(out)!r} (process ")
+            assert str(running.process.pid) in line
+        assert running.ended() == (0, "")
+    assert builds.contents(out) == whole
+    builds.stages(other, out).build()
+    builds.stages(other, tmp_path / "fresh").build()
+    assert builds.contents(out) == builds.contents(tmp_path / "fresh")
+
+
+def test_recipes_that_start_at_the_same_time_end_well_or_say_why(recipe: Path, tmp_path: Path) -> None:
+    other, out = builds.recipe_file(tmp_path / "other.toml", seed=8), tmp_path / "out"
+    pair = (recipe, other)
+    for each in pair:
+        builds.stages(each, tmp_path / each.stem).build()
+    with builds.Running(*arguments(recipe, out, 1)) as one, builds.Running(*arguments(other, out, 1)) as two:
+        ends = [one.ended(), two.ended()]
+    for code, stderr in ends:
+        assert (code, stderr) == (0, "") or (code, "another recipe is being built" in stderr) == (1, True)
+    for each in pair:
+        builds.stages(each, out).build()
+        assert builds.contents(out) == builds.contents(tmp_path / each.stem)
+
+
+def test_a_killed_build_holds_no_other_recipe_up(recipe: Path, tmp_path: Path) -> None:
+    other, out = builds.recipe_file(tmp_path / "other.toml", seed=8), tmp_path / "out"
+    with builds.Running(*arguments(recipe, out, 1), pause=0.05) as running:
+        running.when(lambda: list(out.glob("o200k/data/bio/32k/*")))
+        os.kill(running.process.pid, signal.SIGKILL)
+        assert running.ended()[0] == -signal.SIGKILL
+    assert list(out.glob(".building-*"))
+    builds.stages(other, out).build()
+    builds.stages(other, tmp_path / "fresh").build()
+    assert builds.contents(out) == builds.contents(tmp_path / "fresh")
+
+
+def test_names_written_aside_are_of_one_process_on_one_host() -> None:
+    """Two containers on one folder have the same process numbers, and perhaps the same host name."""
+    names = {aside_of(Path("x.parquet")).name for _ in range(100)}
+    assert len(names) == 100
+    assert all(name.startswith("x.parquet.part-") and name.endswith(f"-{os.getpid()}") for name in names)
+
+
+def test_a_folder_that_a_killed_process_was_filling_is_cleared_by_the_next(tmp_path: Path) -> None:
+    stale = [tmp_path / f"o200k.part-{name}" for name in ("4194305", "host-0-1")]
+    for each in stale:
+        each.mkdir()
+        (each / "README.md").write_text("half", encoding="ascii")
+    with tree_aside(tmp_path / "o200k") as first:
+        assert not any(each.exists() for each in stale)
+        with tree_aside(tmp_path / "o200k") as second:
+            assert first.is_dir(), "one that is being filled stays"
+            (second / "x").write_text("", encoding="ascii")
+        shutil.rmtree(tmp_path / "o200k")
+    assert not list(tmp_path.glob("*.part-*"))

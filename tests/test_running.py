@@ -146,6 +146,16 @@ def test_rows_are_sent_and_scored(folder: Path, serve: Callable[[Script], Server
     assert KEY not in done.output + out.read_text(encoding="ascii")
 
 
+@pytest.mark.parametrize("count", [10**4299, 1 << 63, -1, True, 1.5, "x", [1]], ids=lambda count: str(count)[:9])
+def test_a_count_of_tokens_that_is_none_is_passed_over(
+    count: Any, folder: Path, serve: Callable[[Script], Server], tmp_path: Path
+) -> None:
+    done = ran(folder, serve(lambda payload: says("x", count)), tmp_path / "m.jsonl", "--limit", 1)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "differs" not in done.stdout
+    assert {each["prompt_tokens"] for each in kept(tmp_path / "m.jsonl")} == {None}
+
+
 def test_a_run_goes_on_where_it_stopped(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
     server, out = serve(right), tmp_path / "m.jsonl"
     assert ran(folder, server, out, "--limit", 2).exit_code == 0

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
 import subprocess
 import sys
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -121,18 +124,19 @@ def inspect_log(path: Path, samples: list[dict[str, Any]], *, zstd: bool) -> Pat
             log.writestr(name, pa.compress(raw, codec="zstd", asbytes=True) if zstd else raw)
         log.writestr("header.json", b"{}")
     if zstd:
-        _name_zstd(path)
+        _name_zstd(path, [len(json.dumps(sample)) for sample in samples])
     return path
 
 
-def _name_zstd(path: Path) -> None:
-    """Change the method in the headers of samples from stored (0) to Zstandard (93)."""
+def _name_zstd(path: Path, sizes: list[int]) -> None:
+    """Change the method of samples in the list of entries from stored (0) to Zstandard (93), and say their sizes."""
     raw = bytearray(path.read_bytes())
-    for mark, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
-        place = raw.find(mark)
-        while place >= 0:
-            raw[place + at] = 93
-            place = raw.find(mark, place + 4)
+    place = -1
+    for size in [None, *sizes, None]:
+        place = raw.index(b"PK\x01\x02", place + 1)
+        if size is not None:
+            raw[place + 10] = 93
+            raw[place + 24 : place + 28] = size.to_bytes(4, "little")
     path.write_bytes(raw)
 
 
@@ -200,6 +204,131 @@ def test_parquet_without_the_columns_and_an_empty_zip_are_named(scored: Callable
 
 
 # Faults
+
+
+def packed(path: Path, names: tuple[str, ...] = ("samples/1_epoch_1.json",), body: bytes = b"{}") -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log:
+        for name in names:
+            log.writestr(name, body)
+    return path
+
+
+def patched(path: Path, old: bytes, new: bytes) -> Path:
+    raw = path.read_bytes()
+    assert old in raw
+    path.write_bytes(raw.replace(old, new))
+    return path
+
+
+def encrypted(path: Path) -> Path:
+    """Set the bit of encryption wherever flags stand."""
+    raw = bytearray(packed(path).read_bytes())
+    for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        raw[raw.index(mark) + at] |= 1
+    path.write_bytes(raw)
+    return path
+
+
+def of_unknown_method(path: Path) -> Path:
+    raw = bytearray(packed(path).read_bytes())
+    for mark, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        raw[raw.index(mark) + at] = 99
+    path.write_bytes(raw)
+    return path
+
+
+def bomb(path: Path) -> Path:
+    """A sample of 1 GB in 1 MB."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as log, log.open("samples/1_epoch_1.json", "w") as entry:
+        for _ in range(1024):
+            entry.write(bytes(1 << 20))
+    return path
+
+
+def zstd_bomb(path: Path) -> Path:
+    """A sample that is a million times as long as it says."""
+    body = bytes(pa.compress(bytes(1 << 30), codec="zstd", asbytes=True))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as log:
+        log.writestr("samples/1_epoch_1.json", body)
+    raw = bytearray(path.read_bytes())
+    for mark, at in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        raw[raw.index(mark) + at] = 93
+    path.write_bytes(raw)
+    return path
+
+
+def overlapping(path: Path) -> Path:
+    """Ten thousand entries that all are the same bytes."""
+    packed(path, ("samples/1_epoch_1.json",), bytes(100 << 20))
+    raw = path.read_bytes()
+    at, end = raw.index(b"PK\x01\x02"), raw.index(b"PK\x05\x06")
+    listed = raw[at:end] * 10_000
+    count, size, start = (10_000).to_bytes(2, "little"), len(listed).to_bytes(4, "little"), raw[end + 16 : end + 20]
+    path.write_bytes(raw[:at] + listed + b"PK\x05\x06" + bytes(4) + count + count + size + start + bytes(2))
+    return path
+
+
+def of_broken_data(path: Path) -> Path:
+    raw = bytearray(packed(path, body=bytes(5000)).read_bytes())
+    at = raw.index(b"json") + 4
+    raw[at : at + 4] = b"\xff\xff\xff\xff"
+    path.write_bytes(raw)
+    return path
+
+
+def escaping(path: Path) -> Path:
+    return packed(path, ("samples/../../../etc/x.json",))
+
+
+def acting(path: Path) -> Path:
+    return packed(path, ("samples/\x1b]0;owned\x07.json",))
+
+
+def endless_line(path: Path) -> Path:
+    """A sparse file of 8 GB that starts as a log of Inspect."""
+    with path.open("wb") as file:
+        file.write(b'{"version": 2, "eval": {}, "x": "')
+        file.truncate(8 << 30)
+    return path
+
+
+def fifo(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+def device(path: Path) -> Path:
+    return Path("/dev/zero")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *(encrypted, of_unknown_method, bomb, zstd_bomb, overlapping, of_broken_data),
+        *(escaping, acting, endless_line, fifo, device),
+    ],
+    ids=lambda bad: bad.__name__,
+)
+def test_a_file_that_is_made_to_harm_is_one_line_in_little_memory_and_time(
+    bad: Callable[[Path], Path], folder: Path, tmp_path: Path
+) -> None:
+    path = bad(tmp_path / "x.eval")
+    started = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    done = ran("score", folder, path)
+    assert done.exit_code == 1, done.output
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("carrara: ")
+    assert line.isprintable()
+    assert path.name in line
+    assert time.monotonic() - started < 10
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_200_000, "kilobytes"
+
+
+def test_a_pipe_in_a_folder_of_predictions_is_passed_over(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jsonl")
+    done = ran("score", folder, tmp_path)
+    assert "has no predictions" in done.stderr
 
 
 def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(

@@ -19,6 +19,8 @@ from pipeline.errors import CorruptError, StageError
 from pipeline.prove.seal import depth_counts
 from pipeline.publish.staging import Staged
 from pipeline.publish.staging.withheld import WITHHELD
+from pipeline.recipe import is_secret
+from pipeline.release.recut import new_seed
 from pipeline.rows import row_digest
 from pipeline.store.files import file_digest
 from pipeline.store.split import Split, open_split
@@ -176,7 +178,28 @@ def test_public_digests_are_those_of_the_files(apart: Staged) -> None:
                 assert (shard[f"{part}_bytes"], shard[f"{part}_sha256"]) == (path.stat().st_size, file_digest(path))
 
 
-@pytest.mark.parametrize("seed", [7, 20261121, (1 << 64) - 1, -5])
+RANDOM = 0xD1B54A32D192ED03AAF51CB1E0F2C6B7
+GUESSABLE = {
+    "small": 7,
+    "a date": 20261121,
+    "64 bits": (1 << 64) - 1,
+    "negative": -5,
+    "2^64": 1 << 64,
+    "10^30": 10**30,
+    "2^128": 1 << 128,
+    "10^60": 10**60,
+    "all nines": 10**45 - 1,
+    "counted": int("1234567890" * 5),
+    "127 bits": RANDOM >> 1,
+}
+
+
+def test_random_seeds_are_secret() -> None:
+    assert is_secret(RANDOM)
+    assert all(is_secret(new_seed("random")) for _ in range(2000))
+
+
+@pytest.mark.parametrize("seed", GUESSABLE.values(), ids=GUESSABLE)
 def test_keys_of_a_guessable_seed_are_not_withheld(split: Split, tmp_path: Path, seed: int) -> None:
     def guessed(manifest: dict[str, Any]) -> None:
         manifest["tiers"]["32k"]["seed"] = seed

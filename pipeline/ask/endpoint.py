@@ -16,7 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipeline import __version__
+from pipeline.ask.deadline import Deadline
 from pipeline.errors import EndpointError, RequestError
+from pipeline.printing import plain
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """HTTP states that another try may mend."""
@@ -25,6 +27,8 @@ OF_REQUEST = frozenset({400, 413, 422})
 HOPELESS = (ssl.SSLError, ssl.SSLCertVerificationError)
 """Faults of a connection that none will: no certificate, or no TLS at all. Their other kinds are broken lines."""
 LONGEST_WAIT = 60.0
+MESSAGE = 600
+"""Characters of an error that holds a server's words."""
 LARGEST = 8 * 1024 * 1024
 """Bytes of a reply that are read."""
 SECRET = 12
@@ -48,7 +52,7 @@ class Endpoint:
         url: ``http(s)://host/v1``, without a user, a password or a query: it stands in errors and in every row.
         model: the name that the endpoint gives it.
         key: sent as a bearer token; hidden wherever a server repeats it.
-        timeout: seconds for each try, from the first byte to the last.
+        timeout: seconds for each try, from the connection to the last byte.
         tries: how often one request is sent.
         options: what is sent with each request beside model and messages; None leaves out what else would be sent.
         pause: how to wait.
@@ -128,28 +132,36 @@ class Endpoint:
                 if not fault.again or number >= self.tries or given_up():
                     later = f" ({number} tries): run it again later" if fault.again else ""
                     kind = RequestError if fault.again or fault.alone else EndpointError
-                    raise kind(self._hidden(f"{address}: {fault}{later}")) from None
+                    raise kind(_line(self._hidden(f"{address}: {fault}{later}"))) from None
                 self.pause(min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6)))
             number += 1
 
     def _sent(self, address: str, fits: Callable[[Any], bool], body: bytes) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "User-Agent": f"carrara/{__version__}"}
         headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        try:
-            request = urllib.request.Request(address, body, headers)
-            with urllib.request.build_opener(_Staying).open(request, timeout=self.timeout) as response:
-                return _understood(self._hidden(_whole(response, self.timeout)), fits)
-        except urllib.error.HTTPError as fault:
-            with fault:
-                raise _refused(fault, self._hidden) from None
-        except (OSError, http.client.HTTPException) as fault:
-            cause = fault.reason if isinstance(fault, urllib.error.URLError) else fault
-            raise _TryError(f"no answer ({cause})"[:300], again=type(cause) not in HOPELESS) from None
-        except ValueError as fault:
-            raise _TryError(f"the request cannot be sent ({fault})", again=False) from None
+        with Deadline(self.timeout) as deadline:
+            try:
+                request = urllib.request.Request(address, body, headers)
+                opener = urllib.request.build_opener(_Staying, *deadline.handlers())
+                with opener.open(request, timeout=self.timeout) as response:
+                    return _understood(self._hidden(_whole(response, deadline)), fits)
+            except urllib.error.HTTPError as fault:
+                with fault:
+                    raise _refused(fault, self._hidden) from None
+            except (OSError, http.client.HTTPException) as fault:
+                cause = fault.reason if isinstance(fault, urllib.error.URLError) else fault
+                cause = "timed out" if deadline.over else cause
+                raise _TryError(f"no answer ({cause})"[:300], again=type(cause) not in HOPELESS) from None
+            except ValueError as fault:
+                raise _TryError(f"the request cannot be sent ({fault})"[:300], again=False) from None
 
     def _hidden(self, text: str) -> str:
         return text.replace(self.key, "***") if len(self.key) >= SECRET else text
+
+
+def _line(text: str) -> str:
+    """Return a text as one line in which nothing acts on a terminal: a server's words stand in errors."""
+    return plain(" ".join(text[:MESSAGE].split()))
 
 
 class _TryError(Exception):
@@ -182,15 +194,15 @@ def _is_plain(url: str) -> bool:
     return url.isascii() and url.isprintable() and " " not in url
 
 
-def _whole(response: Any, seconds: float) -> str:
-    """Read a reply to its end within `seconds`, however slowly it comes; invalid UTF-8 becomes lone surrogates."""
-    end, raw = time.monotonic() + seconds, bytearray()
+def _whole(response: Any, deadline: Deadline) -> str:
+    """Read a reply to its end; invalid UTF-8 becomes lone surrogates."""
+    raw = bytearray()
     while part := response.read1(1 << 16):
         raw += part
         if len(raw) > LARGEST:
             raise _TryError(f"a reply of more than {LARGEST:,} bytes", again=False, alone=True)
-        if time.monotonic() > end:
-            raise TimeoutError("timed out")
+    if deadline.over:
+        raise TimeoutError
     if response.length:
         raise _TryError("the connection broke off", again=True)
     return raw.decode(errors="surrogateescape")
@@ -246,7 +258,7 @@ def _seconds(headers: Message) -> float:
         pass
     try:
         return max(0.0, (parsedate_to_datetime(given) - parsedate_to_datetime(headers["Date"])).total_seconds())
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, OverflowError):
         return 0.0
 
 

@@ -16,6 +16,8 @@ from pipeline.rows import Row
 
 COLUMNS = ["id", "frame", "prompt_tokens", "template_tokens", "max_new_tokens", "messages", "prompt"]
 """What is read of a row that is to be sent."""
+MOST = 1 << 40
+"""Tokens that no prompt has: a count of more is none."""
 IN_A_ROW = 8
 """Failures in a row, beside the requests under way, after which the run gives up on the server."""
 
@@ -98,8 +100,9 @@ def _reply(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Call
 def _keep(row: Row, body: Mapping[str, Any], kept: Predictions, outcome: Outcome) -> None:
     usage = body.get("usage")
     counted = usage.get("prompt_tokens") if isinstance(usage, Mapping) else None
+    counted = counted if type(counted) is int and 0 <= counted < MOST else None
     reason = body["choices"][0].get("finish_reason")
     kept.keep(row["id"], content_of(body), {"finish_reason": reason, "prompt_tokens": counted})
     outcome.replies += 1
-    if isinstance(counted, int):
+    if counted is not None:
         outcome.off[counted - row["prompt_tokens"] - row["template_tokens"]] += 1

@@ -20,8 +20,9 @@ from pipeline.assemble.plan import Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
+from pipeline.recipe import is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
-from pipeline.store.parquet import is_done, is_whole, read_table, write_rows, write_table
+from pipeline.store.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, PoolSpec, Sample
 
@@ -51,28 +52,33 @@ COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 @dataclass(frozen=True, slots=True)
 class FileJob:
-    """Makes one small file of a plan, unless it is done; `make` returns its content."""
+    """Makes one small file of a plan, unless it is done; `make` returns its content, which may be `secret`."""
 
     path: Path
     key: str
     schema: pa.Schema
     make: Callable[[], pa.Table]
+    secret: bool = False
 
     def is_done(self) -> bool:
         """Tell whether the file is the one this plan would write."""
         return is_whole(self.path, self.key, self.schema.names)
 
+    def is_broken(self) -> bool:
+        """Tell whether the file is there, but not as it was written, for whatever plan."""
+        return self.path.is_file() and not sealed(self.path)
+
     def run(self) -> None:
         """Write the file if it is not done."""
         if not self.is_done():
-            write_table(self.path, self.make(), self.key)
+            write_sealed(self.path, self.make(), self.key, secret=self.secret)
 
 
 def sample_job(plan: Plan, family: str) -> FileJob:
     """Return the job that draws all samples of a family."""
-    return FileJob(
-        plan.samples_path(family), plan.sample_key(family), SAMPLE_SCHEMA, partial(_sample_table, plan, family)
-    )
+    make = partial(_sample_table, plan, family)
+    secret = is_secret(plan.recipe.seed)
+    return FileJob(plan.samples_path(family), plan.sample_key(family), SAMPLE_SCHEMA, make, secret)
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
@@ -175,11 +181,10 @@ def read_input(path: Path) -> pa.Table:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    try:
-        return read_table(path)
-    except CorruptError as fault:
+    if not sealed(path):
         path.unlink(missing_ok=True)
-        raise CorruptError(f"{fault} and was removed: run the command again") from fault
+        raise CorruptError(f"{str(path)!r} is missing or broken, and was removed: run the command again")
+    return read_table(path)
 
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
@@ -224,8 +229,9 @@ def run_pack(job: PackJob) -> None:
     if not pack_is_done(job):
         job.proof.unlink(missing_ok=True)
         keys: list[Row] = []
-        write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key)
-        write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key)
+        secret = is_secret(job.plan.recipe.seed)
+        write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key, secret=secret)
+        write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key, secret=secret)
 
 
 def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:

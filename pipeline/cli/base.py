@@ -14,6 +14,7 @@ import click
 from pipeline.assemble.plan import Plan, make_plan, with_corpus
 from pipeline.engine import dask, processes
 from pipeline.errors import RecipeError
+from pipeline.paths import read_text
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
@@ -23,6 +24,26 @@ SIZE = click.option(
     "--size", type=click.Choice(SIZES), default="default", show_default=True,
     help="Rows per stratum; 'full' starts with the rows of 'default' and adds more.",
 )  # fmt: skip
+KEY_FILE = click.option(
+    "--key-file", type=click.Path(path_type=Path),
+    help="File with the API key.  [default: what CARRARA_API_KEY or OPENAI_API_KEY holds]",
+)  # fmt: skip
+
+
+def api_key(path: Path | None) -> str:
+    """Return the API key in a file, or in the environment: on a command line every user of the machine could read it.
+
+    Raises:
+        RecipeError: if there is no such file.
+    """
+    if path is None:
+        return (os.environ.get("CARRARA_API_KEY") or os.environ.get("OPENAI_API_KEY") or "").strip()
+    try:
+        return read_text(path).strip()
+    except (OSError, ValueError) as fault:
+        raise RecipeError(
+            f"--key-file {str(path)!r} cannot be read ({fault}): give a file that holds the key"
+        ) from None
 
 
 def planned(command: Callable[..., None]) -> Callable[..., None]:

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Export, export, export_of
+from pipeline.printing import say
 from pipeline.publish.opening import split_from
 from pipeline.store.split import Selection
 from pipeline.tables import row_count, table

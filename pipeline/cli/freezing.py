@@ -10,14 +10,14 @@ import click
 
 from pipeline.cli.base import open_stages, profile_names, run_options
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
-from pipeline.recipe import SIZES, load_recipe
+from pipeline.printing import say
+from pipeline.recipe import SEED_BITS, SIZES, load_recipe
 from pipeline.release.extend import extend as extended
 from pipeline.release.extend import open_extension
 from pipeline.release.freeze import freeze as frozen
-from pipeline.release.recut import SEED_BITS, file_name, new_seed, next_major, recipes_in, write_recipes
+from pipeline.release.recut import file_name, new_seed, next_major, recipes_in, write_recipes
 from pipeline.release.recut import recut as again
 from pipeline.store.files import below
 

@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from pipeline import __version__
-from pipeline.cli.printing import say
 from pipeline.errors import CarraraError, unknown
+from pipeline.printing import say
 from pipeline.signals import INTERRUPTED, Terminated, handled, leave, terminate
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}

@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say, say_styled
 from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown
 from pipeline.errors import CarraraError, CorruptError, unknown
+from pipeline.printing import say, say_styled
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.publish.opening import fetched
 from pipeline.recipe import load_recipe, shipped_recipes

@@ -12,7 +12,6 @@ from pipeline.assemble.fit import check_fit
 from pipeline.assemble.plan import Plan
 from pipeline.cli.base import open_stages, planned, run_options
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.cli.records import (
     built_lines,
     chance_parts,
@@ -20,6 +19,7 @@ from pipeline.cli.records import (
     plan_records,
     state_records,
 )
+from pipeline.printing import say
 from pipeline.prove.chance import chances, drawn_keys, makeups
 from pipeline.stages import proof_state
 from pipeline.tables import table

@@ -15,12 +15,13 @@ import click
 from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.cli.records import built_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock
+from pipeline.printing import say
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.prove.copy import Copy, Seen, check
+from pipeline.prove.held import check_recipe
 from pipeline.publish.opening import fetched
 from pipeline.release.freeze import lock_of
 from pipeline.release.rebuild import rebuild
@@ -81,6 +82,7 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
     if not recipes:
         raise CarraraError(no_build(folder))
     for recipe in recipes:
+        check_recipe(folder, recipe)
         names = profile_names(tokenizers) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:
             raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.errors import StageError
+from pipeline.printing import say
 from pipeline.publish.card.papers import notes_of
 from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
 from pipeline.store.files import below

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.engine import processes
 from pipeline.errors import SplitError
+from pipeline.printing import say
 from pipeline.progress import meter
 from pipeline.publish.opening import split_from
 from pipeline.readers import READERS, reader_of

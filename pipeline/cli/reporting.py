@@ -11,10 +11,10 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ReportError
+from pipeline.printing import say
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
 from pipeline.score.reading import files_of

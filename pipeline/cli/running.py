@@ -13,11 +13,12 @@ import click
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import COLUMNS, Outcome, run_rows
+from pipeline.cli.base import KEY_FILE, api_key
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import RecipeError
+from pipeline.printing import say
 from pipeline.progress import meter
 from pipeline.publish.opening import split_from
 from pipeline.store.split import Selection, Split
@@ -41,12 +42,7 @@ NAMED = 10
     "--out", type=click.Path(path_type=Path), required=True, help="File of predictions (.jsonl) to write or continue."
 )
 @selecting
-@click.option(
-    "--key",
-    envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"],
-    default="",
-    help="API key; better set CARRARA_API_KEY or OPENAI_API_KEY.",
-)
+@KEY_FILE
 @click.option(
     "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
@@ -69,7 +65,7 @@ def run(
     endpoint: str,
     model: str,
     out: Path,
-    key: str,
+    key_file: Path | None,
     workers: int,
     timeout: float,
     tries: int,
@@ -86,7 +82,7 @@ def run(
     prediction and sent again by the next run; the exit code is then 2.
     """
     split = split_from(where)
-    asked = Endpoint(endpoint, model, key.strip(), timeout, tries, _options(options))
+    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, _options(options))
     name = "max_completion_tokens" if completion_tokens else "max_tokens"
     selection = selection_of(**chosen)
     with Predictions(out, model, frozenset(split.tags.values())) as kept:

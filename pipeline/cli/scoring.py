@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
+from pipeline.printing import say
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.score.cells import GROUPS, Tables
 from pipeline.score.reading import files_of

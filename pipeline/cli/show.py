@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from pipeline.cli.printing import plain
 from pipeline.errors import CarraraError, CorruptError, unknown
+from pipeline.printing import plain
 from pipeline.report.excerpts import parts_of
 from pipeline.rows import Row, check_metadata, check_rows
+from pipeline.store.parquet import opened
 
 KEPT = 600
 """Characters of filler shown on either side of a marked segment."""
@@ -48,7 +48,7 @@ def find_row(folder: Path, row_id: str) -> Row:
 
 def _in_shard(path: Path, row_id: str) -> tuple[Row | None, list[str]]:
     seen: list[str] = []
-    with pq.ParquetFile(path) as file:
+    with opened(path) as file:
         for group in range(file.num_row_groups):
             ids = file.read_row_group(group, columns=["id"]).column("id")
             at = pc.index(ids, row_id).as_py()

@@ -12,9 +12,10 @@ import click
 from pipeline.ask.corpus import ask_corpus, replies_path
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.replies import Wish
+from pipeline.cli.base import KEY_FILE, api_key
 from pipeline.cli.group import cli
-from pipeline.cli.printing import say
 from pipeline.errors import PoolError, RecipeError, unknown
+from pipeline.printing import say
 from pipeline.progress import meter
 from pipeline.store.files import written_aside
 from pipeline.streams import Streams
@@ -50,12 +51,7 @@ FORMATS, TOPICS = 8, 12
     help="Base URL of a server, or set CARRARA_ENDPOINT.  [default: Carrara's grammars]",
 )
 @click.option("--model", envvar="CARRARA_MODEL", help="Name of the model on the server, or set CARRARA_MODEL.")
-@click.option(
-    "--key",
-    envvar=["CARRARA_API_KEY", "OPENAI_API_KEY"],
-    default="",
-    help="API key; better set CARRARA_API_KEY or OPENAI_API_KEY.",
-)
+@KEY_FILE
 @click.option(
     "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
@@ -76,7 +72,7 @@ def write(
     seed: int,
     endpoint: str | None,
     model: str | None,
-    key: str,
+    key_file: Path | None,
     workers: int,
     timeout: float,
     tries: int,
@@ -98,7 +94,7 @@ def write(
     if str(corpus) == "-":
         raise RecipeError("CORPUS is '-', but replies of an endpoint are kept beside a file: give a file name")
     options = {"max_tokens": max_tokens} if max_tokens else {}
-    _by_model(corpus, labels, texts, Endpoint(endpoint, model, key.strip(), timeout, tries, options), workers)
+    _by_model(corpus, labels, texts, Endpoint(endpoint, model, api_key(key_file), timeout, tries, options), workers)
 
 
 def _labels(forms: Sequence[str], about: Sequence[str], tone_names: Sequence[str]) -> list[Label]:

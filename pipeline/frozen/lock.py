@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 
 from pipeline.errors import FrozenError
-from pipeline.recipe import Recipe, digest, recipe_fault
+from pipeline.recipe import Recipe, digest, is_secret, recipe_fault
 from pipeline.store.files import written_aside
 from pipeline.typed import (
     Frame,
@@ -129,7 +129,7 @@ def write_lock(path: Path, lock: Lock) -> None:
     """Write a lock, closed by a digest of itself."""
     table = asdict(lock)
     text = json.dumps({**table, "digest": digest(table)}, indent=1, sort_keys=True)
-    with written_aside(path) as aside:
+    with written_aside(path, secret=any(is_secret(tier.recipe.seed) for tier in lock.tiers.values())) as aside:
         aside.write_text(text + "\n", encoding="ascii")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ProfileError, unknown
+from pipeline.paths import read_text
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import (
     ENGINES,
@@ -145,7 +146,7 @@ def _neighbour_template(vocabulary: Vocabulary) -> dict[str, Any]:
 
 def _neighbour(vocabulary: Vocabulary, name: str) -> str:
     try:
-        return vocabulary_file(vocabulary, name).read_text(encoding="utf-8")
+        return read_text(vocabulary_file(vocabulary, name))
     except (OSError, ProfileError):  # not every model has both
         return ""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
+from pipeline.paths import read_text
 from pipeline.typed import Whole, typed
 
 Pairs = tuple[tuple[Whole, Whole], ...]
@@ -123,7 +124,7 @@ class Template:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file; a file that is missing or no TOML is a `ProfileError`."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except FileNotFoundError:
         raise ProfileError(f"there is no profile file {str(path)!r}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

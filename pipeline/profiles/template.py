@@ -12,20 +12,22 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import jinja2
 import jinja2.ext
 import jinja2.nodes
 import jinja2.parser
-import jinja2.sandbox
 
 from pipeline.errors import ProfileError
 from pipeline.profiles.counters import Counter
+from pipeline.profiles.sandbox import Allowance
 from pipeline.profiles.spec import Template
 
 Messages = Sequence[tuple[str, str]]
 FRAMES = ("chat", "raw")
+LONGEST, SHOWN = 1 << 18, 8
+"""Characters of a template at most, and roles that an error names."""
 # Contents that stand in for real ones where a template is measured. They begin and end in the ways real ones do:
 # with a letter, a digit, a bracket, a full stop, a question mark.
 _PROBES = ("Carrara{0}block", "{0} Carrara blocks.", ">> a.append({0})", "Is it {0}?")
@@ -44,15 +46,20 @@ def render(template: Template, messages: Messages, frame: str) -> str:
     if template.kind != "exact":
         raise ProfileError(_no_text(template))
     try:
-        return _compiled(template.text).render(
+        compiled = _compiled(template.text)
+        cast("Allowance", compiled.environment).allow(sum(len(content) for _, content in messages))
+        return compiled.render(
             messages=[{"role": role, "content": content} for role, content in messages],
             add_generation_prompt=True,
             bos_token=template.bos,
             **json.loads(template.variables),
         )
-    except (jinja2.TemplateError, TypeError) as error:
-        roles = ", ".join(role for role, _ in messages)
-        raise ProfileError(f"the chat template refuses the roles {roles}: {error}") from None
+    except ProfileError:
+        raise
+    except Exception as error:  # it is a program, and may fail as any
+        roles = ", ".join(role for role, _ in messages[:SHOWN]) + (", ..." if len(messages) > SHOWN else "")
+        said = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise ProfileError(f"the chat template refuses the roles {roles}: {said}") from None
 
 
 def _only_content(messages: Messages) -> str:
@@ -87,15 +94,18 @@ class Generation(jinja2.ext.Extension):
 
 @lru_cache(maxsize=16)
 def _compiled(text: str) -> jinja2.Template:
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+    if len(text) > LONGEST:
+        raise ProfileError(f"the chat template has {len(text):,} characters: give one of {LONGEST:,} at most")
+    environment = Allowance(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", Generation], autoescape=False
     )
-    environment.filters["tojson"] = _tojson
+    environment.filters["tojson"] = environment.paid("tojson", _tojson)
     environment.globals["raise_exception"] = _refuse
     try:
-        return environment.from_string(text)
-    except jinja2.TemplateSyntaxError as error:
-        raise ProfileError(f"the chat template is not Jinja: {error}") from None
+        return environment.from_string(environment.parsed(text))
+    except Exception as error:  # not Jinja, or nested deeper than Python goes
+        said = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise ProfileError(f"the chat template is not Jinja: {said}") from None
 
 
 def _refuse(message: str) -> NoReturn:

@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from pipeline.errors import ProfileError
+from pipeline.paths import checked_file
 from pipeline.profiles.spec import Vocabulary
 
 
@@ -48,9 +49,11 @@ def stored_bytes(vocabulary: Vocabulary) -> bytes:
         return _entry_bytes(vocabulary)
     path = vocabulary_file(vocabulary)
     try:
-        return path.read_bytes()
-    except OSError:
+        return checked_file(path).read_bytes()
+    except FileNotFoundError:
         raise ProfileError(f"no such vocabulary file: {path}") from None
+    except OSError as fault:
+        raise ProfileError(f"vocabulary file {str(path)!r} cannot be read: {fault.strerror}") from None
 
 
 def source_of(vocabulary: Vocabulary) -> str:

@@ -10,15 +10,18 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
 from pipeline.errors import CarraraError
 from pipeline.frozen.lock import ShardLock
-from pipeline.prove.row import turns_of
+from pipeline.prove.needles import mark_faults
+from pipeline.prove.row import sample_faults, turns_of
 from pipeline.prove.witness import Witness
 from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
 from pipeline.store.manifest import SealedShard, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
+from pipeline.tasks.base import Sample
 
 ROW_FAULTS = 20
 """How many faulty rows of one shard are named."""
@@ -31,7 +34,10 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """One shard of a copy: what its manifest says of it, what its lock says, and the keys it should have."""
+    """One shard of a copy: what its manifest says of it, what its lock says, and the keys it should have.
+
+    `start` is the place of its first row among those of the family, if the seed is public.
+    """
 
     folder: Path
     plan: Plan
@@ -40,6 +46,7 @@ class CheckJob:
     tag: str
     locked: ShardLock | None = None
     keys: Path | None = None
+    start: int | None = None
 
     @property
     def name(self) -> str:
@@ -119,11 +126,12 @@ class Reader:
         beside = second is not None and second.is_file()
         keys: Iterator[Row] = read_rows(second) if second and beside else iter(())
         own: Iterator[Row] = read_rows(self.job.keys) if self.job.keys else iter(())
+        samples = self._samples()
         for row, key, kept in zip_longest(read_rows(self.job.path("data")), keys, own):
             if row is None:
                 self.faults.append("its keys have more rows than its data")
                 return
-            faults = [*self._row_faults(row, kept), *(_key_faults(row, key) if beside else ())]
+            faults = [*self._row_faults(row, kept, next(samples, None)), *(_key_faults(row, key) if beside else ())]
             self.ids.append(str(row.get("id")))
             self.places[tuple(row.get(name) for name in ("family", "subtask", "length", "complexity"))] += 1
             if faults:
@@ -131,9 +139,21 @@ class Reader:
             self.witness.seen += 1
             yield row
 
-    def _row_faults(self, row: Row, kept: Row | None) -> Iterator[str]:
+    def _samples(self) -> Iterator[Sample]:
+        """Draw the samples of the shard again, if the seed is public and no text comes from a corpus."""
+        plan, family = self.job.plan, self.job.name.partition("/")[0]
+        if self.job.start is None or any(cell.knob("corpus", "") for cell in plan.recipe.of_family(family)):
+            return iter(())
+        rows = plan.rows(family)[self.job.start :][: self.job.shard.rows]
+        return (draw_sample(plan, row) for row in rows)
+
+    def _row_faults(self, row: Row, kept: Row | None, sample: Sample | None) -> Iterator[str]:
         try:
-            yield from self._withheld_faults(row, kept) if self.job.withheld else self.witness.faults(row)
+            faults = list(self._withheld_faults(row, kept) if self.job.withheld else self.witness.faults(row))
+            if sample is not None and not faults:
+                plan = self.job.plan
+                faults = sample_faults(row, sample) or [*mark_faults(row, sample, plan, plan.profiles[0], count=True)]
+            yield from faults
             yield from self._release_faults(row)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
             yield f"it cannot be read as a row ({fault!r})"

@@ -15,13 +15,18 @@ from pathlib import Path
 
 from pipeline.assemble.plan import Plan
 from pipeline.engine import run
+from pipeline.errors import CarraraError
 from pipeline.frozen.guard import profile_fault
 from pipeline.frozen.lock import Lock, ProfileLock, ShardLock
 from pipeline.profiles import Profile
 from pipeline.progress import meter
 from pipeline.prove.copied import Checked, CheckJob, Place, check_shard
+from pipeline.prove.held import differences
+from pipeline.prove.seal import key_tables
 from pipeline.recipe import Recipe, Stratum
-from pipeline.store.manifest import Made, Manifest
+from pipeline.store.journal import UNREADABLE
+from pipeline.store.manifest import PARTS, Made, Manifest
+from pipeline.store.parquet import read_rows
 from pipeline.store.split import Split
 
 
@@ -51,19 +56,23 @@ class Copy:
             recipe = published_recipe(self.split.manifest, tier)
             plan = Plan(recipe, (self.profile,), self.split.folder, recipe.families)
             locked = self.frozen.tiers[tier].shards if self.frozen and tier in self.frozen.tiers else {}
-            for shard in made.shards:
+            starts: Counter[str] = Counter()
+            for shard in sorted(made.shards, key=lambda shard: shard.shard):
+                family = shard.shard.partition("/")[0]
                 keys = self.own / "keys" / f"{shard.shard}.parquet" if self.own and self.withheld else None
+                start = None if self.withheld else starts[family]
                 lock = locked.get(shard.shard)
-                yield CheckJob(self.split.folder, plan, shard, self.withheld, made.tag, lock, keys)
+                yield CheckJob(self.split.folder, plan, shard, self.withheld, made.tag, lock, keys, start)
+                starts[family] += shard.rows
 
 
 def published_recipe(manifest: Manifest, tier: str) -> Recipe:
-    """Return a tier's recipe as far as a manifest tells it, for reading rows: it makes none."""
+    """Return a tier's recipe as far as a manifest tells it; with its seed, enough to draw every sample again."""
     made = manifest.tiers[tier]
     strata = tuple(
         Stratum(
-            cell.family, cell.subtask, tier, cell.length, cell.complexity or 0, cell.rows, cell.shots,
-            tuple(sorted((cell.knobs or {}).items())),
+            cell.family, cell.subtask, tier, cell.length, cell.complexity or 0, cell.rows // (cell.blocks or 1),
+            cell.shots, tuple(sorted((cell.knobs or {}).items())), cell.blocks or 1,
         )
         for cell in made.strata
     )  # fmt: skip
@@ -82,9 +91,10 @@ def split_faults(copy: Copy) -> Iterator[str]:
         if not copy.withheld and published_recipe(manifest, tier).tag != made.tag:
             yield f"manifest.json: tier {tier} has tag {made.tag}, which does not follow from its seed and version"
         yield from (f"manifest.json: tier {tier} {fault}" for fault in _sum_faults(made))
-    named = set(copy.split.shards("data"))
-    for path in sorted((copy.split.folder / "data").rglob("*.parquet")):
-        if path not in named:
+        yield from (f"manifest.json: tier {tier} {fault}" for fault in _table_faults(copy, tier, made))
+    named = {path for part in PARTS for path in copy.split.shards(part)}
+    for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
+        if path not in named and not path.is_dir():
             yield f"{path.relative_to(copy.split.folder)} is not in the manifest"
     if copy.lock:
         yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
@@ -95,6 +105,19 @@ def _sum_faults(made: Made) -> Iterator[str]:
         said, total = getattr(made.totals, name), sum(getattr(shard, part) for shard in made.shards)
         if said != total:
             yield f"says {said} {name}, but its shards add up to {total}"
+
+
+def _table_faults(copy: Copy, tier: str, made: Made) -> Iterator[str]:
+    """Hold the tables about rows to the keys that are there."""
+    if copy.withheld:
+        return
+    paths = [path for path in copy.split.shards("keys") if path.parent.name == tier]
+    try:
+        tables = key_tables(lambda columns: (row for path in paths for row in read_rows(path, columns)))
+    except (CarraraError, *UNREADABLE):
+        return  # keys that cannot be read are named with their shard
+    for place, said, fresh in differences({name: getattr(made, name) for name in tables}, tables):
+        yield f"says {place} is {said}, where its keys give {fresh}"
 
 
 def _lock_faults(copy: Copy, lock: Lock) -> Iterator[str]:
@@ -155,8 +178,8 @@ def check(copy: Copy, open_executor: Callable[[], Executor], *, quiet: bool) -> 
         for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
             checked.append(found)
             shown.advance(len(found.ids), job.shard.tokens)
-    faults = [*split_faults(copy), *(fault for found in checked for fault in found.faults)]
-    return Seen(_line(copy, checked), tuple(faults or joint_faults(copy, checked)))
+    faults = [*split_faults(copy), *joint_faults(copy, checked), *(each for found in checked for each in found.faults)]
+    return Seen(_line(copy, checked), tuple(faults))
 
 
 def _line(copy: Copy, checked: Sequence[Checked]) -> str:
@@ -169,4 +192,8 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     if copy.withheld:
         answers += ", answers match the keys" if copy.own else ", answers withheld"
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
+    if not copy.withheld:
+        answers += ", questions and keys drawn again from the seed"
+    if not copy.lock:
+        held += " (without a lock, filler that was changed together with its digests is not seen)"
     return f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from pipeline import __version__
@@ -15,7 +16,6 @@ from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.prove.shard import Proof
 from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
-from pipeline.store.files import written_aside
 from pipeline.store.manifest import (
     DEPTH_BINS,
     PORTIONS,
@@ -30,6 +30,7 @@ from pipeline.store.manifest import (
     Totals,
     manifest_path,
     read_manifest,
+    write_manifest,
 )
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
@@ -40,47 +41,52 @@ SOUGHT = frozenset({"relevant", "match"})
 
 def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
-    before = read_manifest(plan.out, profile.name)
-    tiers = (
-        dict(before.tiers)
-        if before
-        and {name: getattr(before, name) for name in _release(plan.recipe)} == _release(plan.recipe)
-        and before.tokenizer == _tokenizer(profile)
-        else {}
-    )
-    tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
-    manifest = Manifest(
-        **_release(plan.recipe),
-        carrara=__version__,
-        schema_version=SCHEMA_VERSION,
-        canary=CANARY,
-        tokenizer=_tokenizer(profile),
-        tiers={tier: tiers[tier] for tier in TIERS if tier in tiers},
-        totals=Totals.of(tier.totals for tier in tiers.values()),
-    )
-    with written_aside(manifest_path(plan.out, profile.name)) as aside:
-        aside.write_text(manifest.text, encoding="ascii")
+    manifest = manifest_of(plan, profile, proofs)
+    write_manifest(manifest_path(plan.out, profile.name), manifest)
     return manifest
 
 
-def _release(recipe: Recipe) -> dict[str, Any]:
-    return {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
+def manifest_of(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+    """Return what `seal` writes."""
+    before, head = read_manifest(plan.out, profile.name), header(plan.recipe, profile)
+    same = before is not None and {name: getattr(before, name) for name in head} == head
+    tiers = dict(before.tiers) if before and same else {}
+    tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
+    return Manifest(
+        **head,
+        carrara=__version__,
+        schema_version=SCHEMA_VERSION,
+        canary=CANARY,
+        tiers={tier: tiers[tier] for tier in TIERS if tier in tiers},
+        totals=Totals.of(tier.totals for tier in tiers.values()),
+    )
+
+
+def header(recipe: Recipe, profile: Profile) -> dict[str, Any]:
+    """Return the fields of a manifest that all its tiers share."""
+    release = {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
+    return {**release, "tokenizer": _tokenizer(profile)}
+
+
+def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
+    """Return the fields of a tier that follow from the recipe alone."""
+    recipe = plan.recipe
+    pools = [spec for family in recipe.families for spec in plan.pools(family)]
+    return {
+        "seed": recipe.seed,
+        "tag": recipe.tag,
+        "reserve": recipe.reserve,
+        "recipe_digest": digest(recipe),
+        "longest": max(cell.length for cell in recipe.strata),
+        "pools": {spec.name: Pool(key=plan.pool_key(spec), source=spec.source) for spec in pools},
+        "strata": tuple(_stratum(cell, profile, recipe) for cell in recipe.strata),
+    }
 
 
 def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> Made:
-    recipe = plan.recipe
-    pools = [spec for family in recipe.families for spec in plan.pools(family)]
     return Made(
-        seed=recipe.seed,
-        tag=recipe.tag,
-        reserve=recipe.reserve,
-        recipe_digest=digest(recipe),
-        longest=max(cell.length for cell in recipe.strata),
-        pools={spec.name: Pool(key=plan.pool_key(spec), source=spec.source) for spec in pools},
-        strata=tuple(_stratum(cell, profile, recipe) for cell in recipe.strata),
-        chance=tuple(chances(_keys(plan, profile, CHANCE_COLUMNS))),
-        depths=depth_counts(_keys(plan, profile, ["family", "needles"])),
-        budgets=budgets(_keys(plan, profile, ["length", *PORTIONS.values()])),
+        **outline(plan, profile),
+        **key_tables(partial(_keys, plan, profile)),
         proven=_proven(proofs),
         totals=Totals(
             rows=sum(proof.rows for proof in proofs),
@@ -89,6 +95,15 @@ def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> Made:
         ),
         shards=tuple(SealedShard(**asdict(proof)) for proof in proofs),
     )
+
+
+def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
+    """Return the fields of a tier that say something of its rows; `keys` gives some columns of their keys."""
+    return {
+        "chance": tuple(chances(keys(CHANCE_COLUMNS))),
+        "depths": depth_counts(keys(["family", "needles"])),
+        "budgets": budgets(keys(["length", *PORTIONS.values()])),
+    }
 
 
 def _keys(plan: Plan, profile: Profile, columns: list[str]) -> Iterator[Row]:

@@ -1,131 +1,207 @@
 """Proofs: every row recounted by a second encoder and re-solved from its text, read from the bytes on disk.
 
-A shard that holds gets a proof beside it; the manifest of a profile is made of the proofs of all its shards. A shard
-that does not hold is moved aside, so that the next build makes it again and only it.
+A shard that holds gets a proof beside it; the manifest of a profile is made of the proofs of all its shards. A file is
+moved aside, so that the next build makes it again, only if it is proven broken: its bytes are not those that the
+manifest lists, or, before there is a manifest, no record knows its bytes and its rows fail. What the machine is guilty
+of (permissions, memory, another version of Carrara) and records that were edited are named, and nothing is touched.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_of
-from pipeline.errors import CarraraError, CorruptError
+from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
-from pipeline.store.files import file_digest, put_aside, written_aside
-from pipeline.store.manifest import Totals, manifest_path, read_manifest
+from pipeline.store.files import file_digest, put_aside, read_fault, written_aside
+from pipeline.store.manifest import manifest_path, unseal
 from pipeline.store.parquet import content_key, is_done
 from pipeline.tasks.base import Sample
+from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """What was proven about one shard. `tokens` are context tokens; `recounted` rows by the `second` encoder."""
 
-    shard: str
-    key: str
-    rows: int
-    tokens: int
-    prompt_tokens: int
-    fewest_tokens: int
-    most_tokens: int
-    solved: int
-    recounted: int
-    counter: str
-    second: str
-    row_digest: str
-    data_bytes: int
-    data_sha256: str
-    keys_bytes: int
-    keys_sha256: str
+    shard: ShardName
+    key: Sha256
+    rows: Whole
+    tokens: Whole
+    prompt_tokens: Whole
+    fewest_tokens: Whole
+    most_tokens: Whole
+    solved: Whole
+    recounted: Whole
+    counter: Line
+    second: Line
+    row_digest: Sha256
+    data_bytes: Whole
+    data_sha256: Sha256
+    keys_bytes: Whole
+    keys_sha256: Sha256
+
+    def agrees(self, other: Proof) -> bool:
+        """Tell whether two proofs say the same, whoever counted; `other` may have recounted fewer rows."""
+        counted = replace(self, recounted=other.recounted, counter=other.counter, second=other.second)
+        return counted == other and other.recounted <= self.recounted
 
 
 @dataclass(frozen=True, slots=True)
 class ProveJob:
-    """Prove one shard; `full` re-counts every row also where that is slow, and trusts no earlier proof."""
+    """Prove one shard; `full` re-counts every row also where that is slow, and trusts no earlier proof.
+
+    `listed` is what the profile's manifest says of the shard.
+    """
 
     pack: PackJob
     full: bool = False
+    listed: Proof | None = None
 
     @property
     def path(self) -> Path:
         """The file of the proof."""
         return self.pack.proof
 
+    @property
+    def files(self) -> dict[Path, str]:
+        """The files of the shard, and the fields of a proof that hold their digests."""
+        return {self.pack.data: "data_sha256", self.pack.keys: "keys_sha256"}
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest that lists the shard."""
+        return manifest_path(self.pack.plan.out, self.pack.shard.profile.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became clear about a shard: its proof if the rows hold, what is wrong, and which files are proven broken."""
+
+    path: Path
+    proof: Proof | None = None
+    fault: str = ""
+    broken: tuple[Path, ...] = ()
+    kind: type[CarraraError] = CorruptError
+
+
+def recorded(path: Path) -> Proof | None:
+    """Return the proof in a file; None if there is none that can be read."""
+    try:
+        return read_record(path, Proof)
+    except (OSError, ValueError):
+        return None
+
 
 def read_proof(job: ProveJob) -> Proof | None:
-    """Return the proof of a shard if it is of this plan's content and the files still have its sizes."""
+    """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it."""
+    proof, key = recorded(job.path), job.pack.shard.key
     try:
-        proof = Proof(**json.loads(job.path.read_text(encoding="ascii")))
         sizes = (job.pack.data.stat().st_size, job.pack.keys.stat().st_size)
-    except (OSError, ValueError, TypeError):
+    except OSError:
         return None
-    whole = is_done(job.pack.data, job.pack.shard.key) and is_done(job.pack.keys, job.pack.shard.key)
-    return (
-        proof if whole and proof.key == job.pack.shard.key and sizes == (proof.data_bytes, proof.keys_bytes) else None
-    )
+    if proof is None or proof.key != key or sizes != (proof.data_bytes, proof.keys_bytes):
+        return None
+    if job.listed and job.listed.key == key and not (job.listed.agrees(proof) or proof.agrees(job.listed)):
+        return None
+    return proof if is_done(job.pack.data, key) and is_done(job.pack.keys, key) else None
 
 
 def run_prove(job: ProveJob) -> Proof:
-    """Prove a shard and write its proof; what does not hold is moved aside.
+    """Prove a shard and write its proof; what is proven broken is moved aside.
 
     Raises:
         CorruptError: naming the file and, where it can be told, the row and what is wrong with it.
+        BuildError: if the machine is at fault.
     """
     known = read_proof(job)
     if known and not job.full:
         return known
-    witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full)  # a missing engine is no fault of a shard
+    verdict = judged(job)
+    if verdict.proof is None:
+        raise verdict.kind(move_aside(job, verdict))
+    write_proof(job, verdict.proof)
+    return verdict.proof
+
+
+def write_proof(job: ProveJob, proof: Proof) -> None:
+    """Write a proof, unless it is there."""
+    if recorded(job.path) != proof:
+        with written_aside(job.path) as aside:
+            aside.write_text(json.dumps(asdict(proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
+
+
+def move_aside(job: ProveJob, verdict: Verdict) -> str:
+    """Move away what is proven broken, and what says that it holds; return the fault with what is to be done."""
+    gone = [path for path in job.files if not path.exists()]
+    if not verdict.broken and not gone:
+        return verdict.fault
     try:
-        proof = _proved(job, known, witness)
-    except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
-        _put_aside(job)
-        said = (
-            str(fault)
-            if isinstance(fault, CarraraError)
-            else f"{str(job.pack.data)!r} has no readable rows ({fault!r})"
-        )
-        raise CorruptError(f"{said}: the file is moved aside; run build to make it again") from fault
-    with written_aside(job.path) as aside:
-        aside.write_text(json.dumps(asdict(proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
-    return proof
+        for path in verdict.broken:
+            put_aside(path)
+        job.path.unlink(missing_ok=True)
+        unseal(job.manifest, job.pack.shard.tier)
+    except (OSError, BuildError) as fault:
+        return f"{verdict.fault}, and nothing can be moved or written here ({fault})"
+    return f"{verdict.fault}: {'the file is moved aside; ' if verdict.broken else ''}run build to make it again"
 
 
-def _put_aside(job: ProveJob) -> None:
-    put_aside(job.pack.data)
-    put_aside(job.pack.keys)
-    job.path.unlink(missing_ok=True)
-    _unseal(job.pack.plan.out, job.pack.shard.profile.name, job.pack.shard.tier)
+def judged(job: ProveJob) -> Verdict:
+    """Judge a shard by its bytes; nothing is written or moved."""
+    try:
+        witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full)
+        witness.profile.counter()  # a missing engine or vocabulary is no fault of a shard
+        return _judged(job, witness)
+    except (OSError, MemoryError, BuildError) as fault:
+        said = str(fault) if isinstance(fault, BuildError) else read_fault(job.pack.data, fault)
+        return Verdict(job.path, fault=f"{said}; nothing was moved", kind=BuildError)
 
 
-def _unseal(out: Path, profile: str, tier: str) -> None:
-    """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
-    manifest = read_manifest(out, profile)
-    left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
-    if manifest is None or not left:
-        manifest_path(out, profile).unlink(missing_ok=True)
-        return
-    with written_aside(manifest_path(out, profile)) as aside:
-        sums = Totals.of(kept.totals for kept in left.values())
-        aside.write_text(replace(manifest, tiers=left, totals=sums).text, encoding="ascii")
-
-
-def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:
-    pack = job.pack
-    for path in (pack.data, pack.keys):
+def _judged(job: ProveJob, witness: Witness) -> Verdict:
+    for path in job.files:
         if not path.exists():
-            raise CorruptError(f"{str(path)!r} is missing")
+            return Verdict(job.path, fault=f"{str(path)!r} is missing")
+    found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
+    held = job.listed if job.full else None  # a build may have packed anew what is listed
+    known = [record for record in (job.listed, recorded(job.path)) if record and record.key == key]
+    unlisted = [path for path, name in job.files.items() if held and getattr(held, name) != found[path]]
+    unknown = [path for path, name in job.files.items() if found[path] not in {getattr(one, name) for one in known}]
+    if broken := tuple(path for path in unlisted if path in unknown):
+        return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
+    try:
+        fresh = _proved(job, witness, list(found.values()))
+    except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+        if isinstance(fault, BuildError):
+            raise
+        said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} has no readable rows"
+        said += "" if isinstance(fault, CarraraError) else f" ({fault!r})"
+        ours = all(content_key(path) == key for path in job.files)
+        guilty = unlisted or (unknown if ours and not held else [])
+        return Verdict(job.path, None, said, tuple(guilty))
+    return Verdict(job.path, fresh, _record_fault(job, fresh))
+
+
+def _record_fault(job: ProveJob, fresh: Proof) -> str:
+    """Tell which record of a shard that holds says something else."""
+    known = recorded(job.path)
+    for path, said in ((job.manifest, job.listed), (job.path, known)):
+        if (said is None and path == job.path and path.exists()) or (said and not fresh.agrees(said)):
+            return (
+                f"{str(path)!r} does not say of {job.pack.shard.name} what its bytes show: it was edited or broken; "
+                "delete it and run the same command again to write it from the bytes"
+            )
+    return ""
+
+
+def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
+    pack = job.pack
+    for path in job.files:
         if content_key(path) != pack.shard.key:
             raise CorruptError(f"{str(path)!r} is not the file that this recipe would make")
-    data_sha256, keys_sha256 = file_digest(pack.data), file_digest(pack.keys)
-    if known and (data_sha256, keys_sha256) != (known.data_sha256, known.keys_sha256):
-        changed = pack.data if data_sha256 != known.data_sha256 else pack.keys
-        raise CorruptError(f"{str(changed)!r} differs from the bytes that were proven")
     digest = row_digest(witness.rows(pack.data, pack.keys, _samples(job)))
     if witness.seen != pack.shard.rows:
         raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")
@@ -143,9 +219,9 @@ def _proved(job: ProveJob, known: Proof | None, witness: Witness) -> Proof:
         second=witness.second.name if witness.second else "none",
         row_digest=digest,
         data_bytes=pack.data.stat().st_size,
-        data_sha256=data_sha256,
+        data_sha256=digests[0],
         keys_bytes=pack.keys.stat().st_size,
-        keys_sha256=keys_sha256,
+        keys_sha256=digests[1],
     )
 
 

@@ -124,7 +124,12 @@ def _known(name: str) -> str:
 
 
 def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
+    """Check that a folder is free, or holds the version that is about to be made: it ends well when it is run again."""
     there = lock_in(target)
+    if there and (there.release, there.variant, there.version) == (
+        lock.release, lock.variant, raised(lock.version, "minor"),
+    ):  # fmt: skip
+        return
     if there or (folder and target.resolve() == folder.resolve()):
         held = there or lock
         raise FrozenError(f"{str(target)!r} is frozen as {held.title}: extend that folder, or give another with --out")

@@ -32,6 +32,7 @@ from pipeline.frozen.lock import (
 )
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
+from pipeline.store.files import check_regular
 from pipeline.store.manifest import Cell, Made, Manifest, read_manifest, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.store.recipes import kept_recipes
@@ -53,6 +54,8 @@ def freeze(
     and in its neighbours as an older lock, and `before`, decide which version is high enough. `carried` are profiles
     that an older lock holds and this folder does not.
     """
+    if copy:
+        check_regular(copy)
     lock = lock_of(out, carried or {})
     known = lock_in(out)
     for old in (*older_locks(out, lock, copy), *([before] if before else [])):

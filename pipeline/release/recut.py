@@ -14,11 +14,8 @@ import tomlkit
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.changes import raised
 from pipeline.frozen.lock import read_lock
-from pipeline.recipe import Knob, Recipe, Stratum, load_recipe, recipe_text
+from pipeline.recipe import SEED_BITS, Knob, Recipe, Stratum, is_secret, load_recipe, recipe_text
 from pipeline.store.files import written_aside
-
-SEED_BITS = 128
-"""A seed that nobody can guess: from a guessed one the keys can be made."""
 
 
 def new_seed(asked: str) -> int:
@@ -28,7 +25,7 @@ def new_seed(asked: str) -> int:
         RecipeError: if it is not a whole number.
     """
     if asked == "random":
-        return secrets.randbits(SEED_BITS) | 1 << (SEED_BITS - 1)
+        return next(seed for seed in iter(lambda: secrets.randbits(SEED_BITS), None) if is_secret(seed))
     if not re.fullmatch(r"[0-9]{1,78}", asked):
         raise RecipeError(f"--seed {asked}: give a whole number, or random")
     return int(asked)
@@ -116,6 +113,5 @@ def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
         if path.exists() or path in paths[:at]:
             raise FrozenError(f"{str(path)!r} already exists: give another file with --out")
     for path, text in texts:
-        with written_aside(path) as aside:
-            aside.touch(mode=0o600)  # its seed may be a secret
+        with written_aside(path, secret=True) as aside:  # its seed may be a secret
             aside.write_text(text, encoding="utf-8")

@@ -7,15 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from pipeline.errors import CorruptError
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Failure, Mark, Reply
 from pipeline.report.excerpts import Part, parts_of
 from pipeline.rows import Row
 from pipeline.score.results import ANSWERED, MISSING, Record, Scored
+from pipeline.store.parquet import opened
 from pipeline.store.split import Split
 
 WORST, TOGETHER = 3, 6
@@ -110,14 +107,11 @@ def _prompts(split: Split, chosen: Mapping[str, Record]) -> Iterator[Row]:
     places = {(record.family, record.tier) for record in chosen.values()}
     for path in split.shards("data"):
         if path.parts[-3:-1] in places and path.is_file():
-            try:
-                yield from _rows(path, chosen)
-            except (OSError, ValueError, pa.ArrowException) as fault:
-                raise CorruptError(f"{str(path)!r} cannot be read ({fault})") from fault
+            yield from _rows(path, chosen)
 
 
 def _rows(path: Path, chosen: Mapping[str, Record]) -> Iterator[Row]:
-    with pq.ParquetFile(path) as file:
+    with opened(path) as file:
         for group in range(file.num_row_groups):
             ids = file.read_row_group(group, columns=["id"]).column("id").to_pylist()
             places = [at for at, row_id in enumerate(ids) if row_id in chosen]

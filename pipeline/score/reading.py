@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import lzma
+import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,7 +24,11 @@ FOLDER = ("samples_*.jsonl", "*.eval", "*.jsonl", "*.parquet", "*.json")
 """What is looked for in a folder: the first that is there."""
 FORMS = "give JSON Lines or Parquet with id and prediction, or the output of lm-eval, Inspect, a batch or carrara run"
 UNREADABLE = (ValueError, RecursionError)
-ZSTD = 93
+ZSTD, ENCRYPTED = 93, 1
+INFLATED = 2000
+"""Times its size that a log may grow; Deflate reaches 1,032."""
+SAMPLE = re.compile(r"samples/[A-Za-z0-9][\w .,:=@+~-]*\.json", re.ASCII)
+"""Names of samples in a log: no folder below, and nothing that a terminal would act upon."""
 
 Found = Entry | Fault
 
@@ -39,9 +46,10 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise PredictionsError(f"{str(path)!r} does not exist: {FORMS}")
+        what = "is a device or a pipe, not a file" if path.exists() else "does not exist"
+        raise PredictionsError(f"{str(path)!r} {what}: {FORMS}")
     for pattern in FOLDER:
-        if found := sorted(path.rglob(pattern)):
+        if found := sorted(each for each in path.rglob(pattern) if each.is_file()):
             return found
     raise PredictionsError(f"{str(path)!r} has no predictions: {FORMS}")
 
@@ -64,7 +72,9 @@ def read_predictions(path: Path) -> Iterator[Found]:
         else:
             yield from _lines(path)
     except OSError as fault:
-        raise PredictionsError(f"{str(path)!r} cannot be read: {fault.strerror or fault}") from None
+        raise PredictionsError(f"{str(path)!r} cannot be read: {fault.strerror or _first(fault)}") from None
+    except MemoryError:
+        raise PredictionsError(f"{str(path)!r} cannot be read: it needs more memory than there is") from None
 
 
 def _lines(path: Path) -> Iterator[Found]:
@@ -133,7 +143,9 @@ def _parquet(path: Path) -> Iterator[Found]:
                 for body in batch.to_pylist():
                     number += 1
                     yield PLAIN.read(f"{path}: row {number}", body)
-    except (ValueError, pa.ArrowException) as fault:
+    except (ValueError, TypeError, LookupError, pa.ArrowException) as fault:
+        if isinstance(fault, MemoryError):
+            raise
         raise PredictionsError(f"{str(path)!r} cannot be read ({_first(fault)}): write it again") from None
 
 
@@ -144,14 +156,21 @@ def _log(path: Path) -> Iterator[Found]:
             samples = sorted(
                 (each for each in log.infolist() if _is_sample(each.filename)), key=lambda each: each.filename
             )
+            for each in samples:
+                if not SAMPLE.fullmatch(each.filename):
+                    raise PredictionsError(f"{str(path)!r} has an entry {each.filename[:160]!a}: it is no Inspect log")
             if not samples:
                 raise PredictionsError(f"{str(path)!r} is a ZIP file but not an Inspect log with samples: {FORMS}")
+            if sum(each.file_size for each in samples) > max(LONGEST_LINE, INFLATED * path.stat().st_size):
+                raise PredictionsError(f"{str(path)!r} would inflate more than {INFLATED:,} times: it is no log")
             for each in samples:
                 yield _sample(f"{path}: {each.filename}", _unpacked(path, log, each))
-    except zipfile.BadZipFile as fault:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError) as fault:
         raise PredictionsError(
-            f"{str(path)!r} is a broken ZIP file ({fault}): check that the evaluation has finished"
+            f"{str(path)!r} is a broken ZIP file ({_first(fault)}): check that the evaluation has finished"
         ) from None
+    except (RuntimeError, NotImplementedError) as fault:  # encrypted, or packed by a method that zipfile does not know
+        raise PredictionsError(f"{str(path)!r} is a ZIP file that cannot be read ({_first(fault)}): {FORMS}") from None
 
 
 def _is_sample(name: str) -> bool:
@@ -160,7 +179,9 @@ def _is_sample(name: str) -> bool:
 
 def _unpacked(path: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """Return the bytes of an entry; Inspect packs with Zstandard, which zipfile learns in Python 3.14 only."""
-    if entry.compress_type != ZSTD:
+    if max(entry.file_size, entry.compress_size) > LONGEST_LINE:
+        raise ValueError(f"a sample of {max(entry.file_size, entry.compress_size):,} bytes")
+    if entry.compress_type != ZSTD or entry.flag_bits & ENCRYPTED:
         return log.read(entry)
     with path.open("rb") as file:
         file.seek(entry.header_offset + 26)
@@ -168,7 +189,10 @@ def _unpacked(path: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
         file.seek(int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little"), 1)
         packed = file.read(entry.compress_size)
     with pa.input_stream(pa.BufferReader(packed), compression="zstd") as stream:
-        return bytes(stream.read())
+        found = bytes(stream.read(entry.file_size + 1))
+    if len(found) != entry.file_size:
+        raise ValueError("a sample is not as long as it says")
+    return found
 
 
 def _sample(where: str, raw: bytes) -> Found:
@@ -186,9 +210,14 @@ def _is_log(start: bytes) -> bool:
 def _plain_log(path: Path) -> Iterator[Found]:
     """Read an Inspect log in JSON, sample by sample, as Inspect indents it."""
     gathered: list[bytes] | None = None
-    number = found = 0
+    number = found = size = 0
     with path.open("rb") as file:
-        for line in file:
+        while line := file.readline(LONGEST_LINE):
+            size = size + len(line) if gathered else len(line)
+            if size >= LONGEST_LINE:
+                raise PredictionsError(
+                    f"{str(path)!r} has a line or a sample of {LONGEST_LINE:,} bytes or more: it is no log"
+                )
             if gathered is None and line.rstrip() == b"    {":
                 gathered = []
             if gathered is not None:

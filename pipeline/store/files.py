@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import hashlib
 import os
 import shutil
@@ -11,23 +13,28 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import BuildError
+from pipeline.paths import aside_of, checked_file
 
 
 @contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
+def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write to; on success it replaces `path`, on failure it is removed.
+
+    What is `secret` can be read by its owner alone.
 
     Raises:
         BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
     """
-    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    aside = aside_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(path)
+        if secret:
+            aside.touch(mode=0o600)
         yield aside
         os.replace(aside, path)
     except OSError as fault:
-        raise BuildError(_disk_fault(path, fault)) from fault
+        raise BuildError(disk_fault(path, fault)) from fault
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
@@ -44,27 +51,55 @@ def check_regular(path: Path) -> None:
 
 
 @contextmanager
-def tree_aside(path: Path) -> Iterator[Path]:
+def tree_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield an empty folder to fill; on success it replaces `path`, on failure it is removed.
 
-    `path` must be missing, or an empty folder.
+    `path` must be missing, or an empty folder. What is `secret` can be read by its owner alone.
 
     Raises:
         BuildError: if the folder cannot be written or the disk is full.
     """
-    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    aside, held = aside_of(path), -1
     try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for stale in path.parent.glob(f"{glob.escape(path.name)}.part-*"):
+            _clear_stale(stale)
+        aside.mkdir(mode=0o700 if secret else 0o777)
+        with suppress(OSError):  # a file system without locks
+            held = _locked(aside)
         yield aside
+        for each in aside.rglob("*") if secret else ():
+            each.chmod(0o700 if each.is_dir() else 0o600)
         os.replace(aside, path)
     except OSError as fault:
-        raise BuildError(_disk_fault(path, fault)) from fault
+        raise BuildError(disk_fault(path, fault)) from fault
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        if held >= 0:
+            os.close(held)
 
 
-def _disk_fault(path: Path, fault: OSError) -> str:
+def _locked(folder: Path) -> int:
+    """Open a folder and lock it for as long as it is open, which the kernel ends with the process."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def _clear_stale(folder: Path) -> None:
+    """Remove a folder that a killed process was filling; one that is being filled stays."""
+    with suppress(OSError):
+        held = _locked(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def disk_fault(path: Path, fault: OSError) -> str:
+    """Return why a file cannot be written, and what to do."""
     if fault.errno == errno.ENOSPC:
         return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again to continue"
     if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
@@ -84,17 +119,24 @@ def below(folder: Path, *names: str) -> Path:
     return path
 
 
+def read_fault(path: Path, fault: Exception) -> str:
+    """Return why the machine does not let a file be read."""
+    if isinstance(fault, MemoryError):
+        return f"not enough memory for {str(path)!r}: lower --workers, or allow more"
+    return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
+
+
 def link(source: Path, target: Path) -> None:
     """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
     with suppress(OSError):
         os.link(source, target)
         return
-    shutil.copyfile(source, target)
+    shutil.copy(source, target)
 
 
 def file_digest(path: Path) -> str:
     """Return the SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
+    with checked_file(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

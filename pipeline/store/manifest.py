@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct, to_builtins
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
-from pipeline.recipe import Knob
+from pipeline.recipe import Knob, is_secret
 from pipeline.store.chance import Chance
-from pipeline.store.files import file_digest
+from pipeline.store.files import file_digest, written_aside
 from pipeline.typed import (
     Frame,
     Identifier,
@@ -36,6 +36,9 @@ from pipeline.typed import (
 DEPTH_BINS = 10
 PORTIONS = {"prompt": "prompt_tokens", "template": "template_tokens", "reply": "max_new_tokens"}
 """The parts of a window, and the columns that count them."""
+
+PARTS = ("data", "index", "keys")
+"""Folders in which a shard may have a file."""
 
 Window = Annotated[int, Meta(ge=1, le=1 << 30)]
 """A length in tokens."""
@@ -209,7 +212,7 @@ def shard_faults(folder: Path, shard: SealedShard) -> Iterator[tuple[str, Path, 
     Yields:
         The part of the folder (data, keys or index), the file, and what is wrong with it.
     """
-    for part in ("data", "index", "keys"):
+    for part in PARTS:
         path = folder / part / f"{shard.shard}.parquet"
         if shard.file(part)[1] is None:
             continue
@@ -230,3 +233,19 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
         return read_record(manifest_path(out, profile), Manifest)
     except (OSError, ValueError):
         return None
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write a manifest, for its owner alone if it holds a seed that is secret."""
+    with written_aside(path, secret=any(is_secret(made.seed or 0) for made in manifest.tiers.values())) as aside:
+        aside.write_text(manifest.text, encoding="ascii")
+
+
+def unseal(path: Path, tier: str) -> None:
+    """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
+    manifest = read_manifest(path.parent.parent, path.parent.name)
+    left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
+    if manifest is None or not left:
+        path.unlink(missing_ok=True)
+        return
+    write_manifest(path, replace(manifest, tiers=left, totals=Totals.of(kept.totals for kept in left.values())))

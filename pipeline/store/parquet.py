@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.errors import CorruptError
+from pipeline.errors import BuildError, CarraraError, CorruptError
+from pipeline.paths import checked_file
 from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
-from pipeline.store.files import written_aside
+from pipeline.store.files import read_fault, written_aside
 
 KEY = b"carrara.key"
+SEAL = b"carrara.sha256:"
+BLANK = b"0" * 64
+"""Beside its content key a small file has a digest of all its bytes, in which the digest itself counts as blank."""
 GROUP_BYTES = 32 * 1024 * 1024
-PART_ROWS = 4096
+CHUNK = 1024 * 1024
 CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
 
 
-def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str) -> int:
+def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, secret: bool = False) -> int:
     """Write rows in groups of about 32 MB of text and return how many there were."""
     count = 0
-    with written_aside(path) as aside, _writer(aside, schema, key) as writer:
+    with written_aside(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
         for group in _groups(rows):
             writer.write_table(pa.Table.from_pylist(group, schema=schema), row_group_size=len(group))
             count += len(group)
@@ -31,9 +38,21 @@ def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str) -> 
 
 
 def write_table(path: Path, table: pa.Table, key: str) -> None:
-    """Write a small table (samples, segments, counts) in one piece."""
+    """Write a small table in one piece."""
     with written_aside(path) as aside, _writer(aside, table.schema, key) as writer:
         writer.write_table(table)
+
+
+def write_sealed(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
+    """Write a small table that a build reads again (samples, segments, counts), with a digest of all its bytes."""
+    with written_aside(path, secret=secret) as aside:
+        with _writer(aside, table.schema, key) as writer:
+            writer.add_key_value_metadata({b"carrara.whole": SEAL + BLANK})
+            writer.write_table(table)
+        at, _, found = _seal_of(aside)
+        with aside.open("r+b") as file:
+            file.seek(at)
+            file.write(found)
 
 
 def rewrite(source: Path, path: Path, key: str, changed: Callable[[pa.Table], pa.Table]) -> None:
@@ -93,11 +112,46 @@ def is_done(path: Path, key: str) -> bool:
 
 
 def is_whole(path: Path, key: str, columns: list[str]) -> bool:
-    """Tell whether a small file is done, and every byte of its pages the one that was written."""
-    try:
-        return is_done(path, key) and all(part.schema.names == columns for part in read_parts(path))
-    except CorruptError:
+    """Tell whether a small file is done, and every byte of it the one that was written."""
+    return sealed(path) and is_done(path, key) and pq.read_schema(path).names == columns
+
+
+def sealed(path: Path) -> bool:
+    """Tell whether every byte of a small file is the one that was written. Reads it once in a process.
+
+    Raises:
+        BuildError: if the machine does not let it be read.
+    """
+    if not path.is_file():
         return False
+    try:
+        now = path.stat()
+        return _sealed(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+    except OSError as fault:
+        raise BuildError(read_fault(path, fault)) from fault
+
+
+@lru_cache(maxsize=4096)
+def _sealed(path: Path, *stamp: int) -> bool:
+    _, said, found = _seal_of(path)
+    return said == found
+
+
+def _seal_of(path: Path) -> tuple[int, bytes, bytes]:
+    """Return where a file's digest of itself stands, what it says, and what it should say."""
+    with path.open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(0, size - 8))
+        start = max(0, size - 8 - int.from_bytes(file.read(4), "little"))
+        file.seek(start)
+        footer = file.read()
+        at = footer.rfind(SEAL) + len(SEAL)
+        total = hashlib.sha256()
+        file.seek(0)
+        for offset in range(0, start, CHUNK):
+            total.update(file.read(min(CHUNK, start - offset)))
+    total.update(footer[:at] + BLANK + footer[at + len(BLANK) :])
+    return start + at, footer[at : at + len(BLANK)], total.hexdigest().encode()
 
 
 def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
@@ -112,28 +166,11 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Tab
     Raises:
         CorruptError: if the bytes are not the ones that were written, or no rows.
     """
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for group in range(file.num_row_groups):
-                table = file.read_row_group(group, columns=columns)
-                check_rows(table)
-                yield table
-    except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
-
-
-def read_parts(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield a file in parts that are small whatever its row groups; at least one, which may be empty.
-
-    Raises:
-        CorruptError: if the bytes are not the ones that were written.
-    """
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            yield pa.RecordBatch.from_pylist([], schema=file.schema_arrow)
-            yield from file.iter_batches(PART_ROWS)
-    except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
+    with opened(path) as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=columns)
+            check_rows(table)
+            yield table
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -142,10 +179,27 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
+    with opened(path) as file:
+        return file.read(columns=columns)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a file to read.
+
+    Raises:
+        BuildError: if the machine does not let it be read, which is no fault of the file.
+        CorruptError: if it is missing, or its bytes are not the ones that were written.
+    """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            return file.read(columns=columns)
-    except (OSError, ValueError, pa.ArrowException) as fault:
+        with pq.ParquetFile(checked_file(path), page_checksum_verification=True) as file:
+            yield file
+    except CarraraError:
+        raise
+    except Exception as fault:  # a broken footer makes Arrow raise almost anything
+        denied = isinstance(fault, OSError) and fault.errno and not isinstance(fault, FileNotFoundError)
+        if denied or isinstance(fault, MemoryError):
+            raise BuildError(read_fault(path, fault)) from fault
         raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
 
 

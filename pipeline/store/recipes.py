@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from pipeline.errors import BuildError
-from pipeline.recipe import Recipe, recipe_fault
+from pipeline.recipe import Recipe, is_secret, recipe_fault
 from pipeline.store.files import written_aside
 from pipeline.typed import read_record
 
@@ -23,7 +23,7 @@ def keep_recipe(out: Path, recipe: Recipe) -> None:
     text = json.dumps(asdict(recipe), indent=1) + "\n"
     path = recipe_path(out, recipe.tier)
     if not path.is_file() or path.read_bytes() != text.encode():
-        with written_aside(path) as aside:
+        with written_aside(path, secret=is_secret(recipe.seed)) as aside:
             aside.write_text(text, encoding="ascii")
 
 
@@ -75,5 +75,7 @@ def _read(path: Path) -> Recipe:
         if fault := recipe_fault(recipe):
             raise ValueError(fault)
     except (OSError, ValueError) as fault:
-        raise BuildError(f"{str(path)!r} cannot be read ({fault}): build its tier again") from fault
+        raise BuildError(
+            f"{str(path)!r} cannot be read ({getattr(fault, 'strerror', None) or fault}): build its tier again"
+        ) from fault
     return recipe

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec.structs import asdict
 
-from pipeline.errors import CorruptError, SplitError, unknown
+from pipeline.errors import SplitError, unknown
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
 from pipeline.store.manifest import Manifest, TierCell
-from pipeline.store.parquet import first_line
+from pipeline.store.parquet import opened
 from pipeline.typed import read_record
 
 if TYPE_CHECKING:
@@ -149,25 +147,22 @@ class Split:
 
 def _wanted(path: Path, columns: list[str], selection: Selection, taken: Counter[tuple[Any, ...]]) -> Iterator[Row]:
     """Yield a shard's wanted rows; text is read only of row groups that hold one."""
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            names = file.schema_arrow.names
-            for name in columns:
-                if name not in names:
-                    raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
-            place = [name for name in PLACE if name in names]
-            for group in range(file.num_row_groups):
-                cells = file.read_row_group(group, columns=place)
-                check_rows(cells)
-                chosen = [at for at, row in enumerate(cells.to_pylist()) if _takes(row, selection, taken)]
-                if chosen:
-                    table = file.read_row_group(group, columns=columns).select(columns)
-                    check_rows(table)
-                    check_metadata(table)
-                    for at in chosen:
-                        yield table.slice(at, 1).to_pylist()[0]
-    except (OSError, ValueError, pa.ArrowException) as fault:
-        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
+    with opened(path) as file:
+        names = file.schema_arrow.names
+        for name in columns:
+            if name not in names:
+                raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
+        place = [name for name in PLACE if name in names]
+        for group in range(file.num_row_groups):
+            cells = file.read_row_group(group, columns=place)
+            check_rows(cells)
+            chosen = [at for at, row in enumerate(cells.to_pylist()) if _takes(row, selection, taken)]
+            if chosen:
+                table = file.read_row_group(group, columns=columns).select(columns)
+                check_rows(table)
+                check_metadata(table)
+                for at in chosen:
+                    yield table.slice(at, 1).to_pylist()[0]
 
 
 def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> bool:
@@ -196,7 +191,9 @@ def open_split(folder: Path) -> Split:
         try:
             return Split(folder, read_record(path, Manifest))
         except (OSError, ValueError) as fault:
-            raise SplitError(f"{str(path)!r} is no manifest ({fault}): build or fetch it again") from None
+            raise SplitError(
+                f"{str(path)!r} is no manifest ({getattr(fault, 'strerror', None) or fault}): build or fetch it again"
+            ) from None
     inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
     if len(inside) == 1:
         return open_split(inside[0])

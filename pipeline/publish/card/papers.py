@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 from pipeline.errors import StageError
+from pipeline.paths import read_text
 
 
 def license_text() -> str:
@@ -60,7 +61,7 @@ def _date(heading: str) -> str:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except (OSError, UnicodeDecodeError) as fault:
         raise StageError(f"{str(file)!r} cannot be read ({fault}): give a text file with --changelog") from fault
 

@@ -101,7 +101,7 @@ def stage(
     check_secret(split)
     private = folder.with_name(folder.name + KEYS_SUFFIX)
     _cleared(private)
-    with tree_aside(folder) as aside, tree_aside(private) as hidden:
+    with tree_aside(folder) as aside, tree_aside(private, secret=True) as hidden:
         told, kept = part(split, aside, hidden)
         _finish(Split(aside, told), shown, keys)
         _finish_keys(Split(hidden, kept), shown)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, PoolError
+from pipeline.paths import aside_of
 from pipeline.worlds.writing.checks import Writing, faults_of, shortened
 
 COLUMNS = ("format", "topic", "tone", "text")
@@ -117,7 +117,7 @@ def freeze(writings: Sequence[Writing], folder: Path) -> str:
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    aside = path.with_name(f"{path.name}.part-{os.getpid()}")
+    aside = aside_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, aside)

@@ -1,4 +1,4 @@
-"""Everything that commands print passes here, so that no control character of a stranger's data reaches a terminal."""
+"""Everything that is printed passes here, so that no control character of a stranger's data reaches a terminal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 import click
 
-CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that move the cursor, change colours or the direction of text; line breaks and tabs are none."""
+CONTROL = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that move the cursor, change colours or the direction of text, or are none; not line breaks and tabs."""
 
 
 def plain(text: str) -> str:

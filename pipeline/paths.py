@@ -1,0 +1,36 @@
+"""Paths that strangers give, and names that no other process uses."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from errno import EINVAL
+from pathlib import Path
+
+
+def aside_of(path: Path) -> Path:
+    """Return a name beside a path that no other process uses, on whatever host or in whatever container."""
+    host = "".join(filter(str.isalnum, socket.gethostname()))[:16] or "host"
+    return path.with_name(f"{path.name}.part-{host}-{secrets.token_hex(4)}-{os.getpid()}")
+
+
+def checked_file(path: Path) -> Path:
+    """Return a path that is no device and no pipe: opening or reading one may never end.
+
+    Raises:
+        OSError: if it is one.
+    """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(EINVAL, "it is a device or a pipe, not a file", str(path))
+    return path
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        OSError: if it is a device or a pipe, or cannot be read.
+        UnicodeDecodeError: if it is not text.
+    """
+    return checked_file(path).read_text(encoding="utf-8")
