@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from click.testing import CliRunner, Result
+from msgspec import to_builtins
 
 import builds
 from pipeline.cli import cli
@@ -95,7 +96,8 @@ def resealed(folder: Path, *, retold: bool = False) -> None:
             shard["row_digest"] = row_digest(read_rows(folder / "data" / f"{shard['shard']}.parquet"))
         if retold:
             paths = [folder / "keys" / f"{shard['shard']}.parquet" for shard in made["shards"]]
-            made |= key_tables(lambda columns, paths=paths: (row for each in paths for row in read_rows(each, columns)))
+            tables = key_tables(lambda names, paths=paths: (row for each in paths for row in read_rows(each, names)))
+            made |= to_builtins(tables)
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="ascii")
 
 
