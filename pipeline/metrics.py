@@ -30,7 +30,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -354,9 +354,10 @@ def _asked(row: Row) -> frozenset[str]:
     return _words(str(row.get("question") or ""))
 
 
+@lru_cache(maxsize=4096)
 def _phrase(value: str) -> re.Pattern[str]:
-    """Return a pattern of a value as whole words."""
-    words = r"[^\w\n]+".join(map(re.escape, TOKEN.findall(value)))
+    """Return a pattern of a value as whole words, and of a date as one number."""
+    words = r"[^\w\n]+".join(map(re.escape, TOKEN.findall(dated(value))))
     return re.compile(rf"(?<![\w-])(?<!\w'){words}(?![\w-]|'\w)" if words else r"(?!)", re.IGNORECASE)
 
 
@@ -433,7 +434,7 @@ def exact(row: Row, prediction: str) -> float:
         return bool(_gives(sentence, answers, asked) or _bare(sentence) or REFUSAL.search(sentence))
 
     def rival(sentence: str) -> bool:
-        own = any(_phrase(dated(answer)).search(sentence) for answer in answers)
+        own = any(_phrase(answer).search(sentence) for answer in answers)
         refused = REFUSAL.search(sentence) and _idle(sentence)
         return bool(refused) or _bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
@@ -594,7 +595,7 @@ def all_in_order(row: Row, prediction: str) -> float:
         return _lists_only(text, parts, asked)
 
     def strays(line: str) -> bool:
-        places = [_first_of(line, [_phrase(dated(form)) for form in forms]) for forms in parts]
+        places = [_first_of(line, [_phrase(form) for form in forms]) for forms in parts]
         starts = [place.start() for place in places if place]
         turned = len(starts) == len(parts) and starts != sorted(starts)
         return turned or bool(_alike(line, parts[0][0], known))
@@ -605,7 +606,7 @@ def all_in_order(row: Row, prediction: str) -> float:
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
     """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
     rest, masked = "\n".join(BULLET.sub("", line) for line in text.splitlines()), ""
-    patterns = [[_phrase(dated(form)) for form in forms] for forms in parts]
+    patterns = [[_phrase(form) for form in forms] for forms in parts]
     gaps = []
     for forms in patterns:
         found = _first_of(rest, forms)
