@@ -268,7 +268,10 @@ def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize(("tier", "family"), [(tier, family) for tier in TIERS for family in families()])
+@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize(
+    "tier", [pytest.param("1m", marks=pytest.mark.slow), *(tier for tier in TIERS if tier != "1m")]
+)
 def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path) -> None:
     recipes = [recipe for recipe in map(load_recipe, shipped_recipes()) if recipe.tier == tier]
     plans = [make_plan(recipe, shipped_profiles(), tmp_path, (family,)) for recipe in recipes]
