@@ -30,7 +30,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import partial
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -344,6 +344,10 @@ def _date(found: re.Match[str]) -> str:
     return f"{year}{number:02}{day:02}" if 0 < number <= 12 and 0 < day <= 31 else found[0]
 
 
+DATED = lru_cache(maxsize=4096)(dated)
+"""The same for answers, of which a few come again and again."""
+
+
 def _words(*texts: str) -> frozenset[str]:
     """Return the words of some texts."""
     return frozenset(word for text in texts for word in TOKEN.findall(text.lower()))
@@ -354,9 +358,10 @@ def _asked(row: Row) -> frozenset[str]:
     return _words(str(row.get("question") or ""))
 
 
+@lru_cache(maxsize=4096)
 def _phrase(value: str) -> re.Pattern[str]:
-    """Return a pattern of a value as whole words."""
-    words = r"[^\w\n]+".join(map(re.escape, TOKEN.findall(value)))
+    """Return a pattern of a value as whole words, and of a date as one number."""
+    words = r"[^\w\n]+".join(map(re.escape, TOKEN.findall(dated(value))))
     return re.compile(rf"(?<![\w-])(?<!\w'){words}(?![\w-]|'\w)" if words else r"(?!)", re.IGNORECASE)
 
 
@@ -364,7 +369,7 @@ def _gives(sentence: str, answers: Iterable[str], asked: frozenset[str]) -> bool
     """Tell whether a sentence gives one of the answers and no other value; None if it gives no value at all."""
     if len(sentence) > LONG_LINE:
         return False
-    for answer in sorted(map(dated, answers), key=len, reverse=True):
+    for answer in sorted(map(DATED, answers), key=len, reverse=True):
         masked, found = _phrase(answer).subn(" \x01 ", sentence)
         if found:
             head, _, behind = masked.rpartition("\x01")
@@ -433,7 +438,7 @@ def exact(row: Row, prediction: str) -> float:
         return bool(_gives(sentence, answers, asked) or _bare(sentence) or REFUSAL.search(sentence))
 
     def rival(sentence: str) -> bool:
-        own = any(_phrase(dated(answer)).search(sentence) for answer in answers)
+        own = any(_phrase(answer).search(sentence) for answer in answers)
         refused = REFUSAL.search(sentence) and _idle(sentence)
         return bool(refused) or _bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
@@ -451,7 +456,7 @@ def _ends_otherwise(text: str, answers: Sequence[str], asked: frozenset[str]) ->
 def _alike(sentence: str, answer: str, asked: frozenset[str]) -> list[str]:
     """Return the strange words of a sentence that could be of a value of the answer's kind: name, date, or neither."""
     strange = [word for word in TOKEN.findall(sentence) if _strange(word, asked)]
-    dates = dated(answer).isdigit()
+    dates = DATED(answer).isdigit()
     named = answer != answer.lower()
     return [word for word in strange if word.isdigit() == dates and (dates or word[0].isupper() == named)]
 
@@ -588,13 +593,13 @@ def all_in_order(row: Row, prediction: str) -> float:
     wordings = [str(answer).split(PART) for answer in row["answers"]]
     parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
     asked = _asked(row)
-    known = asked | _words(*map(dated, row["answers"]))
+    known = asked | _words(*map(DATED, row["answers"]))
 
     def judge(text: str) -> bool:
         return _lists_only(text, parts, asked)
 
     def strays(line: str) -> bool:
-        places = [_first_of(line, [_phrase(dated(form)) for form in forms]) for forms in parts]
+        places = [_first_of(line, [_phrase(form) for form in forms]) for forms in parts]
         starts = [place.start() for place in places if place]
         turned = len(starts) == len(parts) and starts != sorted(starts)
         return turned or bool(_alike(line, parts[0][0], known))
@@ -605,7 +610,7 @@ def all_in_order(row: Row, prediction: str) -> float:
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
     """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
     rest, masked = "\n".join(BULLET.sub("", line) for line in text.splitlines()), ""
-    patterns = [[_phrase(dated(form)) for form in forms] for forms in parts]
+    patterns = [[_phrase(form) for form in forms] for forms in parts]
     gaps = []
     for forms in patterns:
         found = _first_of(rest, forms)
@@ -616,7 +621,7 @@ def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]
     gaps.append(rest)
     said_again = any(_first_of(gap, forms) for gap in gaps for forms in patterns)
     masked = " \x01 ".join(gaps)
-    return not said_again and "than" not in TOKEN.findall(masked.lower()) and _alone(masked, dated(parts[0][0]), asked)
+    return not said_again and "than" not in TOKEN.findall(masked.lower()) and _alone(masked, DATED(parts[0][0]), asked)
 
 
 def _first_of(text: str, forms: Iterable[re.Pattern[str]]) -> re.Match[str] | None:

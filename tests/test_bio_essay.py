@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from pipeline.assemble.cutting import in_order
-from pipeline.assemble.jobs import made_pool
 from pipeline.assemble.joining import MARKED
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.recipe import Stratum
@@ -33,6 +32,7 @@ from pipeline.worlds.writing.sources import unknown_references
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
+from pooled import pool_of
 from test_writing import DEFECTS
 
 SEED = 5
@@ -63,7 +63,7 @@ def published(cell: Stratum, index: int, paragraphs: int = 60, extra: Sequence[s
     """Assemble a row from its layout, with so many paragraphs and some more lines at the start."""
     task, sample, (row, shared) = TASKS[cell.subtask], drawn(cell, index), streams(cell, index)
     layout = task.layout(sample, row, shared)
-    told = made_pool(SEED, task.pools(cell)[0]).texts(layout.filler.order.take(paragraphs))
+    told = pool_of(SEED, task.pools(cell)[0]).texts(layout.filler.order.take(paragraphs))
     parts, needles, start = [layout.head[0].text, *extra], [], 0
     for item in in_order(layout.placed):
         stop = max(start, round(item.depth * paragraphs))

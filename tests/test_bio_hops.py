@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.assemble.jobs import made_pool
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -25,6 +24,7 @@ from pipeline.tasks.bio.multihop import Multihop, decoy_chains
 from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies, take_apart
 from pipeline.tasks.bio.text import QUESTIONS
 from pipeline.worlds.people import ATTRIBUTES, people
+from pooled import pool_of
 
 MULTIHOP, ICL = Multihop(), Icl()
 SEED = 5
@@ -45,7 +45,7 @@ def published(task: Task, cell: Stratum, index: int, count: int = 20) -> Publish
     sample, row, shared = drawn(task, cell, index)
     layout = task.layout(sample, row, shared)
     spec = next(spec for spec in task.pools(cell) if spec.name == layout.filler.pool)
-    pool = made_pool(SEED, spec)
+    pool = pool_of(SEED, spec)
     taken, ranks = layout.filler.order.take(count).tolist(), layout.filler.ranks
     taken = taken if ranks is None else sorted(taken, key=lambda at: int(ranks[at]))
     body = [((place + 0.5) / count, -1, one) for place, one in enumerate(pool.take(np.array(taken)))]

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.assemble.cutting import in_order
-from pipeline.assemble.jobs import made_pool
 from pipeline.assemble.joining import MARKED
 from pipeline.assemble.packing import subset_of_sum
 from pipeline.assemble.plan import make_plan
@@ -32,6 +31,7 @@ from pipeline.tasks.bio.text import SENTENCES, biography
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
 from pipeline.worlds.wordings import chosen, wordings
 from pipeline.worlds.words import pool
+from pooled import pool_of
 from prose import faults
 
 SEED = 5
@@ -61,7 +61,7 @@ def published(task: Task, cell: Stratum, index: int, others: int = 25) -> Publis
     layout = task.layout(sample, row, shared)
     (spec,) = task.pools(cell)
     assert layout.filler.pool == spec.name
-    filler = made_pool(SEED, spec).texts(layout.filler.order.take(others))
+    filler = pool_of(SEED, spec).texts(layout.filler.order.take(others))
     parts, needles, start = [layout.head[0].text], [], 0
     for item in in_order(layout.placed):
         stop = max(start, round(item.depth * others))
@@ -385,7 +385,7 @@ def test_the_share_of_people_who_state_it_is_dealt(share: float) -> None:
         row, shared = streams(cell, index)
         sample = drawn(task, cell, index)
         source = task.layout(sample, row, shared).filler
-        pool = made_pool(SEED, task.pools(cell)[0])
+        pool = pool_of(SEED, task.pools(cell)[0])
         order = [*source.spares.tolist(), *source.order.take(400).tolist()]
         stating = [any(fact.startswith(sample.latent["asked"] + "(") for fact in one.facts) for one in pool.take(order)]
         assert sum(stating) == share * len(order)
@@ -429,7 +429,7 @@ def test_a_wrong_share_is_found() -> None:
 def test_short_prompts_keep_their_share() -> None:
     """However few people there are, and whichever spares close the gap, the share holds."""
     task, cell = RETRIEVAL["standard"], cell_of("standard", rows=200, density=0.5)
-    units = list(made_pool(SEED, task.pools(cell)[0]))
+    units = list(pool_of(SEED, task.pools(cell)[0]))
     for index in range(cell.rows):
         row, shared = streams(cell, index)
         asked, source = (

@@ -82,7 +82,7 @@ class LatentList(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
         stratum = sample.stratum
-        shots = self._shots(stratum)
+        shots = self.shots_of(stratum)
         placed = []
         for number, line in enumerate(sample.relevant):
             depth = (number + spread(shared.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
@@ -94,9 +94,6 @@ class LatentList(Task):
             filler=pool.filler(stratum.tier, own),
             tail=prompt.tail(sample.question),
         )
-
-    def _shots(self, stratum: Stratum) -> int:
-        return self.shots if stratum.shots is None else stratum.shots
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Run the last program of the prompt.
@@ -112,7 +109,7 @@ class LatentList(Task):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        return list(proof.faults(row, self.subtask, self._shots(row.stratum)))
+        return list(proof.faults(row, self.subtask, self.shots_of(row.stratum)))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the program."""

@@ -1,0 +1,14 @@
+"""Pools in memory, each made once for all tests of a process."""
+
+from __future__ import annotations
+
+from pipeline.assemble.jobs import made_pool
+from pipeline.assemble.pools import Pool, PoolCache
+from pipeline.tasks.base import PoolSpec
+
+POOLS = PoolCache(1 << 28)
+
+
+def pool_of(seed: int, spec: PoolSpec) -> Pool:
+    """Return a pool of a build with a seed."""
+    return POOLS.get((seed, spec.name, spec.version, spec.tier, spec.source), lambda: made_pool(seed, spec))
