@@ -180,7 +180,7 @@ class Stages:
                     f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it"
                 )
         check_balance(self.plan)
-        made = resealed(self.plan, profile, proofs, known)
+        made = resealed(self.plan, profile, proofs)
         if msgspec.structs.replace(known, carrara=made.carrara) != made:
             with suppress(BuildError):
                 write_manifest(manifest_path(self.plan.out, profile.name), made)

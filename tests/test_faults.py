@@ -300,6 +300,17 @@ def test_verify_names_a_record_that_was_edited(
     assert builds.contents(built) == whole
 
 
+def test_verify_names_what_no_manifest_has(recipe: Path, built: Path) -> None:
+    table = json.loads((built / MANIFEST).read_text(encoding="ascii"))
+    table["tiers"]["32k"]["note"] = "all is well"
+    (built / MANIFEST).write_text(json.dumps(table), encoding="ascii")
+    before = builds.contents(built)
+    said = fault_of(builds.stages(recipe, built).verify)
+    assert MANIFEST in said
+    assert 'tiers.32k.note is "all is well", where the bytes give null' in said
+    assert builds.contents(built) == before
+
+
 # Faults of the machine, and of what is not a shard: sound files are not moved
 
 
