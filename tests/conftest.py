@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,12 @@ LONG = ("test_sweep.py", "test_tasks.py")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files again")
     parser.addoption("--task", default="", help="the only family, or family.subtask, to look at")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background: commands under test would ignore it too
+        with suppress(ValueError):
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
