@@ -17,8 +17,8 @@ import builds
 from pipeline import metrics
 from pipeline.cli import cli
 from pipeline.errors import ExportError, SplitError
-from pipeline.export import EXPORTS, Export, Written, export, export_of, parts
-from pipeline.export.parts import CARRIED, write_parts
+from pipeline.export import EXPORTS, Export, Written, by_stratum, export, export_of
+from pipeline.export.by_stratum import CARRIED, write_parts
 from pipeline.store.split import Selection, Split, open_split
 
 RECIPE = """
@@ -157,7 +157,7 @@ def test_tasks_and_groups_of_lm_eval_hang_together(split: Split, tmp_path: Path)
 
 
 def test_large_rows_are_written_in_groups(split: Split, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "GROUP_BYTES", 1)
+    monkeypatch.setattr(by_stratum, "GROUP_BYTES", 1)
     made = write_parts(split, Selection(), tmp_path, turns=True)
     groups = {path.stem: pq.ParquetFile(path).num_row_groups for path in tmp_path.glob("*.parquet")}
     assert groups == {part.name: rows for part, rows in made.rows.items()}

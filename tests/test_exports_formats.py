@@ -23,9 +23,9 @@ from pipeline import metrics
 from pipeline.cli import cli
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, export, openai_batch
+from pipeline.export.by_stratum import TURNS
 from pipeline.export.helmet import ROOM
 from pipeline.export.openai_batch import for_model
-from pipeline.export.parts import TURNS
 from pipeline.export.substring import strings
 from pipeline.profiles import load_profile
 from pipeline.rows import Row

@@ -18,7 +18,7 @@ import pytest
 
 import builds
 from pipeline.export import EXPORTS, export
-from pipeline.export.parts import write_parts
+from pipeline.export.by_stratum import write_parts
 from pipeline.export.substring import SHAPES, parts, strings
 from pipeline.metrics import SCORERS, STOPS, all_in_order, exact, facts, last_integer, latent_list, mrcr, pair, score
 from pipeline.rows import Row

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.export.base import Export, Written
-from pipeline.export.parts import PART, Part, copy_metrics, lead, need_keys, template, write_card, write_parts
+from pipeline.export.by_stratum import PART, Part, copy_metrics, lead, need_keys, template, write_card, write_parts
 from pipeline.store.split import Selection, Split
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Written
-from pipeline.export.parts import Part, copy_metrics, need_keys, template, write_parts
+from pipeline.export.by_stratum import Part, copy_metrics, need_keys, template, write_parts
 from pipeline.store.split import Selection, Split
 
 TASK = '''

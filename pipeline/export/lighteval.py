@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
-from pipeline.export.parts import Part, copy_metrics, lead, need_keys, template, write_card, write_parts
+from pipeline.export.by_stratum import Part, copy_metrics, lead, need_keys, template, write_card, write_parts
 from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 

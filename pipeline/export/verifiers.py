@@ -8,7 +8,7 @@ from typing import Any
 import tomlkit
 
 from pipeline.export.base import Export, Written
-from pipeline.export.parts import copy_metrics, lead, need_keys, template, write_parts
+from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template, write_parts
 from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 

@@ -34,7 +34,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class Joined:
+class Answered:
     """Answers by id, faults in the order they were met, and how many predictions were read."""
 
     answers: dict[str, Answer] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Joined:
     read: int = 0
 
 
-def join(paths: Iterable[Path], known: Container[str], tags: Mapping[str, str], title: str) -> Joined:
+def join(paths: Iterable[Path], known: Container[str], tags: Mapping[str, str], title: str) -> Answered:
     """Read predictions and keep those of known ids. Memory holds their texts, and no line of a file but one.
 
     Args:
@@ -54,7 +54,7 @@ def join(paths: Iterable[Path], known: Container[str], tags: Mapping[str, str], 
     Raises:
         PredictionsError: if a file is of no known form, or a prediction is of another split.
     """
-    joined = Joined()
+    joined = Answered()
     for found in _all(paths):
         if isinstance(found, Fault):
             joined.faults.append(found)
@@ -77,7 +77,7 @@ def _all(paths: Iterable[Path]) -> Iterator[Found]:
             yield Fault("repeated", f"{path}: {again} answers of later epochs are ignored; the first counts")
 
 
-def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title: str, joined: Joined) -> bool:
+def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title: str, joined: Answered) -> bool:
     row_id = entry.id
     if isinstance(row_id, str) and row_id in known:
         return True
@@ -93,7 +93,7 @@ def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title
     return False
 
 
-def _take(entry: Entry, joined: Joined) -> None:
+def _take(entry: Entry, joined: Answered) -> None:
     """Keep an entry if it adds to what is known."""
     fresh, row_id = _answer(entry, joined), str(entry.id)
     before = joined.answers.get(row_id)
@@ -106,7 +106,7 @@ def _take(entry: Entry, joined: Joined) -> None:
         before.conflict = before.conflict or not same
 
 
-def _answer(entry: Entry, joined: Joined) -> Answer:
+def _answer(entry: Entry, joined: Answered) -> Answer:
     """Return the answer of an entry; of a long text, only the end that scorers read is kept."""
     if entry.error:
         return Answer(None, 0, entry.where, entry.error)

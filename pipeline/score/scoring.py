@@ -12,7 +12,7 @@ from pipeline.engine import processes, run
 from pipeline.errors import PredictionsError
 from pipeline.metrics import score, scorers_of
 from pipeline.rows import Row
-from pipeline.score.joining import Answer, Joined, join
+from pipeline.score.joining import Answer, Answered, join
 from pipeline.score.keys import ALL, KeyRow, judged, known_ids, read_keys
 from pipeline.score.results import ANSWERED, HEAD, MISSING, UNUSABLE, Fault, Record, Scored
 from pipeline.store.split import Selection, Split
@@ -80,13 +80,13 @@ def _ids(splits: Sequence[Split]) -> set[str]:
     return {key for split in splits for key in known_ids(split)}
 
 
-def _counts(records: Sequence[Record], joined: Joined) -> dict[str, int]:
+def _counts(records: Sequence[Record], joined: Answered) -> dict[str, int]:
     states = Counter(record.state for record in records)
     rows = {state: states[state] for state in (ANSWERED, MISSING, UNUSABLE)}
     return {"rows": len(records), **rows, "predictions": joined.read}
 
 
-def _records(keys: Sequence[KeyRow], joined: Joined, quirks: tuple[str, ...], workers: int) -> tuple[Record, ...]:
+def _records(keys: Sequence[KeyRow], joined: Answered, quirks: tuple[str, ...], workers: int) -> tuple[Record, ...]:
     answers = [joined.answers.get(key.row["id"]) for key in keys]
     alone = _scores(keys, [_usable(answer) for answer in answers], quirks, workers)
     whole = _by_pair(keys, alone)
@@ -185,7 +185,7 @@ def _head(text: str) -> str:
     return f"{text[:HEAD]}\n[... {len(text) - 2 * HEAD:,} characters ...]\n{text[-HEAD:]}"
 
 
-def _lacking(records: Sequence[Record], joined: Joined) -> Iterator[Fault]:
+def _lacking(records: Sequence[Record], joined: Answered) -> Iterator[Fault]:
     for record in records:
         if record.state == MISSING:
             tried = joined.answers.get(record.id)

@@ -28,7 +28,7 @@ class Refs:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Edit:
     """What a commit does.
 
     Attributes:
@@ -138,7 +138,7 @@ class HubRepo:
                     f"{self.name}: somebody else has created tag {name} in the meantime: check what it holds"
                 ) from fault
 
-    def put(self, branch: str, change: Change, say: str, parent: str) -> str:
+    def put(self, branch: str, change: Edit, say: str, parent: str) -> str:
         """Commit a change on top of `parent`; returns the commit.
 
         Bytes that the Hub has are not sent again, and those that arrive stay there whatever becomes of the commit.
@@ -159,7 +159,7 @@ class HubRepo:
         )
         return self._committed(branch, [*added, *copied, *dropped], change, say, parent)
 
-    def _committed(self, branch: str, operations: Sequence[Any], change: Change, say: str, parent: str) -> str:
+    def _committed(self, branch: str, operations: Sequence[Any], change: Edit, say: str, parent: str) -> str:
         """Send a commit, until one arrives: the reply may be lost, and not what it answers."""
         tries: list[str] = []
 
@@ -170,7 +170,7 @@ class HubRepo:
 
         return self._single(once)
 
-    def _has(self, commit: str, change: Change) -> bool:
+    def _has(self, commit: str, change: Edit) -> bool:
         there = self.files(commit) if commit else {}
         kept = all(path in there and is_same(file, there[path]) for path, file in change.files.items())
         return kept and there.keys().isdisjoint(change.dropped)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pipeline.errors import HubError
-from pipeline.publish.hub.client import Change, HubRepo, Refs, connect
+from pipeline.publish.hub.client import Edit, HubRepo, Refs, connect
 from pipeline.publish.hub.fetching import check_name, newest, version_of
 from pipeline.publish.hub.files import LocalFile, compared, read_folder
 
@@ -155,12 +155,12 @@ class _Release:
         parts = list(batches(differs.lacking, {path: file.size for path, file in self.files.items()}))
         for number, part in enumerate(parts, 1):
             self.say(f"{self.hub.name}: uploading {len(part)} files ({number} of {len(parts)})")
-            at = self._commit(at, Change({path: self.files[path] for path in part}))
+            at = self._commit(at, Edit({path: self.files[path] for path in part}))
         for part in batches(differs.spare):
-            at = self._commit(at, Change({}, part))
+            at = self._commit(at, Edit({}, part))
         return self._proven(at, f"branch {self.side}")
 
-    def _commit(self, at: str, change: Change) -> str:
+    def _commit(self, at: str, change: Edit) -> str:
         try:
             return self.hub.put(self.side, change, f"Files of {self.tag}", at)
         except HubError as fault:
@@ -186,7 +186,7 @@ class _Release:
         """Put what the branch has on main in one commit, on top of the commit that was seen at the start."""
         differs, proven = compared(self.files, self.hub.files(head)), self.hub.files(side)
         large = [path for path in differs.lacking if proven[path].sha256]
-        change = Change({path: self.files[path] for path in differs.lacking}, differs.spare, large, side)
+        change = Edit({path: self.files[path] for path in differs.lacking}, differs.spare, large, side)
         try:
             at = self.hub.put(MAIN, change, f"Release {self.tag}", head)
         except HubError as fault:
