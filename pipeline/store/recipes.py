@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import BuildError
-from pipeline.recipe import Recipe, is_secret, recipe_fault
+from pipeline.recipe import Recipe, Stratum, is_secret, recipe_fault
 from pipeline.store.files import written_aside
 from pipeline.typed import read_record
 
@@ -72,10 +73,17 @@ def kept_recipes(out: Path) -> list[Recipe]:
 def _read(path: Path) -> Recipe:
     try:
         recipe = read_record(path, Recipe)
-        if fault := recipe_fault(recipe):
+        if fault := recipe_fault(recipe) or _unknown_key(json.loads(path.read_bytes())):
             raise ValueError(fault)
     except (OSError, ValueError) as fault:
         raise BuildError(
             f"{str(path)!r} cannot be read ({getattr(fault, 'strerror', None) or fault}): build its tier again"
         ) from fault
     return recipe
+
+
+def _unknown_key(told: dict[str, Any]) -> str:
+    """Tell of a key that recipes do not have, such as a damaged one."""
+    tables = [(told, Recipe), *((cell, Stratum) for cell in told["strata"])]
+    extra = [key for table, kind in tables for key in table.keys() - {field.name for field in fields(kind)}]
+    return f"recipes have no key {min(extra)!r}" if extra else ""
