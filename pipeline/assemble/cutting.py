@@ -13,7 +13,7 @@ from pipeline.assemble.joining import Joined, Stock
 from pipeline.assemble.packing import Counts, pack
 from pipeline.errors import ExactError, FitError
 from pipeline.profiles import Profile
-from pipeline.recipe import TIERS, Stratum
+from pipeline.recipe import TIERS
 from pipeline.rows import CANARY, Row, plain_json, sha256_text
 from pipeline.tasks.base import Key, Layout, Piece, Placed, Sample, Task, Unit
 
@@ -166,14 +166,9 @@ def labels(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
         "scorer": task.scorer,
         "length": cell.length,
         "complexity": cell.complexity,
-        "shots": shots_of(task, cell),
+        "shots": task.shots_of(cell),
         "task_version": task.version,
     }
-
-
-def shots_of(task: Task, cell: Stratum) -> int:
-    """Return the number of demonstrations: the stratum's, or the task's own."""
-    return task.shots if cell.shots is None else cell.shots
 
 
 def rounded(values: Mapping[str, float]) -> dict[str, float]:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from pipeline import __version__
-from pipeline.assemble.cutting import shots_of
 from pipeline.assemble.plan import Plan
 from pipeline.profiles import Profile
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
@@ -153,7 +152,7 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
         complexity=cell.complexity,
         rows=cell.total,
         blocks=cell.blocks,
-        shots=shots_of(task, cell),
+        shots=task.shots_of(cell),
         context_tokens=profile.window(cell.length),
         max_new_tokens=recipe.reserve or task.max_new_tokens,
         task_version=task.version,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.assemble.cutting import bucket, shots_of
+from pipeline.assemble.cutting import bucket
 from pipeline.assemble.plan import Plan
 from pipeline.errors import CorruptError
 from pipeline.profiles import Counter, Profile
@@ -79,7 +79,7 @@ class Witness:
             "context_tokens": self.profile.window(cell.length),
             "max_new_tokens": self.plan.recipe.reserve or task.max_new_tokens,
             "template_tokens": self.profile.overhead([role for role, _ in turns_of(row)], self.plan.recipe.frame),
-            "shots": shots_of(task, cell),
+            "shots": task.shots_of(cell),
         }
         for name, value in wanted.items():
             if row[name] != value:
