@@ -2,7 +2,7 @@
 
 import signal
 
-from pipeline.signals import handled, leave
+from pipeline.terminal.signals import handled, leave
 
 
 def main() -> None:

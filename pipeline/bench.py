@@ -26,8 +26,8 @@ from pipeline.prove.row import turns_of
 from pipeline.recipe import TIERS, Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
-from pipeline.tables import table
 from pipeline.tasks import TASKS, families
+from pipeline.terminal.tables import table
 
 REPEATS = 3
 TIMED = 6

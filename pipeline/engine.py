@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from typing import TypeVar
 
 from pipeline.errors import BuildError, RecipeError
-from pipeline.signals import interrupts_held
+from pipeline.terminal.signals import interrupts_held
 
 J = TypeVar("J")
 R = TypeVar("R")

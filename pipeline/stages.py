@@ -18,9 +18,7 @@ from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import run
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
-from pipeline.printing import say
 from pipeline.profiles import Profile
-from pipeline.progress import meter
 from pipeline.prove.balance import check_balance
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.seal import seal
@@ -30,6 +28,8 @@ from pipeline.store.files import clean_aside
 from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
 from pipeline.store.occupied import occupied
 from pipeline.store.recipes import check_release, keep_recipe, recipe_path
+from pipeline.terminal.printing import say
+from pipeline.terminal.progress import meter
 
 R = TypeVar("R")
 

@@ -18,16 +18,13 @@ from pipeline.schema import schemas
 ORDER = (
     *(
         "errors",
-        "signals",
-        "printing",
+        "terminal",
         "paths",
         "typed",
         "streams",
         "metrics",
         "recipe",
         "rows",
-        "tables",
-        "progress",
         "engine",
     ),
     *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "readers", "stages", "release"),

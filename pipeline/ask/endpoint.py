@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pipeline import __version__
 from pipeline.ask.deadline import Deadline
 from pipeline.errors import EndpointError, RequestError
-from pipeline.printing import plain
+from pipeline.terminal.printing import plain
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """HTTP states that another try may mend."""

@@ -11,10 +11,10 @@ from pipeline.cli.group import cli
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Export, export, export_of
-from pipeline.printing import say
 from pipeline.publish.opening import split_from
 from pipeline.store.split import Selection
-from pipeline.tables import row_count, table
+from pipeline.terminal.printing import say
+from pipeline.terminal.tables import row_count, table
 
 
 @cli.command("export")

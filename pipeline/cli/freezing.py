@@ -12,7 +12,6 @@ from pipeline.cli.base import open_stages, profile_names, run_options
 from pipeline.cli.group import cli
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
-from pipeline.printing import say
 from pipeline.recipe import SEED_BITS, SIZES, load_recipe
 from pipeline.release.extend import extend as extended
 from pipeline.release.extend import open_extension
@@ -20,6 +19,7 @@ from pipeline.release.freeze import freeze as frozen
 from pipeline.release.recut import file_name, new_seed, next_major, recipes_in, write_recipes
 from pipeline.release.recut import recut as again
 from pipeline.store.files import below
+from pipeline.terminal.printing import say
 
 
 @cli.command()

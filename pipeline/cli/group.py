@@ -13,8 +13,8 @@ import click
 
 from pipeline import __version__
 from pipeline.errors import CarraraError, unknown
-from pipeline.printing import say
-from pipeline.signals import INTERRUPTED, Terminated, handled, leave, terminate
+from pipeline.terminal.printing import say
+from pipeline.terminal.signals import INTERRUPTED, Terminated, handled, leave, terminate
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 

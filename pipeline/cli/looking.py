@@ -13,14 +13,14 @@ from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown
 from pipeline.errors import CarraraError, CorruptError, unknown
-from pipeline.printing import say, say_styled
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.publish.opening import fetched
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.rows import Row, check_metadata
 from pipeline.store.parquet import read_groups
 from pipeline.store.split import Selection, Split, no_build, open_split
-from pipeline.tables import table
+from pipeline.terminal.printing import say, say_styled
+from pipeline.terminal.tables import table
 
 
 @cli.command()

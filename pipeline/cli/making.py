@@ -19,10 +19,10 @@ from pipeline.cli.records import (
     plan_records,
     state_records,
 )
-from pipeline.printing import say
 from pipeline.prove.chance import chances, drawn_keys, makeups
 from pipeline.stages import proof_state
-from pipeline.tables import table
+from pipeline.terminal.printing import say
+from pipeline.terminal.tables import table
 
 
 @cli.command("plan")

@@ -18,7 +18,6 @@ from pipeline.cli.group import cli
 from pipeline.cli.records import built_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock
-from pipeline.printing import say
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.prove.copy import Copy, Seen, check
 from pipeline.prove.held import check_recipe
@@ -28,6 +27,7 @@ from pipeline.release.rebuild import rebuild
 from pipeline.store.manifest import read_manifest
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import Split, no_build, open_split
+from pipeline.terminal.printing import say
 
 
 @cli.command()

@@ -10,12 +10,12 @@ import click
 
 from pipeline.cli.group import cli
 from pipeline.errors import StageError
-from pipeline.printing import say
 from pipeline.publish.card.papers import notes_of
 from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
 from pipeline.store.files import below
 from pipeline.store.split import Split, open_split
-from pipeline.tables import table
+from pipeline.terminal.printing import say
+from pipeline.terminal.tables import table
 
 if TYPE_CHECKING:
     from pipeline.publish.hub import Line

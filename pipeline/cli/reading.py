@@ -13,13 +13,13 @@ from pipeline.cli.group import cli
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.engine import processes
 from pipeline.errors import SplitError
-from pipeline.printing import say
-from pipeline.progress import meter
 from pipeline.publish.opening import split_from
 from pipeline.readers import READERS, reader_of
 from pipeline.readers.files import Written, write_readings
 from pipeline.store.split import Selection, Split
-from pipeline.tables import row_count, table
+from pipeline.terminal.printing import say
+from pipeline.terminal.progress import meter
+from pipeline.terminal.tables import row_count, table
 
 
 @cli.command("readers")

@@ -14,7 +14,6 @@ from pipeline.cli.group import cli
 from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ReportError
-from pipeline.printing import say
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
 from pipeline.score.reading import files_of
@@ -22,6 +21,7 @@ from pipeline.score.results import Scored
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import SAID
 from pipeline.store.split import Selection, Split, open_split
+from pipeline.terminal.printing import say
 
 
 @cli.command()

@@ -18,10 +18,10 @@ from pipeline.cli.group import cli
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import RecipeError
-from pipeline.printing import say
-from pipeline.progress import meter
 from pipeline.publish.opening import split_from
 from pipeline.store.split import Selection, Split
+from pipeline.terminal.printing import say
+from pipeline.terminal.progress import meter
 
 NAMED = 10
 """Rows without a reply that are named at the end."""

@@ -15,13 +15,13 @@ from pipeline.cli.group import cli
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
-from pipeline.printing import say
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.score.cells import GROUPS, Tables
 from pipeline.score.reading import files_of
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import fault_lines, page, result_of
 from pipeline.store.files import written_aside
+from pipeline.terminal.printing import say
 
 REPORTED = 2
 """The exit code if rows have no prediction, or if something was wrong with the predictions."""

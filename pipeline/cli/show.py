@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipeline.errors import CarraraError, CorruptError, unknown
-from pipeline.printing import plain
 from pipeline.report.excerpts import parts_of
 from pipeline.rows import Row, check_metadata, check_rows
 from pipeline.store.parquet import opened
+from pipeline.terminal.printing import plain
 
 KEPT = 600
 """Characters of filler shown on either side of a marked segment."""

@@ -15,11 +15,11 @@ from pipeline.ask.replies import Wish
 from pipeline.cli.base import KEY_FILE, api_key
 from pipeline.cli.group import cli
 from pipeline.errors import PoolError, RecipeError, unknown
-from pipeline.printing import say
-from pipeline.progress import meter
 from pipeline.store.files import written_aside
 from pipeline.streams import Streams
 from pipeline.tasks.mrcr.text import request
+from pipeline.terminal.printing import say
+from pipeline.terminal.progress import meter
 from pipeline.worlds.writing.checks import Writing, name_fault
 from pipeline.worlds.writing.library import CELL, Label, written
 from pipeline.worlds.writing.sources import formats, tones

@@ -19,7 +19,6 @@ from pipeline.errors import CarraraError
 from pipeline.frozen.guard import profile_fault
 from pipeline.frozen.lock import Lock, ProfileLock, ShardLock
 from pipeline.profiles import Profile
-from pipeline.progress import meter
 from pipeline.prove.copied import Checked, CheckJob, Place, check_shard
 from pipeline.prove.held import differences
 from pipeline.prove.seal import key_tables
@@ -28,6 +27,7 @@ from pipeline.store.journal import UNREADABLE
 from pipeline.store.manifest import PARTS, Made, Manifest
 from pipeline.store.parquet import read_rows
 from pipeline.store.split import Split
+from pipeline.terminal.progress import meter
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline import __version__
 from pipeline.score.cells import Tables
 from pipeline.score.results import Cell, Classes, Fault, Record, Scored, plain_result
-from pipeline.tables import table
+from pipeline.terminal.tables import table
 
 NAMED = 10
 """Faults of each kind that are named one by one."""
