@@ -18,7 +18,8 @@ from pipeline.streams import stream
 
 MANY = bool(int(os.environ.get("CARRARA_FAULT_CASES", "0")))
 """Whether this is a campaign, as of `make test-faults`, and no sample of one."""
-KILLS, FLIPS = (100, 200) if MANY else (2, 10)
+KILLS, MORE, FLIPS = (100, 20, 200) if MANY else (2, 1, 10)
+"""Kills of builds, kills of each other command, and bytes that are flipped."""
 OUTPUTS = ("data", "keys")
 RECORDS = ("manifest.json", "recipes", "proofs")
 """What `verify` reads, beside shards; all other files are inputs of a build, which alone reads them."""
@@ -57,6 +58,39 @@ def test_killed_builds_end_with_the_same_bytes(recipe: Path, rng: Random, tmp_pa
         assert ended.returncode == 0, (delay, ended.stderr)
         assert builds.contents(out) == whole, delay
         shutil.rmtree(out)
+
+
+AFTER: dict[str, tuple[str, ...]] = {
+    "freeze": ("freeze", "v1.0.0"),
+    "extend": ("extend", "v1.0.0", "--tokenizer", "cl100k", "--workers", "1"),
+    "publish": ("publish", "v1.0.0", "--repo", "org/tiny-{tokenizer}", "--dry-run"),
+    "export": ("export", "lm-eval", "v1.0.0/o200k", "--out", "lm-eval"),
+}
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("name", AFTER)
+def test_other_commands_end_with_the_same_bytes_when_they_were_killed(
+    name: str, whole: Path, rng: Random, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fresh(folder: str) -> Path:
+        shutil.copytree(whole, tmp_path / folder / "v1.0.0")
+        monkeypatch.chdir(tmp_path / folder)
+        if name != "freeze":
+            assert builds.run(*AFTER["freeze"], small=False).returncode == 0
+        return tmp_path / folder
+
+    home, begun = fresh("unharmed"), time.monotonic()
+    assert builds.run(*AFTER[name], small=False).returncode == 0
+    taken, unharmed = time.monotonic() - begun, builds.contents(home)
+    for number in range(MORE):
+        home, delay = fresh(str(number)), rng.uniform(0.1, taken)
+        with builds.Running(*AFTER[name], small=False):
+            time.sleep(delay)
+        ended = builds.run(*AFTER[name], small=False)
+        assert ended.returncode == 0, (delay, ended.stderr)
+        assert builds.contents(home) == unharmed, delay
+        shutil.rmtree(home)
 
 
 def flipped(whole: Path, out: Path, rng: Random) -> Iterator[tuple[Path, int]]:
