@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys
-from pipeline.export.jsonl import Tally, add_line, group_name, task_name
+from pipeline.export.json_lines import Tally, add_line, group_name, task_name
 from pipeline.export.substring import strings
 from pipeline.metrics import facts
 from pipeline.rows import Row

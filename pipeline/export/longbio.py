@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import need_keys
-from pipeline.export.jsonl import Tally
+from pipeline.export.json_lines import Tally
 from pipeline.export.substring import parts
 from pipeline.rows import Row
 from pipeline.store.files import below

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, need_keys
-from pipeline.export.jsonl import Tally, group_name
+from pipeline.export.json_lines import Tally, group_name
 from pipeline.rows import Row
 from pipeline.store.files import below
 from pipeline.store.split import Selection, Split

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import need_keys
-from pipeline.export.jsonl import Tally
+from pipeline.export.json_lines import Tally
 from pipeline.rows import Row
 from pipeline.store.files import below
 from pipeline.store.split import Selection, Split

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys, template
-from pipeline.export.jsonl import Tally, add_line, group_name, task_name
+from pipeline.export.json_lines import Tally, add_line, group_name, task_name
 from pipeline.export.substring import Strings, strings
 from pipeline.rows import Row
 from pipeline.store.files import below
