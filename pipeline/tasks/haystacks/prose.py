@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
 from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
-from pipeline.tasks.haystacks import SPARES
+from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.worlds.essays import MIDDLES, WORLD, Essay, essays, paragraphs, source_digest
 
 
@@ -27,12 +27,17 @@ def essays_spec(stratum: Stratum) -> PoolSpec:
     return PoolSpec(f"essays-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_essays)
 
 
-def prose(own: Streams, stratum: Stratum) -> Filler:
-    """Return filler of whole essays in random order, and notes between them for spares."""
+def prose(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
+    """Return filler of whole essays in random order, or of all their paragraphs in random order.
+
+    Spares are notes: between essays, or anywhere.
+    """
     every = essays(own, stratum.tier)
     whole, notes, joints = _kinds(every)
-    spares = notes[Shuffled(own.of("spares"), len(notes)).take(SPARES)]
-    return Filler(essays_spec(stratum).name, _Essays(own, whole), spares, "sequence", joints=joints)
+    spares, name = notes[Shuffled(own.of("spares"), len(notes)).take(SPARES)], essays_spec(stratum).name
+    if shuffled:
+        return Filler(name, Shuffled(own.of("shuffled"), len(joints), frozenset(notes.tolist())), spares)
+    return Filler(name, _Essays(own, whole), spares, "sequence", joints=joints)
 
 
 @lru_cache(maxsize=4)
@@ -53,5 +58,4 @@ class _Essays:
     def take(self, count: int) -> Indices:
         """Return the first `count` paragraphs."""
         starts, counts = self._whole[self._order.take(count // (MIDDLES[0] + 2) + 1)].T
-        before = np.cumsum(counts) - counts
-        return (np.repeat(starts - before, counts) + np.arange(counts.sum()))[:count]
+        return in_runs(starts, counts)[:count]

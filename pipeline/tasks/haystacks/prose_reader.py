@@ -44,7 +44,7 @@ def part(text: str, heading: str, end: str, plain: str) -> Parted:
     start, now = at + len(heading), at + len(plain)
     kept, prose, places = [text[:at], plain], [], {}
     for line in text[start:stop].splitlines(keepends=True):
-        if _is_prose(line):
+        if is_prose(line):
             prose.append(line)
         else:
             kept.append(line)
@@ -55,5 +55,6 @@ def part(text: str, heading: str, end: str, plain: str) -> Parted:
 
 
 @LINES.of
-def _is_prose(line: str) -> bool:
+def is_prose(line: str) -> bool:
+    """Tell whether a line is prose, by its looks."""
     return not TELLS.search(line)

@@ -1,0 +1,83 @@
+"""The haystack of addresses: whole State of the Union addresses one after another, of which none comes twice.
+
+The first begins at any of its paragraphs, so that no two prompts begin alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
+from pipeline.tasks.haystacks import SPARES, in_runs
+from pipeline.worlds.addresses import WORLD, paragraphs, source_digest
+from pipeline.worlds.addresses import addresses as all_addresses
+
+SHORT = 240
+"""Characters that a spare has at most: about 46 tokens."""
+
+
+def make_addresses(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every paragraph. They state no facts, and are the same for every seed and tier."""
+    return (unit(paragraph + "\n") for paragraph in paragraphs())
+
+
+def addresses_spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of all paragraphs."""
+    return PoolSpec(f"addresses-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_addresses)
+
+
+def addresses(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
+    """Return filler of whole addresses in random order, or of all their paragraphs in random order.
+
+    Spares are short paragraphs of the last addresses of that order, which are left out otherwise: there is still more
+    than enough text for a window of 1M tokens.
+    """
+    starts, counts, short, joints = _outline()
+    order = Shuffled(own.of("filler"), len(starts)).take(len(starts))
+    kept, spares = _set_aside(order, short)
+    name = addresses_spec(stratum).name
+    if shuffled:
+        others = Shuffled(own.of("shuffled"), int(counts.sum()), frozenset(spares.tolist()))
+        return Filler(name, others, spares)
+    starts, counts = starts[kept], counts[kept]
+    skipped = own.of("start").randrange(counts[0])
+    starts[0] += skipped
+    counts[0] -= skipped
+    return Filler(name, _Fixed(in_runs(starts, counts)), spares, "sequence", joints=joints)
+
+
+def _set_aside(order: Indices, short: list[Indices]) -> tuple[Indices, Indices]:
+    """Return an order of addresses without its last ones, and the short paragraphs of these: SPARES of them."""
+    spares, last = list[int](), len(order)
+    while len(spares) < SPARES:
+        last -= 1
+        spares += short[order[last]].tolist()
+    return order[:last], np.array(spares[:SPARES], dtype=np.int64)
+
+
+@cache
+def _outline() -> tuple[Indices, Indices, list[Indices], Joints]:
+    """Return of every address the first paragraph, their number and the short ones, and where an address begins."""
+    every = all_addresses()
+    starts = np.array([one.start for one in every], dtype=np.int64)
+    counts = np.array([len(one.sizes) for one in every], dtype=np.int64)
+    short = [one.start + np.flatnonzero(np.array(one.sizes) <= SHORT) for one in every]
+    joints = np.zeros(int(counts.sum()), dtype=np.bool_)
+    joints[starts] = True
+    return starts, counts, short, joints
+
+
+class _Fixed:
+    """An order that is there from the first to the last."""
+
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` paragraphs."""
+        return self._order[:count]

@@ -1,0 +1,65 @@
+"""Readers that tell lines of a haystack from all others, by code that shares nothing with what writes them."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Callable, Mapping
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
+from types import MappingProxyType
+
+from pipeline.tasks.haystacks.noise import SENTENCES
+from pipeline.tasks.haystacks.prose_reader import is_prose
+
+Span = tuple[int, int]
+
+
+def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
+    """Return where in a text, from `start` to `stop`, lines stand that are none of a haystack's: start and end of each.
+
+    `haystack` is a name in HAYSTACKS; the end of a line is behind its newline.
+    """
+    is_hay, found = HAYSTACKS[haystack], list[Span]()
+    for line in text[start:stop].splitlines(keepends=True):
+        if not is_hay(line):
+            found.append((start, start + len(line)))
+        start += len(line)
+    return found
+
+
+def is_noise(line: str) -> bool:
+    """Tell whether a line is the first sentences of the noise, or all of them."""
+    said = line.removesuffix("\n")
+    for sentence in SENTENCES:
+        if said == sentence:
+            return True
+        said = said.removeprefix(sentence + " ")
+    return False
+
+
+def is_address(line: str) -> bool:
+    """Tell whether a line is a paragraph of an address, letter by letter."""
+    return _digest(line) in _address_lines()
+
+
+@cache
+def _address_lines() -> frozenset[bytes]:
+    """Return digests of all lines of the file but titles, which stand first and behind empty lines."""
+    packed = (resources.files("pipeline.worlds") / "pools" / "addresses.txt.xz").read_bytes()
+    found, title = set[bytes](), True
+    for line in lzma.decompress(packed).decode("ascii").splitlines(keepends=True):
+        if not title and line != "\n":
+            found.add(_digest(line))
+        title = line == "\n"
+    return frozenset(found)
+
+
+def _digest(line: str) -> bytes:
+    return blake2b(line.encode(), digest_size=16).digest()
+
+
+HAYSTACKS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {"noise": is_noise, "essay": is_prose, "addresses": is_address}
+)
+"""The haystacks by name, each with a test of single lines."""
