@@ -17,8 +17,8 @@ POOL = Path(__file__).resolve().parent.parent / "pipeline" / "worlds" / "pools" 
 SIZE = 5000
 LETTERS = range(4, 11)
 ENDINGS = {
-    **{"s": ("",), "es": ("", "e"), "ies": ("y",), "d": ("",), "ed": ("", "e"), "ied": ("y",), "ing": ("", "e")},
-    **{"er": ("", "e"), "ers": ("", "e"), "est": ("", "e"), "ly": ("",), "ily": ("y",), "ness": ("",)},
+    "s": ("",), "es": ("", "e"), "ies": ("y",), "d": ("",), "ed": ("", "e"), "ied": ("y",), "ing": ("", "e"),
+    "er": ("", "e"), "ers": ("", "e"), "est": ("", "e"), "ly": ("",), "ily": ("y",), "ness": ("",),
 }
 # Words of grammar, forms of irregular verbs, and words that nobody wants to meet in a list.
 UNFIT = """
