@@ -211,7 +211,10 @@ def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
             ):
                 wanted[number].append(item.depth * wide.complexity - number if item.rank is not None else item.depth)
         for depths in wanted.values():
-            assert sorted(int(depth * wide.rows) for depth in depths) == list(range(wide.rows)), str(cell)
+            if "grid" in task_of(wide).knobs.get("depth", ()):
+                assert Counter(depths) == dict.fromkeys((0.0, 0.2, 0.4, 0.6, 0.8, 1.0), wide.rows // 6), str(cell)
+            else:
+                assert sorted(int(depth * wide.rows) for depth in depths) == list(range(wide.rows)), str(cell)
 
 
 def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, list[Row]]) -> None:
@@ -263,7 +266,7 @@ def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
             assert prompt.isascii()
             assert prompt == prompt.strip()
             assert "  " not in prompt
-            assert "{" not in prompt
+            assert not re.search(r"\{\w*\}", prompt)
             assert prompt[row["question_start"] - 1] == "\n"
 
 

@@ -17,12 +17,24 @@ POOL = Path(__file__).resolve().parent.parent / "pipeline" / "worlds" / "pools" 
 SIZE = 5000
 LETTERS = range(4, 11)
 ENDINGS = {
-    "s": ("",), "es": ("", "e"), "ies": ("y",), "d": ("",), "ed": ("", "e"), "ied": ("y",), "ing": ("", "e"),
-    "er": ("", "e"), "ers": ("", "e"), "est": ("", "e"), "ly": ("",), "ily": ("y",), "ness": ("",),
+    "s": ("",),
+    "es": ("", "e"),
+    "ies": ("y",),
+    "d": ("",),
+    "ed": ("", "e"),
+    "ied": ("y",),
+    "ing": ("", "e"),
+    "er": ("", "e"),
+    "ers": ("", "e"),
+    "est": ("", "e"),
+    "ly": ("",),
+    "ily": ("y",),
+    "ness": ("",),
 }
 # Words of grammar, forms of irregular verbs, and words that nobody wants to meet in a list.
 UNFIT = """
-    about above after again against ahead almost along already also although always among amongst anew anybody anyone
+    about above after again against ahead almost along already also although altogether always among amongst anew anybody
+    anyone because include overall plus sure will
     anything around aside away been before began begun behind being below beneath beside besides between beyond born
     both bought broke brought build built burnt came cannot caught chose could dealt does done down drawn drew drove
     during each either else even ever every everybody everyone fallen fell felt fewer fled flew foresaw forgot fought
@@ -38,8 +50,8 @@ UNFIT = """
     where whereas whereby wherein whereof whereupon wherever whether which whichever while whilst whoever whole whom
     whomever whose wife with withdrawn withdrew within without woke wore worn would written wrote yesterday your yours
     yourself
-    abortion coolie arson assault atrocious barbarous bastard beast bloodshed bloody bomb brutal corpse cruel deaf death die
-    dumb enslave execrable genocide heathen heroin hostage idiot illegal insane kill killer massacre molest murder
+    abortion arson assault atrocious barbarous bastard beast bloodshed bloody bomb brutal coolie corpse cruel deaf death
+    die dumb enslave execrable genocide heathen heroin hostage idiot illegal insane kill killer massacre molest murder
     murderer negro pagan papist pauper pervert prostitute rape rapist sabotage savage sexual slaughter slave slavery
     squaw suicide terror terrorism terrorist torture tribe tribal tyrant victim warrior
 """

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from pipeline.streams import Indices, words
 
 SCALE = 1 << 40
+FINE, PLACES = 20, 22
+"""Bits of a fraction of a place, and of the number of a word in a list."""
 DIGITS = Context(prec=30)
 """Powers by decimal arithmetic are the same on every machine."""
 
@@ -62,7 +64,14 @@ def arrivals(rng: Random, weights: Sequence[int], count: int, bursts: Bursts) ->
     if bursts.count:
         more, when = _burst_times(rng, bursts, total)
         ranks, times = np.concatenate([ranks, len(weights) + more]), np.concatenate([times, when])
-    return ranks[np.argsort(times, kind="stable")][:count]
+    return ranks[_order(times)][:count]
+
+
+def _order(times: NDArray[np.float64]) -> Indices:
+    """Return the places of times in order, of equal ones the first; numbers that hold both sort faster than places."""
+    both = ((times * 2**FINE).astype(np.int64) << PLACES) + np.arange(len(times), dtype=np.int64)
+    both.sort()
+    return both & (1 << PLACES) - 1
 
 
 def _burst_times(rng: Random, bursts: Bursts, total: float) -> tuple[Indices, NDArray[np.float64]]:

@@ -15,8 +15,8 @@ from pipeline.tasks.haystacks import SPARES
 from pipeline.tasks.recall import lists_text as text
 from pipeline.worlds.frequencies import Bursts, arrivals
 
-LEAST_TOKENS = 2
-"""Tokens of a word with its newline, at least."""
+MOST = 1.25
+"""Words of a list in the profile that needs the fewest tokens, in times of those in most profiles, at most."""
 BURST, SHARE = 0.6, 0.4
 """How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
 
@@ -76,7 +76,7 @@ class Listed(Task):
         """Deal the list, with words that come once for spares."""
         stratum, places = sample.stratum, np.array(self._places(sample.stratum, own), dtype=np.int64)
         weights, bursts = self.weights(stratum), self.bursts(stratum)
-        ranks = arrivals(own.of("filler"), weights, stratum.length // LEAST_TOKENS, bursts)
+        ranks = arrivals(own.of("filler"), weights, int(MOST * self.places(stratum)), bursts)
         spares, others = np.split(places[len(weights) + bursts.count :], [SPARES])
         placed = [
             Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))

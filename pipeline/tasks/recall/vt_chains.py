@@ -27,6 +27,10 @@ from pipeline.worlds.chains import (
     start,
 )
 
+MEAN = 7
+"""Lines of a chain, on average."""
+WORD = 32
+"""Bits of a rank."""
 OTHERS = 3
 """Chains with other numbers that stand beside the asked one."""
 
@@ -134,8 +138,9 @@ def filler(own: Streams, tier: str, operations: str, number: int) -> Filler:
 
 def _interleaved(rng: Random, shape: Outline) -> Indices:
     """Return a random rank for each line, such that those of one chain keep their order."""
-    drawn = words(rng, len(shape.chain)).astype(np.int64)
-    return drawn[np.lexsort((drawn, shape.chain))]
+    drawn = (shape.chain << WORD) + words(rng, len(shape.chain))
+    drawn.sort()
+    return np.asarray(drawn & (1 << WORD) - 1, dtype=np.int64)
 
 
 class _Chains:
@@ -146,6 +151,9 @@ class _Chains:
 
     def take(self, count: int) -> Indices:
         """Return the first `count` lines."""
-        chains = self._order.take(count // 2 + 1)
-        lines = in_runs(self._shape.starts[chains], self._shape.counts[chains])
+        lines, wanted = np.zeros(0, dtype=np.int64), count // MEAN + 1
+        while len(lines) < count and wanted <= 2 * self._order.limit:
+            chains = self._order.take(wanted)
+            lines = in_runs(self._shape.starts[chains], self._shape.counts[chains])
+            wanted += wanted // 4 + 1
         return lines[:count]
