@@ -18,7 +18,7 @@ from pipeline.worlds.addresses import WORLD, paragraphs, source_digest
 from pipeline.worlds.addresses import addresses as all_addresses
 
 SHORT = 240
-"""Characters that a spare has at most: about 46 tokens."""
+"""The size of a spare at most: about 50 tokens."""
 
 
 def make_addresses(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
