@@ -26,8 +26,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import string
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
@@ -71,15 +73,15 @@ def spoken(prediction: str, question: str = "") -> str:
 
     `question` is the row's own, which a reply may repeat before it answers.
     """
-    text = prediction[-LONGEST:]
-    head, end, tail = text.rpartition("</think>")
-    if end:
-        text = tail
-    elif "<think>" in head + tail:
-        text = text.partition("<think>")[0]
-    text = next((part for part in END.split(text) if part.strip()), "").strip()
+    text = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip()
     text = text[: min((at for stop in STOPS if (at := _stopped(text, stop, question)) >= 0), default=len(text))]
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))).strip()
+
+
+def thought(prediction: str) -> str:
+    """Return a reply without its reasoning, if it has any; of one that is too long the end."""
+    _, end, reply = prediction[-LONGEST:].rpartition("</think>")
+    return reply.lstrip() if end else reply.partition("<think>")[0]
 
 
 def _stopped(text: str, stop: str, question: str) -> int:
@@ -108,11 +110,16 @@ STRAIGHT = str.maketrans(
 
 def plain(row: Row, prediction: str) -> str:
     """Return what a reply says as plain text: without markup and accents, quotes straight, dates as numbers."""
+    return dated(_undated(row, prediction))
+
+
+def _undated(row: Row, prediction: str) -> str:
+    """Return what a reply says as plain text, dates as they are."""
     text = _unwrapped(spoken(prediction, str(row.get("question") or "")))
     letters = unicodedata.normalize("NFD", text.translate(STRAIGHT))
     text = "".join(letter for letter in letters if not unicodedata.combining(letter))
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
-    return dated(MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n"))))
+    return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))
 
 
 def _unwrapped(text: str) -> str:
@@ -722,6 +729,155 @@ def _sourced(text: str) -> list[tuple[str, int]]:
     return list(zip((one.strip(" \t\n;,.") for one in said), numbers, strict=True))
 
 
+# Sets and routes
+
+MEMBERS = ", "
+"""What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
+NO_MEMBERS = "none"
+UUID = re.compile(r"(?<![\w-])[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}(?![\w-])", re.IGNORECASE)
+HEX = re.compile(r"(?=\w*\d)[0-9a-f]{8,}", re.IGNORECASE)
+COUNTED = _words(
+    "answer are common commonest frequent frequency frequently list member members most node nodes item items number "
+    "numbers occurrence occurrences occur occurs time times top value values var variable variables word words "
+    "assigned directly via equal equals twice each once count counts total reached reachable distance depth step steps"
+)
+"""Words of talk about members of a set, beside those that are neutral anywhere."""
+COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
+CONCLUSION = re.compile(
+    r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what came out."""
+ASIDE = re.compile(r"\([^()\n]*\)")
+WORKING = re.compile(r"->|=|\u2192|\u21d2")
+EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
+"""A set without members, as it is written."""
+NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
+UNABLE = re.compile(
+    r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
+    r"|not sure|not enough|insufficient|no (?:\w+ )?(?:information|answer|way))\b",
+    re.IGNORECASE,
+)
+
+
+def members(row: Row, prediction: str) -> float:
+    """Score a set: the F1 of the items of the final answer and the members, in any order, repeated ones once.
+
+    An item is what has the form of the members (numbers or hexadecimal names of about their length, UUIDs, capitals),
+    else a word of a list that neither the question nor ordinary talk has; what the question names or a ``not`` denies
+    is none. The final answer is what follows a mark or a sentence with ``so`` or ``therefore``, unless the reply begins
+    with a list; of it the lines that are lists count, or if there are none all of it. Where the set is empty a reply
+    must say so.
+    """
+    wanted = set(_lowered(row))
+    given, text = _given(row, prediction)
+    if not wanted:
+        return float(not given and NONE.search(text) is not None and not UNABLE.search(text))
+    return _f1(len(wanted & set(given)), len(wanted), len(set(given)))
+
+
+def route(row: Row, prediction: str) -> float:
+    """Score a route: the share of its nodes that are right from the first one on.
+
+    Nodes are found as the items of `members`, of which those next to an equal one count once and those of the question
+    do not. The nodes up to the first wrong one are divided by the number of nodes of the route, or of those given if
+    these are more: what goes on behind the end costs.
+    """
+    named = set(_found(str(row.get("question") or ""), _form(_lowered(row)), frozenset()))
+    wanted = [node for node in _lowered(row) if node not in named] or _lowered(row)
+    given = [node for node in _given(row, prediction)[0] if node in wanted or node not in named]
+    given = [node for at, node in enumerate(given) if at == 0 or node != given[at - 1]]
+    right = next((at for at, (one, other) in enumerate(zip(given, wanted, strict=False)) if one != other), None)
+    return (min(len(given), len(wanted)) if right is None else right) / max(len(given), len(wanted))
+
+
+def _members(row: Row) -> list[str]:
+    """Return the members of a row's target, in their order."""
+    target = str(row["target"])
+    return [] if target == NO_MEMBERS else target.split(MEMBERS)
+
+
+def _lowered(row: Row) -> list[str]:
+    """Return the members of a row's target in small letters, in their order."""
+    return [member.lower() for member in _members(row)]
+
+
+def _f1(right: int, wanted: int, given: int) -> float:
+    """Return the harmonic mean of precision and recall, from numbers of items."""
+    if not right:
+        return 0.0
+    precision, recall = right / given, right / wanted
+    return 2 * precision * recall / (precision + recall)
+
+
+def _form(values: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words."""
+    least, most = (f(map(len, values), default=0) for f in (min, max))
+    if values and all(map(UUID.fullmatch, values)):
+        return UUID
+    if values and all(map(str.isdigit, values)) and least > 3:
+        return re.compile(rf"(?<![\w.-])\d{{{least - 2},{most + 2}}}(?![\w-]|\.\d)")
+    if any(map(HEX.fullmatch, values)) and all(re.fullmatch("[0-9a-f]{8,}", value) for value in values):
+        exact = rf"[0-9a-f]{{{least},{most}}}|(?=[a-f]*\d)[0-9a-f]{{{least - 2},{most + 2}}}"
+        return re.compile(rf"(?<![\w-])(?:{exact})(?![\w-])", re.IGNORECASE)
+    return None
+
+
+def _given(row: Row, prediction: str) -> tuple[list[str], str]:
+    """Return the items of a reply's final answer, in order, and the text of that answer."""
+    question = str(row.get("question") or "")
+    form = _form(_lowered(row) or _names(question))
+    named = set(_found(question, form, frozenset())) - set(_lowered(row)) if form else set()
+    asked = frozenset() if form else _asked(row) - set(_lowered(row))
+
+    def read(sentence: str) -> list[str]:
+        return [item for item in _found(sentence, form, asked) if item not in named]
+
+    text, marked = _marked(GROUPING.sub("", EMPTY.sub(" none ", _undated(row, prediction))))
+    sentences = [_told(sentence, read) for sentence in _sentences(text)]
+    said = [sentence for sentence in sentences if read(sentence)]
+    if not marked and not (said and _lists(said[0])):
+        ends = [at for at, each in enumerate(sentences) if CONCLUSION.match(each) and any(map(read, sentences[at:]))]
+        sentences = sentences[ends[-1] :] if ends else sentences
+    said = [sentence for sentence in sentences if read(sentence)]
+    said = [sentence for sentence in said if _lists(sentence)] or said
+    return [item for sentence in said for item in read(sentence)], "\n".join(sentences)
+
+
+def _names(text: str) -> list[str]:
+    """Return the first word of a text that is no plain word: what the items of an empty set would look like."""
+    return [found[0].lower() for found in (UUID.search(text), HEX.search(text)) if found][:1]
+
+
+def _told(sentence: str, read: Callable[[str], object]) -> str:
+    """Return a sentence without explanations and asides, if it names items without them."""
+    for form in (EXPLAINED, ASIDE):
+        without = form.sub(" ", sentence)
+        sentence = without if read(without) else sentence
+    return sentence
+
+
+def _lists(sentence: str) -> bool:
+    """Tell whether a text that names items is a list of them, and neither a sentence nor working."""
+    return FINITE.isdisjoint(TOKEN.findall(sentence.lower())) and not WORKING.search(sentence)
+
+
+def _found(sentence: str, form: re.Pattern[str] | None, asked: frozenset[str]) -> list[str]:
+    """Return the items of a sentence, in small letters: what has the form, or else the words of a list."""
+    items = []
+    for piece in JOINTS.split(COPULA.sub(":", sentence)):
+        tokens = TOKEN.findall(piece.lower())
+        if not (DENIALS | {"except", "excluding"}).isdisjoint(tokens):
+            continue
+        if form:
+            items += [found[0].lower() for found in form.finditer(piece)]
+            continue
+        strange = [token for token in tokens if token not in COUNTED and _strange(token, asked, digits=False)]
+        if len(strange) == 1 or NEUTRAL.isdisjoint(tokens):
+            items += strange
+    return items
+
+
 # Numbers, lists and categories
 
 INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
@@ -985,8 +1141,7 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     texts the other way round, which may move the ratio a little (as openai/mrcr has it). `autojunk` is difflib's own
     default, as in both published metrics; without it chance is ten times as high. Unlike both, reasoning is dropped.
     """
-    _, end, reply = prediction[-LONGEST:].rpartition("</think>")
-    reply = reply.lstrip() if end else reply.partition("<think>")[0]
+    reply = thought(prediction)
     code = str(row["random_string_to_prepend"])
     wanted = str(row["target"]).removeprefix(code)
     if not anywhere:
@@ -1000,6 +1155,69 @@ def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
     return SequenceMatcher(None, one, other, autojunk=autojunk).ratio()
 
 
+# Published graders. They judge a reply without its reasoning, and reward one that lists all that was read.
+
+
+def substring(row: Row, prediction: str) -> float:
+    """Score as HELMET's substring exact match: a normalised answer is held by the normalised reply."""
+    replies = list(map(normalised, _parsed(thought(prediction))))
+    return float(any(normalised(str(answer)) in reply for answer in row["answers"] for reply in replies))
+
+
+def token_f1(row: Row, prediction: str) -> float:
+    """Score as HELMET's F1: that of the words of the normalised reply and an answer, the best of several."""
+    return max(
+        _overlap(normalised(reply), normalised(str(answer)))
+        for reply in _parsed(thought(prediction))
+        for answer in row["answers"]
+    )
+
+
+def normalised(text: str) -> str:
+    """Return a text in small letters without punctuation, articles and needless blanks, as HELMET and SQuAD have it."""
+    letters = text.lower().translate(PUNCTUATION)
+    return " ".join(re.sub(r"\b(?:a|an|the)\b", " ", letters).split())
+
+
+PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
+CLOSED = frozenset({"yes", "no", "noanswer"})
+"""Normalised texts that HELMET's F1 compares as wholes alone."""
+
+
+def _parsed(reply: str) -> tuple[str, str]:
+    """Return a reply, and the rest of the first line with ``Answer:`` in it, or else the first line."""
+    found = re.search(r"answer:(.*)(?:\n|$)", reply, re.IGNORECASE) or re.match(r"(.*)(?:\n|$)", reply)
+    line = found[1].strip() if found else ""
+    return reply, line[len("answer:") :].strip() if line.lower().startswith("answer:") else line
+
+
+def _overlap(reply: str, answer: str) -> float:
+    if reply != answer and not CLOSED.isdisjoint((reply, answer)):
+        return 0.0
+    given, wanted = Counter(reply.split()), Counter(answer.split())
+    return _f1((given & wanted).total(), wanted.total(), given.total())
+
+
+def held(row: Row, prediction: str) -> float:
+    """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case."""
+    wanted, reply = _members(row), thought(prediction).lower()
+    return sum(member.lower() in reply for member in wanted) / max(1, len(wanted))
+
+
+def last_line(row: Row, prediction: str) -> float:
+    """Score as openai/graphwalks: F1 of a list behind ``Final Answer:`` in the last line; 1 if both sets are empty.
+
+    The card's code leaves those words on the first node, and scores 1 where nothing is right: here neither is so.
+    """
+    line = thought(prediction).split("\n")[-1]
+    found = re.search(r"Final Answer: ?(\[.*\])", line)
+    if not found:
+        return 0.0
+    wanted = set(_members(row))
+    given = {item.strip() for item in found[1].strip("[]").split(",")} - {""}
+    return _f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
+
+
 NUMBER = "a number is asked, which the rule also finds within another number"
 
 
@@ -1009,7 +1227,7 @@ class Scorer(NamedTuple):
     Attributes:
         rule: the function that scores.
         shape: what an answer is: ``value``, ``parts``, ``cited``, ``pair``, ``view``, ``letter``, ``number``, ``text``.
-        quirks: other rules of published graders by name, as arguments of `rule`; the first is the default.
+        quirks: rules of published graders by name, as arguments of `rule` or in its place; the first is the default.
         refuses: whether a refusal is right for rows of complexity 0.
         paired: whether rows come in pairs, both forms of which must be right.
         aggregate: the second mean that harnesses show: ``pairs`` (of `paired`), ``balanced`` (over complexities), none.
@@ -1021,7 +1239,7 @@ class Scorer(NamedTuple):
 
     rule: Rule
     shape: str
-    quirks: Mapping[str, Mapping[str, bool]] = {}
+    quirks: Mapping[str, Mapping[str, bool] | Rule] = {}
     refuses: bool = False
     paired: bool = False
     aggregate: str = ""
@@ -1049,7 +1267,7 @@ SCORERS: dict[str, Scorer] = {
         quirks={"characters": {"values": False}, "values": {"values": True}},
         unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
     ),
-    "exact": Scorer(exact, "value"),
+    "exact": Scorer(exact, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1}),
     "choice_or_refusal": Scorer(
         choice_or_refusal,
         "letter",
@@ -1074,6 +1292,8 @@ SCORERS: dict[str, Scorer] = {
     "all_in_order": Scorer(all_in_order, "parts"),
     "last_integer": Scorer(last_integer, "number", ungraded=NUMBER),
     "pair": Scorer(pair, "pair"),
+    "members": Scorer(members, "members", quirks={"f1": {}, "recall": held, "last_line": last_line}),
+    "route": Scorer(route, "route", ungraded="the order of the nodes counts, which the rule cannot see"),
     "label": Scorer(label, "number", ungraded=NUMBER),
 }
 """Every scorer by the name that rows give it."""
@@ -1100,14 +1320,15 @@ def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
     Raises:
         ValueError: for a quirk that is not known, naming those that are.
     """
-    chosen: dict[str, dict[str, bool]] = {}
+    chosen: dict[str, Rule] = {name: scorer.rule for name, scorer in SCORERS.items()}
     for quirk in quirks:
         name, _, value = quirk.partition("=")
         if value not in facts(name).quirks:
             known = ", ".join(f"{other}={each}" for other, scorer in SCORERS.items() for each in scorer.quirks)
             raise ValueError(f"unknown quirk {quirk!r} (known: {known})")
-        chosen.setdefault(name, {}).update(SCORERS[name].quirks[value])
-    return {name: partial(scorer.rule, **chosen.get(name, {})) for name, scorer in SCORERS.items()}
+        rule = SCORERS[name].quirks[value]
+        chosen[name] = partial(chosen[name], **rule) if isinstance(rule, Mapping) else rule
+    return chosen
 
 
 # The command. `carrara score` does more: intervals, depth, other formats.

@@ -1,0 +1,11 @@
+"""Recall: look up what a long text states in plain words (HELMET, section 2.1 and appendix B; RULER, section 3)."""
+
+from pipeline.tasks.recall.json_kv import JsonKV
+from pipeline.tasks.recall.niah import NIAH
+
+NOTES = """\
+Lookups in long texts.
+"""
+
+TASKS = (JsonKV(), *NIAH)
+NOTES = NOTES.strip()

@@ -1,0 +1,28 @@
+"""The haystacks that needles may stand in, by name."""
+
+from __future__ import annotations
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import Filler, PoolSpec
+from pipeline.tasks.haystacks.addresses import addresses, addresses_spec
+from pipeline.tasks.haystacks.noise import noise, noise_spec
+from pipeline.tasks.haystacks.prose import essays_spec, prose
+from pipeline.tasks.recall import pairs
+
+SPECS = {"essay": essays_spec, "addresses": addresses_spec, "noise": noise_spec}
+PROSE = {"essay": prose, "addresses": addresses}
+ORDER = ("coherent", "shuffled")
+"""The paragraphs of prose as they were written, or in any order (Hong et al. 2025, Context rot)."""
+
+
+def spec(name: str, stratum: Stratum) -> PoolSpec:
+    """Return the pool of a haystack: of prose, noise, or needles of ``words`` or ``uuids``."""
+    return SPECS[name](stratum) if name in SPECS else pairs.spec(name, stratum.tier)
+
+
+def filler(name: str, stratum: Stratum, own: Streams) -> Filler:
+    """Return a row's filler from a haystack."""
+    if name in PROSE:
+        return PROSE[name](own, stratum, shuffled=stratum.knob("haystack_order", ORDER[0]) == "shuffled")
+    return noise(own, stratum) if name == "noise" else pairs.filler(name, stratum.tier, own)

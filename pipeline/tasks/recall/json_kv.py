@@ -1,0 +1,188 @@
+"""json_kv: look one key up in a JSON object of random pairs (HELMET, sections 2.1 and B.5; Liu et al. 2023)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from random import Random
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.recall import depths, pairs
+from pipeline.worlds.needles import draw_uuid, stem_of
+
+KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **depths.DEPTH}
+NEAR = 16
+"""How many other keys begin with the same digits as the asked one, if the knob ``stem`` says so; or other values."""
+INTRODUCTION = """\
+Below is a JSON object that holds many pairs of a key and a value. You will be asked for the {wanted} that belongs to \
+one {shown}.
+"""
+EXAMPLE = "Example: the {wanted} that belongs to the {shown} {one} is {other}.\n"
+START, END = "JSON object:\n{\n", "}\n"
+TAIL = "Reply with the {wanted} alone.\n\nQuestion: {question}\nAnswer:"
+QUESTION = "Which {wanted} belongs to the {shown} {one}?"
+
+UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+BODY = re.compile(r"^JSON object:\n(\{\n.*?^\}\n)", re.MULTILINE | re.DOTALL)
+ASKED = re.compile(rf"^Question: Which (?:value|key) belongs to the (key|value) ({UUID})\?$", re.MULTILINE)
+SHOWN = re.compile(
+    rf"^Example: the (?:value|key) that belongs to the (?:key|value) ({UUID}) is ({UUID})\.\n", re.MULTILINE
+)
+ROLES = ("relevant", "decoy", "anchor")
+
+SIDES = ("key", "value")
+Pair = tuple[str, str]
+
+
+class JsonKV(Task):
+    """One value of a JSON object is asked for by its key, or one key by its value."""
+
+    family = "recall"
+    subtask = "json_kv"
+    title = "the value of one key of a JSON object of random pairs"
+    scorer = "exact"
+    max_new_tokens = 100
+    shots = 2
+    most_shots = 5
+    knobs = KNOBS
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of pairs."""
+        return (pairs.spec("pairs", stratum.tier),)
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw the asked pair, those that look like it, those of the examples and the last one."""
+        rng, side = own.of("pairs"), _side(stratum)
+        asked = _draw(rng)
+        latent = {
+            "depth": depths.depth(stratum, index, shared),
+            "near": [list(pair) for pair in _near(stratum, asked[side], own.of("near"))],
+            "examples": [list(_draw(rng)) for _ in range(self.shots_of(stratum))],
+            "last": list(_draw(rng)),
+        }
+        asking = QUESTION.format(**_names(side), one=asked[side])
+        answer = asked[1 - side]
+        return Sample("", stratum, index, latent, (_line(asked),), asking, Key(answer, (answer,)))
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
+        latent, rng, side = sample.latent, own.of("depths"), _side(sample.stratum)
+        placed = [Placed(unit(sample.relevant[0], "relevant"), latent["depth"])]
+        placed += [Placed(unit(_line(pair), "decoy"), rng.random()) for pair in latent["near"]]
+        placed += [Placed(unit(_line(pair), "anchor"), rng.random()) for pair in latent["examples"]]
+        last = _line(latent["last"]).replace(",", "") + END
+        return Layout(
+            head=tuple(_head(side, latent["examples"])),
+            placed=(*placed, Placed(unit(last), 1.0, rank=1)),
+            filler=pairs.filler("pairs", sample.stratum.tier, own),
+            tail=(Piece(TAIL.format(**_names(side), question=sample.question), "question"),),
+        )
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read the object as JSON and look up what is asked for.
+
+        Raises:
+            ValueError: if there is no object or question, or not just one answer.
+        """
+        side, one = question(turns[-1][1])
+        answers = [pair[1 - side] for pair in read(turns[-1][1]) if pair[side] == one]
+        if len(answers) != 1:
+            raise ValueError(f"{len(answers)} pairs hold {one}")
+        return (answers[0],)
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that keys and values are unique, marks right, demonstrations true, and near keys as many as promised.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a guess, and of one among the pairs that begin alike."""
+        near = len(sample.latent["near"])
+        return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the point of the grid that the asked pair stands at."""
+        return depths.dealt(sample.latent["depth"], sample.stratum)
+
+
+def _side(stratum: Stratum) -> int:
+    """Return which of key and value is shown in the question: 0 or 1."""
+    return int(stratum.knob("asks", KNOBS["asks"][0]) == "key")
+
+
+def _names(side: int) -> dict[str, str]:
+    return {"shown": SIDES[side], "wanted": SIDES[1 - side]}
+
+
+def _digits(stratum: Stratum) -> int:
+    return int(stratum.knob("stem", KNOBS["stem"][0]))
+
+
+def _draw(rng: Random) -> Pair:
+    return draw_uuid(rng), draw_uuid(rng)
+
+
+def _near(stratum: Stratum, shown: str, rng: Random) -> Iterator[Pair]:
+    """Yield pairs that begin on the side of the question as the asked one does."""
+    digits = _digits(stratum)
+    for _ in range(NEAR if digits else 0):
+        pair = draw_uuid(rng, stem_of(shown, digits)), draw_uuid(rng)
+        yield (pair[1], pair[0]) if _side(stratum) else pair
+
+
+def _line(pair: Sequence[str]) -> str:
+    return pairs.PAIR.format(key=pair[0], value=pair[1])
+
+
+def _head(side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
+    yield Piece(INTRODUCTION.format(**_names(side)), "instruction")
+    for pair in examples:
+        yield Piece(EXAMPLE.format(**_names(side), one=pair[side], other=pair[1 - side]), "demo")
+    yield Piece(START, "instruction")
+
+
+def read(text: str) -> list[Pair]:
+    """Return the pairs of the object in a prompt, in order, doubles and all.
+
+    Raises:
+        ValueError: if there is no object, or what stands there is no JSON.
+    """
+    body = BODY.search(text)
+    if not body:
+        raise ValueError("the prompt holds no JSON object")
+    found: list[Pair] = json.loads(body[1], object_pairs_hook=list)
+    return found
+
+
+def question(text: str) -> tuple[int, str]:
+    """Return what is asked about: a key, 0, or a value, 1; and which.
+
+    Raises:
+        ValueError: if nothing or more than one thing is asked.
+    """
+    asked = ASKED.findall(text)
+    if len(asked) != 1:
+        raise ValueError(f"{len(asked)} questions are asked")
+    return SIDES.index(asked[0][0]), asked[0][1]
+
+
+def faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row, judged by its text and its marks alone."""
+    found, (side, one), digits = read(row.text), question(row.text), _digits(row.stratum)
+    if len({text for pair in found for text in pair}) != 2 * len(found):
+        yield "two keys or values are the same"
+    marked = {role: {row.prompt[n.char_start : n.char_end] for n in row.needles if n.role == role} for role in ROLES}
+    if marked["relevant"] != {_line(pair) for pair in found if pair[side] == one}:
+        yield "the marked pair is not the asked one"
+    alike = [pair for pair in found if stem_of(pair[side], digits) == stem_of(one, digits) and pair[side] != one]
+    if digits and (len(alike) < NEAR or not marked["decoy"] <= {*map(_line, alike)}):
+        yield f"{len(alike)} pairs begin as the asked one does, but {NEAR} are promised"
+    shown = {(pair[side], pair[1 - side]) for pair in found if _line(pair) in marked["anchor"]}
+    if shown != {*SHOWN.findall(row.text)}:
+        yield "the examples are no marked pairs of the object"

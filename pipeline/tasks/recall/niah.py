@@ -1,0 +1,193 @@
+"""Needles in haystacks: values that are filed under keys, among prose, noise or other needles (RULER, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pipeline.recipe import Knob, Stratum
+from pipeline.streams import Streams, spread
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.recall import depths, haystack, niah_proof
+from pipeline.tasks.recall import niah_text as text
+from pipeline.worlds import needles
+
+Form = Literal["one", "values", "keys"]
+UNLIKE = 3
+"""Other keys beside those that are near: RULER has three in niah_multikey_1."""
+STEM = 8
+"""Hexadecimal digits that near UUIDs share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Niah(Task):
+    """Values are asked for by their keys. `complexity` is the number of needles that the answer needs.
+
+    Args:
+        subtask: its name.
+        title: what is asked.
+        form: ``one`` value of one key, all ``values`` of one key, or those of several ``keys``.
+        scorer: ``exact`` for one value, else ``members``.
+        haystacks: what the needles may stand in, the default first.
+        uuids: whether a key is a UUID, and whether a value is.
+        unlike: how many other needles have keys that share nothing with the asked ones.
+        near: how many other keys share a word, or the first digits, with an asked one: the default first.
+        distractors: how many other things may be filed under an asked key: the default first.
+    """
+
+    subtask: str
+    title: str
+    form: Form = "one"
+    scorer: str = "exact"
+    haystacks: tuple[str, ...] = ("essay", "addresses")
+    uuids: tuple[bool, bool] = (False, False)
+    unlike: int = 0
+    near: tuple[int, ...] = (4, 0, 16)
+    distractors: tuple[int, ...] = (1, 0, 4)
+    complexities: tuple[int, ...] = (1,)
+
+    family = "recall"
+    max_new_tokens = 128
+    shortest = 2048
+
+    @property
+    def knobs(self) -> Mapping[str, tuple[Any, ...]]:  # type: ignore[override]
+        """What the form and the haystack leave open."""
+        several = {"near": self.near, "distractors": self.distractors, "haystack": self.haystacks}
+        order = {"haystack_order": haystack.ORDER} if self.haystacks[0] in haystack.PROSE else {}
+        return {
+            **{name: values for name, values in several.items() if len(values) > 1},
+            **order,
+            **(depths.DEPTH if self.form == "one" else {}),
+        }
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of the haystack."""
+        return (haystack.spec(self._haystack(stratum), stratum),)
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw the asked keys with their values, and what is to be mistaken for them."""
+        keys, near = self._keys(stratum, own)
+        count = stratum.complexity if self.form == "values" else 1
+        filed = [(text.CODE, key) for key in keys for _ in range(count)]
+        decoys = [(text.CODE, key) for key in near for _ in range(count)]
+        others = own.of("others").sample(text.OTHERS, self._number("distractors", stratum))
+        decoys += [(thing, key) for thing in others for key in keys]
+        values = self._values(len(filed) + len(decoys), own)
+        lines = [text.needle(key, value, thing) for (thing, key), value in zip(filed + decoys, values, strict=True)]
+        answer = ", ".join(sorted(values[: len(filed)]) if self.form == "values" else values[: len(filed)])
+        latent: dict[str, Any] = {"keys": keys, "decoys": lines[len(filed) :]}
+        if self.form == "one":
+            latent["depth"] = depths.depth(stratum, index, shared)
+        question = text.asking(self.form, keys)
+        return Sample("", stratum, index, latent, tuple(lines[: len(filed)]), question, Key(answer, (answer,)))
+
+    def _keys(self, stratum: Stratum, own: Streams) -> tuple[list[str], list[str]]:
+        """Draw the asked keys, and the others: near ones, as many to each asked key, and unlike ones."""
+        rng, near = own.of("keys"), self._number("near", stratum)
+        asked = stratum.complexity if self.form == "keys" else 1
+        if self.uuids[0]:
+            key = needles.draw_uuid(rng)
+            return [key], [needles.draw_uuid(rng, needles.stem_of(key, STEM)) for _ in range(near)]
+        drawn = needles.draw_keys(own, rng, asked + self.unlike)
+        keys, unlike = drawn[:asked], drawn[asked:]
+        shares = [near // asked + (place < near % asked) for place in range(asked)]
+        alike = [
+            one for key, share in zip(keys, shares, strict=True) for one in needles.near_keys(own, rng, key, share)
+        ]
+        return [*map(str, keys)], [*map(str, (*alike, *unlike))]
+
+    def _values(self, count: int, own: Streams) -> list[str]:
+        rng = own.of("values")
+        if self.uuids[1]:
+            return [needles.draw_uuid(rng) for _ in range(count)]
+        return needles.draw_values(own, rng, count)
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put a single needle at its depth, several anywhere, each uniform over the stratum; decoys anywhere."""
+        stratum, rng = sample.stratum, own.of("depths")
+        placed = [
+            Placed(unit(line, "relevant"), sample.latent["depth"] if self.form == "one" else wanted)
+            for line, wanted in zip(sample.relevant, _spread(sample, shared), strict=True)
+        ]
+        placed += [Placed(unit(line, "decoy"), rng.random()) for line in sample.latent["decoys"]]
+        name = self._haystack(stratum)
+        return Layout(
+            head=(Piece(text.head(name, self.form), "instruction"),),
+            placed=tuple(placed),
+            filler=haystack.filler(name, stratum, own),
+            tail=(Piece(text.tail(self.form, sample.question), "question"),),
+        )
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read every needle, and look up what is asked for.
+
+        Raises:
+            ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
+        """
+        return (niah_proof.solve(turns[-1][1], self.form),)
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that keys and values are unique, marks right, and decoys as near and as many as promised."""
+        promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
+        return list(niah_proof.faults(row, self._haystack(row.stratum), self.form, **promised))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a guess, and of one line among those that are marked."""
+        lines = len(sample.relevant) + len(sample.latent["decoys"])
+        return {"uniform": 0.0, **({"any_line": 1 / lines} if self.form == "one" else {})}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the point of the grid that a single needle stands at."""
+        return depths.dealt(sample.latent["depth"], sample.stratum) if self.form == "one" else {}
+
+    def _number(self, name: str, stratum: Stratum) -> int:
+        return int(self._knob(name, stratum))
+
+    def _haystack(self, stratum: Stratum) -> str:
+        return str(self._knob("haystack", stratum, "haystacks"))
+
+    def _knob(self, name: str, stratum: Stratum, field: str = "") -> Knob:
+        default: Knob = getattr(self, field or name)[0]
+        return stratum.knob(name, default)
+
+
+def _spread(sample: Sample, shared: Streams) -> Iterator[float]:
+    for number in range(len(sample.relevant)):
+        yield spread(shared.of("depth", number), sample.stratum.rows, sample.index)
+
+
+NIAH = (
+    Niah("niah_s1", "the number filed under one key, in a haystack of noise", haystacks=("noise",), near=(0,)),
+    Niah("niah_s2", "the number filed under one key, in a haystack of prose", near=(0,)),
+    Niah("niah_s3", "the UUID filed under one key, in a haystack of prose", near=(0,), uuids=(False, True)),
+    Niah("niah_mk1", "the number filed under one key of several, in a haystack of prose", unlike=UNLIKE),
+    Niah(
+        "niah_mk2",
+        "the number filed under one key, in a haystack of such lines",
+        haystacks=("words",),
+        distractors=(0,),
+    ),
+    Niah(
+        "niah_mk3",
+        "the UUID filed under one UUID, in a haystack of such lines",
+        haystacks=("uuids",),
+        uuids=(True, True),
+        distractors=(0,),
+    ),
+    Niah(
+        "niah_mv",
+        "all numbers filed under one key, in a haystack of prose",
+        form="values",
+        scorer="members",
+        complexities=(2, 4, 8),
+    ),
+    Niah(
+        "niah_mq",
+        "the numbers filed under several keys, in a haystack of prose",
+        form="keys",
+        scorer="members",
+        complexities=(2, 4, 8),
+    ),
+)

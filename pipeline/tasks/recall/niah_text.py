@@ -1,0 +1,92 @@
+"""What the prompts of needles in haystacks say, and how it is read again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+CODE = "access code"
+OTHERS = ("account number", "gate number", "invoice number", "locker number", "order number", "permit number")
+"""What else may be filed under the asked key, in the same words."""
+NEEDLE = "The {thing} filed under {key} is {value}.\n"
+
+LINES = "each of which states a number or a code, and what it is filed under"
+HAYSTACKS = {
+    "essay": f"Below are essays on all kinds of things. Between their paragraphs stand single lines {LINES}.",
+    "addresses": (
+        f"Below are addresses by presidents of the United States. Between their paragraphs stand single lines {LINES}."
+    ),
+    "noise": f"Below is a text that says the same things again and again. Between its lines stand others {LINES}.",
+    "words": "Below is a long list of access codes. Each line states one, and what it is filed under.",
+    "uuids": "Below is a long list of access codes. Each line states one, and what it is filed under.",
+}
+WANTED = {
+    "one": "one access code",
+    "values": "all the access codes that are filed under one name",
+    "keys": "the access codes that are filed under several names",
+}
+REPLIES = {
+    "one": "Reply with the access code alone.",
+    "values": "Reply with the access codes alone, separated by commas.",
+    "keys": "Reply with the access codes alone, separated by commas.",
+}
+QUESTIONS = {
+    "one": "What is the access code filed under {keys}?",
+    "values": "What are all the access codes filed under {keys}?",
+    "keys": "What are the access codes filed under {keys}?",
+}
+START = "Text:\n"
+END = "This is the end of the text."
+
+STATED = re.compile(r"^The ([a-z]+ (?:code|number)) filed under (.+) is ([0-9a-f-]+)\.\n", re.MULTILINE)
+ASKED = re.compile(r"^Question: What (?:is the|are the|are all the) access codes? filed under (.+)\?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A line that states something: what is filed, under which key, the value, and where the line stands."""
+
+    thing: str
+    key: str
+    value: str
+    start: int
+    end: int
+
+
+def needle(key: object, value: str, thing: str = CODE) -> str:
+    """Return the line that states a value."""
+    return NEEDLE.format(thing=thing, key=key, value=value)
+
+
+def head(haystack: str, form: str) -> str:
+    """Return what stands before the text."""
+    return f"{HAYSTACKS[haystack]} You will be asked for {WANTED[form]}.\n\n{START}"
+
+
+def tail(form: str, question: str) -> str:
+    """Return what stands behind the text."""
+    return f"{END} {REPLIES[form]}\n\nQuestion: {question}\nAnswer:"
+
+
+def asking(form: str, keys: Sequence[str]) -> str:
+    """Return the question for the values of some keys."""
+    *most, last = keys
+    return QUESTIONS[form].format(keys=f"{', '.join(most)} and {last}" if most else last)
+
+
+def read_needles(text: str) -> list[Needle]:
+    """Return every needle of a prompt, in order."""
+    return [Needle(found[1], found[2], found[3], *found.span()) for found in STATED.finditer(text)]
+
+
+def read_asked(text: str) -> list[str]:
+    """Return the keys that are asked for, in the order of the question.
+
+    Raises:
+        ValueError: if not just one question is asked.
+    """
+    asked = ASKED.findall(text)
+    if len(asked) != 1:
+        raise ValueError(f"{len(asked)} questions are asked")
+    return re.split(", | and ", asked[0])

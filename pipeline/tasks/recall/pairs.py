@@ -1,0 +1,50 @@
+"""The pools of entries, each a key with its value: pairs of UUIDs for `json_kv`, needles for haystacks of needles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.recipe import TIERS
+from pipeline.streams import Shuffled, Streams
+from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.haystacks import SPARES
+from pipeline.worlds import needles
+
+PAIR = '"{key}": "{value}",\n'
+NEEDLE = "The access code filed under {key} is {value}.\n"
+FORMS = {"pairs": PAIR, "uuids": NEEDLE, "words": NEEDLE}
+"""The pools by name, each with the form of its entries: keys and values are UUIDs, in ``words`` words and numbers."""
+TOKENS_PER_ENTRY = {"pairs": 20, "uuids": 20, "words": 7}
+"""One entry for so many tokens of the tier: about twice what a prompt can hold."""
+
+
+def size(form: str, tier: str) -> int:
+    """Return how many entries the pool of a tier has."""
+    return TIERS[tier] // TOKENS_PER_ENTRY[form]
+
+
+def spec(form: str, tier: str) -> PoolSpec:
+    """Return the pool of entries of one form."""
+    source = f"{needles.WORLD}:{needles.source_digest()}" if form == "words" else ""
+    return PoolSpec(f"{form}-{tier}", 1, tier, source, make_entries)
+
+
+def filler(form: str, tier: str, own: Streams) -> Filler:
+    """Return entries in random order, and others for spares."""
+    spares = Shuffled(own.of("spares"), size(form, tier)).take(SPARES)
+    order = Shuffled(own.of("filler"), size(form, tier), frozenset(spares.tolist()))
+    return Filler(spec(form, tier).name, order, spares)
+
+
+def make_entries(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+    """Make the entries of a tier, in the form that the pool is named after."""
+    form = spec.name.partition("-")[0]
+    for key, value in _entries(streams, spec.tier, form):
+        yield unit(FORMS[form].format(key=key, value=value), facts=(f"code({key}, {value})",))
+
+
+def _entries(streams: Streams, tier: str, form: str) -> Iterator[tuple[str, str]]:
+    if form == "words":
+        return needles.pooled(streams, size(form, tier))
+    rng = streams.of("entries", tier)
+    return ((needles.draw_uuid(rng), needles.draw_uuid(rng)) for _ in range(size(form, tier)))
