@@ -69,7 +69,7 @@ def draw_keys(streams: Streams, rng: Random, count: int) -> list[Key]:
 
 
 def near_keys(streams: Streams, rng: Random, key: Key, count: int) -> list[Key]:
-    """Draw keys that share a word with a key, half of them its adjective and half its noun; of an odd number one less."""
+    """Draw keys that share a word with a key: half of them its adjective, the others its noun."""
     held = _reserve(streams.world(WORLD))
     same = rng.sample([one for one in held.by_adjective[key.adjective] if one != key], count // 2)
     return same + rng.sample([one for one in held.by_noun[key.noun] if one != key], count - count // 2)

@@ -2,10 +2,11 @@
 
 from pipeline.tasks.recall.json_kv import JsonKV
 from pipeline.tasks.recall.niah import NIAH
+from pipeline.tasks.recall.vt import VariableTracking
 
 NOTES = """\
 Lookups in long texts.
 """
 
-TASKS = (JsonKV(), *NIAH)
+TASKS = (JsonKV(), *NIAH, VariableTracking())
 NOTES = NOTES.strip()

@@ -11,15 +11,15 @@ OTHERS = ("account number", "gate number", "invoice number", "locker number", "o
 """What else may be filed under the asked key, in the same words."""
 NEEDLE = "The {thing} filed under {key} is {value}.\n"
 
-LINES = "each of which states a number or a code, and what it is filed under"
+LINES = "each of which states a number or a code and what it is filed under"
 HAYSTACKS = {
-    "essay": f"Below are essays on all kinds of things. Between their paragraphs stand single lines {LINES}.",
+    "essay": f"Below are essays on all kinds of things. Between their paragraphs stand single lines, {LINES}.",
     "addresses": (
-        f"Below are addresses by presidents of the United States. Between their paragraphs stand single lines {LINES}."
+        f"Below are addresses by presidents of the United States. Between their paragraphs stand single lines, {LINES}."
     ),
-    "noise": f"Below is a text that says the same things again and again. Between its lines stand others {LINES}.",
-    "words": "Below is a long list of access codes. Each line states one, and what it is filed under.",
-    "uuids": "Below is a long list of access codes. Each line states one, and what it is filed under.",
+    "noise": f"Below is a text that says the same things again and again. Between its lines stand others, {LINES}.",
+    "words": "Below is a long list of access codes. Each line states one and what it is filed under.",
+    "uuids": "Below is a long list of access codes. Each line states one and what it is filed under.",
 }
 WANTED = {
     "one": "one access code",

@@ -1,0 +1,92 @@
+"""What the prompts of variable tracking say, and how programs are read again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+INTRODUCTION = """\
+Below is {what}. The lines that begin with VAR form one program, which runs from top to bottom. \
+A line such as VAR ABC = 5 gives the variable ABC the number 5, and VAR DEF = VAR ABC gives DEF what ABC holds at that \
+moment{more}. A variable that is given something again holds only what it was given last. You will be asked which \
+variables hold a number at the end.
+"""
+WHAT = {
+    "chains": "a long program that gives values to variables",
+    "noise": "a text that says the same things again and again, with the lines of a program in between",
+}
+MORE = {"none": "", "add": ", and VAR GHI = VAR ABC + 2 gives GHI two more than that"}
+MORE["mixed"] = f"{MORE['add']}, VAR GHI = VAR ABC - 2 two less"
+EXAMPLE = "Example:\n{lines}Question: {question}\nAnswer: {answer}\n"
+QUESTION = "Which variables hold the number {number} at the end?"
+START, END = "Program:\n", "This is the end of the program."
+TAIL = f"{END} Reply with the names of the variables alone, separated by commas.\n\nQuestion: {{question}}\nAnswer:"
+
+LINE = re.compile(r"^VAR ([A-Z]+) = (?:(-?\d+)|VAR ([A-Z]+)(?: ([+-]) (\d+))?)\n", re.MULTILINE)
+ASKED = re.compile(r"^Question: Which variables hold the number (-?\d+) at the end\?\nAnswer:$", re.MULTILINE)
+SHOWN = re.compile(
+    r"^Example:\n((?:VAR .+\n)+)Question: Which .* number (-?\d+) at the end\?\nAnswer: (.+)\n", re.MULTILINE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of a program: what it sets, from what or to what, and where it stands."""
+
+    name: str
+    source: str
+    number: int
+    start: int
+    end: int
+
+
+def body(text: str) -> tuple[int, int]:
+    """Return where the text of a prompt starts and ends.
+
+    Raises:
+        ValueError: if it has none.
+    """
+    start, end = text.rfind(f"\n{START}") + 1 + len(START), text.rfind(f"\n{END}") + 1
+    if start < len(START) + 1 or end < start:
+        raise ValueError("the prompt holds no program")
+    return start, end
+
+
+def read_steps(text: str, start: int = 0, end: int | None = None) -> list[Step]:
+    """Return the lines of a program, in order."""
+    found = LINE.finditer(text, start, len(text) if end is None else end)
+    return [Step(one[1], one[3] or "", int(one[2] or f"{one[4] or ''}{one[5] or 0}"), *one.span()) for one in found]
+
+
+def run(steps: Iterable[Step]) -> dict[str, int]:
+    """Return what every variable holds at the end, in the order in which each was set last.
+
+    Raises:
+        ValueError: if a variable is read that holds nothing.
+    """
+    held: dict[str, int] = {}
+    for step in steps:
+        if step.source and step.source not in held:
+            raise ValueError(f"{step.source} is read before it holds anything")
+        value = held.get(step.source, 0) + step.number
+        held.pop(step.name, None)
+        held[step.name] = value
+    return held
+
+
+def holders(steps: Iterable[Step], number: int) -> list[str]:
+    """Return the variables that hold a number at the end."""
+    return [name for name, value in run(steps).items() if value == number]
+
+
+def read_asked(text: str) -> int:
+    """Return the number that is asked for.
+
+    Raises:
+        ValueError: if not just one question is asked.
+    """
+    asked: Sequence[str] = ASKED.findall(text)
+    if len(asked) != 1:
+        raise ValueError(f"{len(asked)} questions are asked")
+    return int(asked[0])
