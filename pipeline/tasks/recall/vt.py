@@ -13,7 +13,11 @@ from pipeline.tasks.recall import vt_chains, vt_proof
 from pipeline.tasks.recall import vt_text as text
 from pipeline.worlds.chains import OPERATIONS, draw_chain, names
 
-KNOBS = {"twins": (1, 0, 3), "operations": OPERATIONS, "haystack": ("chains", "noise")}
+KNOBS: dict[str, tuple[str | int, ...]] = {
+    "twins": (1, 0, 3),
+    "operations": OPERATIONS,
+    "haystack": ("chains", "noise"),
+}
 SHOWN = range(2, 5)
 """Variables of each chain of an example."""
 
@@ -98,8 +102,7 @@ class VariableTracking(Task):
 
 
 def _knob(stratum: Stratum, name: str) -> str | int:
-    default = KNOBS[name][0]
-    value = stratum.knob(name, default)
+    value = stratum.knob(name, KNOBS[name][0])
     return value if isinstance(value, int) else str(value)
 
 

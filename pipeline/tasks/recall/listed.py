@@ -1,0 +1,136 @@
+"""Lists of which the most frequent words are asked for: what `cwe` and `fwe` have in common (RULER, section 3.3)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from random import Random
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Streams, spread
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Published, Sample, Task, Turns, unit
+from pipeline.tasks.haystacks import SPARES
+from pipeline.tasks.recall import lists_text as text
+from pipeline.worlds.frequencies import arrivals
+
+FIXED = 400
+"""Tokens of a prompt that are no list, at most."""
+LEAST_TOKENS = 2
+"""Tokens of a word with its newline, at least."""
+
+
+class Listed(Task):
+    """The words that come most often are asked for; `complexity` is how many.
+
+    The whole list is dealt, so that counts are what they should be whatever its length. One occurrence of each asked
+    word is placed by itself and marked.
+    """
+
+    family = "recall"
+    scorer = "members"
+    max_new_tokens = 128
+    shortest = 2048
+    count: int
+    what: str
+    gap: float
+    """By how much of its own count the last of the asked words leads, at least."""
+
+    @abstractmethod
+    def weights(self, stratum: Stratum) -> Sequence[int]:
+        """Return how often the words of a list come, in proportion, the most frequent first."""
+
+    @abstractmethod
+    def words(self, streams: Streams) -> Sequence[str]:
+        """Return all words that lists of a seed are made of, in the order of their pool."""
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw the words that come most often."""
+        every = self.words(own)
+        asked = sorted(every[place] for place in self._places(stratum, own)[: self.count])
+        answer = ", ".join(asked)
+        question = text.QUESTION.format(count=text.COUNTS[self.count])
+        relevant = tuple(f"{word}\n" for word in asked)
+        return Sample("", stratum, index, {"words": asked}, relevant, question, Key(answer, (answer,)))
+
+    def _places(self, stratum: Stratum, own: Streams) -> list[int]:
+        """Draw words: those of the list, the most frequent first, then spares, then those of examples."""
+        size = len(self.weights(stratum)) + SPARES + self.most_shots * 2 * self.count
+        return own.of("words").sample(range(len(self.words(own))), size)
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Deal the list, with words that come once for spares."""
+        stratum, places = sample.stratum, np.array(self._places(sample.stratum, own), dtype=np.int64)
+        weights = self.weights(stratum)
+        longest = stratum.length // LEAST_TOKENS
+        order = _Dealt(places[arrivals(own.of("filler"), weights, longest)])
+        spares, others = np.split(places[len(weights) :], [SPARES])
+        placed = [
+            Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))
+            for number, line in enumerate(sample.relevant)
+        ]
+        shown = [self.words(own)[place] for place in others.tolist()]
+        return Layout(
+            head=tuple(self._head(stratum, own, shown)),
+            placed=tuple(placed),
+            filler=Filler(self.pools(stratum)[0].name, order, spares),
+            tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
+        )
+
+    def _head(self, stratum: Stratum, own: Streams, shown: Sequence[str]) -> Iterator[Piece]:
+        yield Piece(text.INTRODUCTION.format(what=self.what), "instruction")
+        for shot in range(self.shots_of(stratum)):
+            words = shown[2 * self.count * shot :][: 2 * self.count]
+            yield Piece(_example(own.of("example", shot), words, self.count), "demo")
+        yield Piece(text.START, "instruction")
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Count the words.
+
+        Raises:
+            ValueError: if the list cannot be read, or two words tie.
+        """
+        lines = text.read_list(turns[-1][1])
+        return (", ".join(text.most_frequent(lines, text.read_asked(turns[-1][1]))[0]),)
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that the asked words lead by enough, that marks are of them, and that examples are right.
+
+        Raises:
+            ValueError: if the list cannot be read.
+        """
+        return list(self._faults(row))
+
+    def _faults(self, row: Published) -> Iterator[str]:
+        lines = text.read_list(row.text)
+        asked, last, following = text.most_frequent(lines, self.count)
+        if last - following < self.gap * last:
+            yield f"an asked word comes {last} times and another {following} times: they are too near"
+        marked = [row.prompt[n.char_start : n.char_end] for n in row.needles if n.role == "relevant"]
+        if sorted(marked) != [f"{word}\n" for word in asked]:
+            yield "the marked lines are not one of each asked word"
+        if not all(map(text.WORD.fullmatch, {*lines})):
+            yield "a line of the list is no word"
+        for shown, answer in text.SHOWN.findall(row.text):
+            if answer.split(", ") != text.most_frequent(shown.splitlines(), self.count)[0]:
+                yield "the answer of an example is wrong"
+
+
+class _Dealt:
+    """A list that is there from its first word to its last."""
+
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` words."""
+        return self._order[:count]
+
+
+def _example(rng: Random, words: Sequence[str], count: int) -> str:
+    """Return a short list: `count` words three times each, the others once, in any order."""
+    lines = [*words[:count]] * 3 + [*words[count:]]
+    rng.shuffle(lines)
+    question, answer = text.QUESTION.format(count=text.COUNTS[count]), ", ".join(sorted(words[:count]))
+    return text.EXAMPLE.format(lines="".join(f"{word}\n" for word in lines), question=question, answer=answer)
