@@ -1,17 +1,20 @@
 """Lists in which every word comes as often as it is dealt, whatever the length: orders that are exact in every prefix.
 
 Each word arrives at times of its own, once in every span of ``total / weight`` places, anywhere within the span. All
-arrivals in order are the list. So a prefix holds each word as often as its share says, give or take one.
+arrivals in order are the list. So a prefix holds each word as often as its share says, give or take one. Other words
+come in bursts: often in one stretch, never elsewhere, so that who reads a part takes them for more than they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import cache
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.streams import Indices, words
 
@@ -31,15 +34,46 @@ def zipf(alpha: str, count: int) -> tuple[int, ...]:
     return tuple(int(DIGITS.multiply(SCALE, DIGITS.power(Decimal(rank), power))) for rank in range(1, count + 1))
 
 
-def arrivals(rng: Random, weights: Sequence[int], count: int) -> Indices:
-    """Return the first `count` places of a list, each the rank of a word.
+@dataclass(frozen=True, slots=True)
+class Bursts:
+    """Words that come in one stretch of a list and nowhere else: `count` of them, each with a `weight` in all.
 
-    In every prefix of n places a rank comes ``n * weight / sum(weights)`` times, give or take one and what the others
-    give or take.
+    A stretch takes a `share` of the first `places` of the list, and may go on at its start. The stretches are spread
+    evenly, so that everywhere as many words are in the midst of theirs.
     """
-    spans = sum(weights) / np.array(weights, dtype=np.float64)
+
+    count: int
+    weight: float
+    share: float
+    places: int
+
+
+def arrivals(rng: Random, weights: Sequence[int], count: int, bursts: Bursts) -> Indices:
+    """Return the first `count` places of a list, each the rank of a word; bursts have the ranks behind all others.
+
+    In every prefix of n places a rank comes ``n * weight / total`` times, give or take one and what the others give or
+    take, and a burst as often as it has begun.
+    """
+    total = sum(weights) + bursts.count * bursts.weight
+    spans = total / np.array(weights, dtype=np.float64)
     numbers = (count / spans).astype(np.int64) + 2
     ranks = np.repeat(np.arange(len(weights), dtype=np.int64), numbers)
-    nth = np.arange(len(ranks)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
-    times = (nth + words(rng, len(ranks)) / 2**32) * spans[ranks]
+    times = (_nth(numbers) + words(rng, len(ranks)) / 2**32) * spans[ranks]
+    if bursts.count:
+        more, when = _burst_times(rng, bursts, total)
+        ranks, times = np.concatenate([ranks, len(weights) + more]), np.concatenate([times, when])
     return ranks[np.argsort(times, kind="stable")][:count]
+
+
+def _burst_times(rng: Random, bursts: Bursts, total: float) -> tuple[Indices, NDArray[np.float64]]:
+    each = int(bursts.places * bursts.weight / total)
+    numbers = np.full(bursts.count, each, dtype=np.int64)
+    starts = (np.arange(bursts.count) + words(rng, bursts.count) / 2**32) / bursts.count
+    which = np.repeat(np.arange(bursts.count, dtype=np.int64), numbers)
+    within = (_nth(numbers) + words(rng, len(which)) / 2**32) / each * bursts.share
+    return which, (starts[which] + within) % 1.0 * bursts.places
+
+
+def _nth(numbers: Indices) -> Indices:
+    """Count from 0 to each of the numbers."""
+    return np.arange(numbers.sum(), dtype=np.int64) - np.repeat(np.cumsum(numbers) - numbers, numbers)

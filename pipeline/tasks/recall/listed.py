@@ -13,12 +13,12 @@ from pipeline.streams import Indices, Streams, spread
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Published, Sample, Task, Turns, unit
 from pipeline.tasks.haystacks import SPARES
 from pipeline.tasks.recall import lists_text as text
-from pipeline.worlds.frequencies import arrivals
+from pipeline.worlds.frequencies import Bursts, arrivals
 
-FIXED = 400
-"""Tokens of a prompt that are no list, at most."""
 LEAST_TOKENS = 2
 """Tokens of a word with its newline, at least."""
+BURST, SHARE = 0.6, 0.4
+"""How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
 
 
 class Listed(Task):
@@ -34,6 +34,10 @@ class Listed(Task):
     shortest = 2048
     count: int
     what: str
+    fixed: int
+    """Tokens of a prompt that are no list, about."""
+    tokens_per_word: tuple[float, float]
+    """Tokens of a word with its newline, on average: in most of the shipped profiles, and in the one that needs most."""
     gap: float
     """By how much of its own count the last of the asked words leads, at least."""
 
@@ -42,8 +46,16 @@ class Listed(Task):
         """Return how often the words of a list come, in proportion, the most frequent first."""
 
     @abstractmethod
+    def bursts(self, stratum: Stratum) -> Bursts:
+        """Return the words that come in one stretch of the list alone, where more often than those that are asked."""
+
+    @abstractmethod
     def words(self, streams: Streams) -> Sequence[str]:
         """Return all words that lists of a seed are made of, in the order of their pool."""
+
+    def places(self, stratum: Stratum, *, least: bool = False) -> int:
+        """Return how many words a list of a stratum has in most profiles, or at least."""
+        return int((stratum.length - self.max_new_tokens - self.fixed) / self.tokens_per_word[least])
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the words that come most often."""
@@ -55,17 +67,17 @@ class Listed(Task):
         return Sample("", stratum, index, {"words": asked}, relevant, question, Key(answer, (answer,)))
 
     def _places(self, stratum: Stratum, own: Streams) -> list[int]:
-        """Draw words: those of the list, the most frequent first, then spares, then those of examples."""
-        size = len(self.weights(stratum)) + SPARES + self.most_shots * 2 * self.count
+        """Draw words: those of the list, the most frequent first, bursts, spares, and those of examples."""
+        listed = len(self.weights(stratum)) + self.bursts(stratum).count
+        size = listed + SPARES + self.most_shots * 2 * self.count
         return own.of("words").sample(range(len(self.words(own))), size)
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Deal the list, with words that come once for spares."""
         stratum, places = sample.stratum, np.array(self._places(sample.stratum, own), dtype=np.int64)
-        weights = self.weights(stratum)
-        longest = stratum.length // LEAST_TOKENS
-        order = _Dealt(places[arrivals(own.of("filler"), weights, longest)])
-        spares, others = np.split(places[len(weights) :], [SPARES])
+        weights, bursts = self.weights(stratum), self.bursts(stratum)
+        ranks = arrivals(own.of("filler"), weights, stratum.length // LEAST_TOKENS, bursts)
+        spares, others = np.split(places[len(weights) + bursts.count :], [SPARES])
         placed = [
             Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))
             for number, line in enumerate(sample.relevant)
@@ -74,7 +86,7 @@ class Listed(Task):
         return Layout(
             head=tuple(self._head(stratum, own, shown)),
             placed=tuple(placed),
-            filler=Filler(self.pools(stratum)[0].name, order, spares),
+            filler=Filler(self.pools(stratum)[0].name, _Dealt(places[ranks]), spares),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
 

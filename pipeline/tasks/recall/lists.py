@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from string import ascii_lowercase
+from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import PoolSpec, Unit, unit
-from pipeline.tasks.recall.listed import FIXED, Listed
-from pipeline.worlds.frequencies import zipf
+from pipeline.tasks.recall.listed import BURST, SHARE, Listed
+from pipeline.worlds.frequencies import Bursts, zipf
 from pipeline.worlds.words import pool, pool_digest
 
 WORDS, CODED = "recall/words", "coded words@1"
-RATIO, ALPHA = {"ratio": (10, 3, 2)}, {"alpha": (2.0, 1.5, 1.2)}
-LEAST = {10: 3, 3: 4, 2: 9}
+RATIO = {"ratio": (10, 3, 2), "bursts": (20, 0)}
+ALPHA = {"alpha": (2.0, 1.5, 1.2), "bursts": (10, 0)}
+LEAST = {10: 2, 3: 4, 2: 9}
 """By ratio: how often each of the other words comes at least, so that their counts are well apart."""
 
 
@@ -31,16 +33,20 @@ class CommonWords(Listed):
     shots = 1
     most_shots = 1
     knobs = RATIO
-    others = 4900
+    others = 4880
     """Other words of a list at most; the rest of the pool is for spares and the example."""
-    tokens_per_word = 3.05
-    """Tokens of a word with its newline, in the shipped profile that needs most."""
+    fixed, tokens_per_word = 330, (2.8, 3.05)
 
     def weights(self, stratum: Stratum) -> Sequence[int]:
         """Return the ratio ten times, then one for each other word: as many as come often enough."""
         ratio = int(stratum.knob("ratio", RATIO["ratio"][0]))
-        places = int((stratum.length - self.max_new_tokens - FIXED) / self.tokens_per_word)
-        return [ratio] * self.count + [1] * min(self.others, places // LEAST[ratio] - ratio * self.count)
+        asked = int(ratio * (self.count + BURST * _bursts(stratum, RATIO)))
+        return [ratio] * self.count + [1] * min(self.others, self.places(stratum, least=True) // LEAST[ratio] - asked)
+
+    def bursts(self, stratum: Stratum) -> Bursts:
+        """Return words that come less than two thirds as often as the asked ones, but more often where they come."""
+        ratio = int(stratum.knob("ratio", RATIO["ratio"][0]))
+        return Bursts(_bursts(stratum, RATIO), BURST * ratio, SHARE, self.places(stratum))
 
     def words(self, streams: Streams) -> Sequence[str]:
         """Return common English words."""
@@ -61,6 +67,7 @@ class FrequentWords(Listed):
     complexities = (3,)
     gap = 0.2
     max_new_tokens = 64
+    fixed, tokens_per_word = 90, (4.3, 4.7)
     knobs = ALPHA
     size, letters, most = 16_384, 6, 2048
     """Coded words of a seed, their letters, and how many a list has at most."""
@@ -70,6 +77,11 @@ class FrequentWords(Listed):
         alpha = float(stratum.knob("alpha", ALPHA["alpha"][0]))
         return zipf(f"{alpha:g}", min(self.most, max(50, stratum.length // 64)))
 
+    def bursts(self, stratum: Stratum) -> Bursts:
+        """Return words that come less often than the third, but more often than the second where they come."""
+        weight = BURST * self.weights(stratum)[self.count - 1]
+        return Bursts(_bursts(stratum, ALPHA), weight, SHARE / 2, self.places(stratum))
+
     def words(self, streams: Streams) -> Sequence[str]:
         """Return random words, no two of which are the same."""
         return _coded(streams.world(CODED), self.size, self.letters)
@@ -77,6 +89,10 @@ class FrequentWords(Listed):
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of all words, which a prompt repeats."""
         return (PoolSpec(f"fwe-{stratum.tier}", 1, stratum.tier, CODED, make_coded),)
+
+
+def _bursts(stratum: Stratum, knobs: Mapping[str, Sequence[Any]]) -> int:
+    return int(stratum.knob("bursts", knobs["bursts"][0]))
 
 
 @lru_cache(maxsize=2)
