@@ -101,9 +101,13 @@ STRAIGHT = str.maketrans(
         "\u201c": '"',
         "\u201d": '"',
         "\u2212": "-",
+        "\u2010": "-",
+        "\u2011": "-",
         "\u2013": "-",
         "\u2014": " - ",
         "\u00a0": " ",
+        "\u2009": " ",
+        "\u202f": " ",
         "\x01": " ",
     }
 )
@@ -437,9 +441,12 @@ def exact(row: Row, prediction: str) -> float:
 
     Another value is a name (or a date, where the answer is one) that the question does not name, or words between
     commas, ``and`` and the like that neither the question nor ordinary talk has. ``or``, ``not`` and a refusal in that
-    sentence score 0; dates may be written in any way that is clear.
+    sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
+    one is another value (see `shaped`).
     """
     asked, answers = _asked(row), [str(answer) for answer in row["answers"]]
+    if form := _form(answers):
+        return shaped(row, prediction, form)
     text, marked = _marked(plain(row, prediction))
 
     def leads(sentence: str) -> bool:
@@ -733,7 +740,7 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 # Numbers, lists and categories
 
 INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
-GROUPING = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
+GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 PRINTED = re.compile(r"(?<!\[)\[\s{0,3}(?:[-+]?\d{1,9}(?:\s{0,3},\s{0,3}[-+]?\d{1,9}){0,2000})?\s{0,3}\](?!\])")
 SUM = re.compile(r"(?<![\w.])-?\d{1,9}(?:\s{0,2}[-+]\s{0,2}\(?-?\d{1,9}\)?){1,200}(?![\d.]*\d)")
 """Arithmetic, of which only the result is an answer."""
@@ -908,6 +915,8 @@ def _category(sentence: str) -> int | str | None:
 MEMBERS = ", "
 """What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
 NO_MEMBERS = "none"
+GROUPED = re.compile(r"(?<![\w.])\d{1,3}(,|\{,\}|[. _'])\d{3}(?:\1\d{3})+(?!\w|\1\d{3}(?!\d))")
+"""A number of seven digits and more with its digits in groups."""
 UUID = re.compile(r"(?<![\w-])[0-9a-f]{6,10}(?:-?[0-9a-f]{2,6}){3}-?[0-9a-f]{10,14}(?![\w-])", re.IGNORECASE)
 HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
@@ -971,14 +980,46 @@ def route(row: Row, prediction: str) -> float:
     return right / max(len(given), len(wanted))
 
 
+def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
+    """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
+
+    Without a mark the first sentence answers that says a value in words of the question and of ordinary talk alone, and
+    no other sentence may say another value so; else the last one. ``or`` and a refusal in that sentence score 0.
+    """
+    question = str(row.get("question") or "")
+    named, talk = _shaped(form, question), _words(question) | COUNTING
+
+    def read(sentence: str) -> Hashable:
+        items = {item for item in _shaped(form, sentence) if item not in named}
+        unsure = not CHOOSING.isdisjoint(TOKEN.findall(sentence.lower())) or REFUSAL.search(sentence)
+        return None if not items else SEVERAL if unsure else frozenset(items)
+
+    def presents(sentence: str) -> bool:
+        return all(_talks(token, talk) for token in TOKEN.findall(form.sub(" ", sentence).lower()))
+
+    text, marked = _marked(_ungrouped(_undated(row, prediction)))
+    found = _settled(text, read, presents, marked=marked, bare=presents)
+    return float(found in [frozenset({_compared(str(answer))}) for answer in row["answers"]])
+
+
 def listed(row: Row) -> list[str]:
     """Return the members of a row's target as they are written."""
     return [] if row["target"] == NO_MEMBERS else str(row["target"]).split(MEMBERS)
 
 
 def _members(row: Row) -> list[str]:
-    """Return the members of a row's target as they are compared: in small letters, without hyphens."""
-    return [member.lower().replace("-", "") for member in listed(row)]
+    """Return the members of a row's target as they are compared."""
+    return list(map(_compared, listed(row)))
+
+
+def _compared(item: str) -> str:
+    """Return an item as it is compared: in small letters, without hyphens."""
+    return item.lower().replace("-", "")
+
+
+def _ungrouped(text: str) -> str:
+    """Return a text with numbers of seven digits and more in one piece, however their digits are grouped."""
+    return GROUPED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
 
 
 def _f1(right: int, wanted: int, given: int) -> float:
@@ -999,7 +1040,7 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     def read(text: str) -> list[str]:
         return [item for item in _shaped(form, text) if item not in named] if form else _worded(text, talk)
 
-    text, marked = _marked(GROUPING.sub("", EMPTY.sub(" none ", _undated(row, prediction))))
+    text, marked = _marked(_ungrouped(EMPTY.sub(" none ", _undated(row, prediction))))
     sentences = [_told(sentence, read) for sentence in _sentences(text)]
     ends = [at for at, each in enumerate(sentences) if CONCLUSION.match(each) and any(map(read, sentences[at:]))]
     grounds = [at for at, each in enumerate(sentences) if GROUNDS.match(each) and any(map(read, sentences[:at]))]
@@ -1016,7 +1057,7 @@ def _form(values: Sequence[str]) -> re.Pattern[str] | None:
     if values and all(map(UUID.fullmatch, values)):
         return UUID
     if least > 3 and all(map(str.isdigit, values)):
-        return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|\.\d)")
+        return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|[.,]\d{{1,3}}\b)")
     if least > 3 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
         return re.compile(rf"(?<![\w-])(?:[0-9a-f]{spans[0]}|(?=[a-f]*\d)[0-9a-f]{spans[1]})(?![\w-])", re.IGNORECASE)
     return None
@@ -1025,7 +1066,7 @@ def _form(values: Sequence[str]) -> re.Pattern[str] | None:
 def _shaped(form: re.Pattern[str], text: str) -> list[str]:
     """Return what has a form in a text, but for what is denied, as it is compared."""
     pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
-    return [found[0].lower().replace("-", "") for piece in pieces for found in form.finditer(piece)]
+    return [_compared(found[0]) for piece in pieces for found in form.finditer(piece)]
 
 
 def _worded(text: str, talk: frozenset[str]) -> list[str]:
@@ -1050,7 +1091,7 @@ def _worded(text: str, talk: frozenset[str]) -> list[str]:
             items += piece
         elif WITHOUT.isdisjoint(piece) and (len(strange) == 1 or 2 * len(strange) > len(piece)):
             items += strange
-    return [item.replace("-", "") for item in items]
+    return list(map(_compared, items))
 
 
 def _talks(token: str, talk: frozenset[str]) -> bool:
