@@ -922,6 +922,7 @@ HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
 """A set without members, as it is written."""
 NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
+CLAUSES = re.compile(r"; |,? (?:but|while|whereas)\b")
 UNABLE = re.compile(
     r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
     r"|not sure|not enough|insufficient|no (?:\w+ )?(?:information|answer|way))\b",
@@ -929,7 +930,7 @@ UNABLE = re.compile(
 )
 COUNTING = _words(
     "appearance assigned assignment code common commonest count counting direct directly distance each equal frequency "
-    "frequent frequently initially item level member node number occur occurrence occurring once reach reached "
+    "frequent frequently initially item level member node number occur often occurrence occurring once reach reached "
     "reachable respectively set step time top total transitively twice value var variable via word",
     *SMALL,
     *TENS,
@@ -941,15 +942,15 @@ CONCLUSION = re.compile(
     re.IGNORECASE,
 )
 """How a sentence begins that says what came out."""
-GROUNDS = re.compile(
-    r"(?:explanation|reasoning|working|justification|derivation|details?|notes?|steps)\b\W*", re.IGNORECASE
-)
+GROUNDS = re.compile(r"explanation\b|(?:reasoning|working|derivation|details?|notes?|steps) ?:", re.IGNORECASE)
 """How a sentence begins that says why."""
 ASIDE = re.compile(r"\([^()\n]*\)")
 WORKING = re.compile(r"->|=|\u2192|\u21d2")
 SPLIT = re.compile(f"({JOINTS.pattern})")
 GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
 """Joints behind which something is said of what stands before them."""
+SERVING = FINITE | _words("the a an also sure thus hence therefore however finally consequently overall altogether")
+"""Words that are no item even where they stand alone."""
 WITHOUT = DENIALS | {"except", "excluding", "nor"}
 
 
@@ -983,8 +984,8 @@ def route(row: Row, prediction: str) -> float:
 def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
     """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
 
-    Without a mark the first sentence answers that says a value in words of the question and of ordinary talk alone, and
-    no other sentence may say another value so; else the last one. ``or`` and a refusal in that sentence score 0.
+    Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
+    the last one; no other clause may say another value in such words. ``or`` and a refusal score 0.
     """
     question = str(row.get("question") or "")
     named, talk = _shaped(form, question), _words(question) | COUNTING
@@ -992,13 +993,13 @@ def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
     def read(sentence: str) -> Hashable:
         items = {item for item in _shaped(form, sentence) if item not in named}
         unsure = not CHOOSING.isdisjoint(TOKEN.findall(sentence.lower())) or REFUSAL.search(sentence)
-        return None if not items else SEVERAL if unsure else frozenset(items)
+        return SEVERAL if (items and unsure) or UNABLE.search(sentence) else frozenset(items) or None
 
     def presents(sentence: str) -> bool:
         return all(_talks(token, talk) for token in TOKEN.findall(form.sub(" ", sentence).lower()))
 
     text, marked = _marked(_ungrouped(_undated(row, prediction)))
-    found = _settled(text, read, presents, marked=marked, bare=presents)
+    found = _settled(CLAUSES.sub("\n", text), read, presents, marked=marked, bare=presents)
     return float(found in [frozenset({_compared(str(answer))}) for answer in row["answers"]])
 
 
@@ -1072,31 +1073,39 @@ def _shaped(form: re.Pattern[str], text: str) -> list[str]:
 def _worded(text: str, talk: frozenset[str]) -> list[str]:
     """Return the words of a text that are items, as they are compared.
 
-    Between commas and the like they are words alone, if there are several, one word beside words of talk, or a row of
-    words most of which are strange.
+    Between commas and the like they are words alone, if there are several, a row of words most of which are strange, or
+    the one strange word of talk.
     """
     head, colon, rest = text.partition(":")
     if colon and "\n" not in head and all(_talks(token, talk) for token in TOKEN.findall(head.lower())):
         return _worded(rest, talk)
-    joint, *parts = ("\n", *SPLIT.split(COPULA.sub("\n", text)))
-    pieces = [TOKEN.findall(piece.lower()) for piece in parts[::2]]
-    glosses = [each.strip() in GLOSSES for each in (joint, *parts[1::2])]
-    alone = [
-        len(each) == 1 and not gloss and not each[0].isdigit() for each, gloss in zip(pieces, glosses, strict=True)
-    ]
+    pieces = _pieces(text)
+    alone = [len(words) == 1 and not gloss and words[0] not in SERVING for words, gloss in pieces]
     items = []
-    for piece, single in zip(pieces, alone, strict=True):
-        strange = [token for token in piece if not _talks(token, talk)]
+    for (words, _), single in zip(pieces, alone, strict=True):
+        kept = [word for word in words if talk.isdisjoint((word, word.rstrip("s"))) and word not in SERVING]
+        strange = [word for word in kept if word not in NEUTRAL]
+        row = 2 * len(strange) > len(kept) and FINITE.isdisjoint(words)
         if single and sum(alone) > 1:
-            items += piece
-        elif WITHOUT.isdisjoint(piece) and (len(strange) == 1 or 2 * len(strange) > len(piece)):
-            items += strange
+            items += words
+        elif WITHOUT.isdisjoint(words) and (row or len(strange) == 1):
+            items += kept if row else strange
     return list(map(_compared, items))
+
+
+def _pieces(text: str) -> list[tuple[list[str], bool]]:
+    """Return the words between the joints of a text, numbers left out, and whether they gloss what stands before."""
+    first, *rest = SPLIT.split(COPULA.sub("\n", text))
+    parts = [("\n", first), *zip(rest[::2], rest[1::2], strict=True)]
+    return [
+        ([word for word in TOKEN.findall(part.lower()) if not word.isdigit()], joint.strip() in GLOSSES)
+        for joint, part in parts
+    ]
 
 
 def _talks(token: str, talk: frozenset[str]) -> bool:
     """Tell whether a word is a number, neutral, or of talk about sets or of the question."""
-    return token.isdigit() or token in NEUTRAL or token in talk or token.rstrip("s") in talk
+    return token.isdigit() or token in NEUTRAL or not talk.isdisjoint((token, token.rstrip("s")))
 
 
 def _told(sentence: str, read: Callable[[str], object]) -> str:
