@@ -25,6 +25,7 @@ from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, export, openai_batch
 from pipeline.export.by_stratum import TURNS
 from pipeline.export.helmet import ROOM
+from pipeline.export.named import names_of
 from pipeline.export.openai_batch import for_model
 from pipeline.export.substring import strings
 from pipeline.profiles import load_profile
@@ -61,7 +62,7 @@ def lines(folder: Path, glob: str) -> Iterator[tuple[Path, Any]]:
 def ids(name: str, folder: Path) -> list[str]:
     """Return the ids of an export's rows, read from its files alone."""
     if name == "helmet":
-        return [line["id"] for _, line in lines(folder, "data/*.jsonl")]
+        return [line["id"] for _, line in lines(folder, "data/**/*.jsonl")]
     if name == "ruler":
         return [line["others"]["id"] for _, line in lines(folder, "data/*/*/validation.jsonl")]
     if name == "openai-batch":
@@ -155,6 +156,8 @@ def test_helmet_finds_every_file_and_cuts_no_context(made: dict[str, Path], rows
                 row, seen = rows[line["id"]], seen + 1
                 assert int(reply) == row["max_new_tokens"]
                 assert int(most) == row["context_tokens"] + ROOM
+                if names_of(row).helmet:
+                    continue
                 wrapped = HELMET[dataset].format(**line)
                 assert counter.count(wrapped) + int(reply) + 100 <= int(most)
                 assert line["context"] == row["prompt"][: row["question_start"]]

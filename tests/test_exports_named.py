@@ -189,10 +189,17 @@ def _needles(line: Any, row: Row) -> None:
     assert len(keys) == (len(found) if row["subtask"] == "niah_mq" else 1)
 
 
-def test_recall_at_other_lengths_has_names_too(tmp_path: Path) -> None:
+def test_the_recipe_asks_every_task_of_ruler_with_its_numbers() -> None:
     recipe = load_recipe("ruler")
     assert {(cell.subtask, cell.complexity) for cell in recipe.strata} == {
         (name, one.complexity) for name, one in NAMES.items() if one.ruler
     }
     assert {cell.length for cell in recipe.strata} == {4096, 8192, 16384, 32768, 65536, 131072}
     assert {(cell.rows, cell.rows * cell.full) for cell in recipe.strata} == {(25, 500)}
+    for cell in recipe.strata:
+        added = {name: value for name, value in cell.knobs if name in ("near", "distractors", "twins")}
+        taken = TASKS["recall", cell.subtask].knobs
+        assert added == {name: 0 for name in taken if name in ("near", "distractors", "twins")}
+        metadata = json.dumps({"knobs": dict(cell.knobs)})
+        row = {"family": "recall", "subtask": cell.subtask, "complexity": cell.complexity, "metadata": metadata}
+        assert names_of(row).ruler
