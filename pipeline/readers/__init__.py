@@ -12,6 +12,7 @@ from pipeline.readers.bio import Biographies
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
 from pipeline.readers.mrcr import Talk
+from pipeline.readers.recall import Recall
 from pipeline.readers.views import READERS, Reader
 from pipeline.rows import Row
 
@@ -19,7 +20,13 @@ __all__ = ["COLUMNS", "READERS", "Reader", "Reading", "open_reading", "reader_of
 
 COLUMNS = ["id", "family", "subtask", "question", "prompt_tokens", "messages", "prompt"]
 """What a reader gets of a row: nothing of its key."""
-READINGS: dict[str, type[Reading]] = {"latent_list": Program, "mrcr": Talk, "idk": Stories, "bio": Biographies}
+READINGS: dict[str, type[Reading]] = {
+    "latent_list": Program,
+    "mrcr": Talk,
+    "idk": Stories,
+    "bio": Biographies,
+    "recall": Recall,
+}
 
 
 def open_reading(row: Row) -> Reading:

@@ -37,7 +37,7 @@ class Listed(Task):
     fixed: int
     """Tokens of a prompt that are no list, about."""
     tokens_per_word: tuple[float, float]
-    """Tokens of a word with its newline, on average: in most of the shipped profiles, and in the one that needs most."""
+    """Tokens of a word with its newline: in most of the shipped profiles, and in the one that needs most."""
     gap: float
     """By how much of its own count the last of the asked words leads, at least."""
 
