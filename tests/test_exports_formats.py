@@ -31,6 +31,7 @@ from pipeline.export.substring import strings
 from pipeline.profiles import load_profile
 from pipeline.rows import Row
 from pipeline.store.split import Selection, Split, open_split
+from pipeline.tasks import TASKS
 
 STRUCTURED = ("helmet", "ruler", "openai-mrcr", "mrcr-v2", "longbio", "openai-batch")
 
@@ -415,4 +416,5 @@ def test_what_substring_rules_grade_the_key_passes(rows: dict[str, Row]) -> None
             graded[row["subtask"].removesuffix("-essay")] += 1
     assert set(graded) == {
         *("standard", "paraphrase", "pronoun", "multihop", "multi_standard", "citation", "twodiff", "print"),
+        *(subtask for family, subtask in TASKS if family == "recall"),
     }

@@ -40,6 +40,8 @@ HELMET_FILES = {
 }
 """Files of the category Recall at 4,096 tokens."""
 
+ADDED = ("bursts", "distractors", "near", "twins")
+"""Knobs for what RULER does not have: 0 is none."""
 STRATUM = """
 [[strata]]
 family = "recall"
@@ -197,9 +199,8 @@ def test_the_recipe_asks_every_task_of_ruler_with_its_numbers() -> None:
     assert {cell.length for cell in recipe.strata} == {4096, 8192, 16384, 32768, 65536, 131072}
     assert {(cell.rows, cell.rows * cell.full) for cell in recipe.strata} == {(25, 500)}
     for cell in recipe.strata:
-        added = {name: value for name, value in cell.knobs if name in ("near", "distractors", "twins")}
-        taken = TASKS["recall", cell.subtask].knobs
-        assert added == {name: 0 for name in taken if name in ("near", "distractors", "twins")}
+        added = {name: value for name, value in cell.knobs if name in ADDED}
+        assert added == {name: 0 for name in TASKS["recall", cell.subtask].knobs if name in ADDED}
         metadata = json.dumps({"knobs": dict(cell.knobs)})
         row = {"family": "recall", "subtask": cell.subtask, "complexity": cell.complexity, "metadata": metadata}
         assert names_of(row).ruler
