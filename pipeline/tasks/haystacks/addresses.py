@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.streams import Indices, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
 from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.worlds.addresses import WORLD, paragraphs, source_digest
@@ -42,8 +42,8 @@ def addresses(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Fill
     kept, spares = _set_aside(order, short)
     name = addresses_spec(stratum).name
     if shuffled:
-        others = Shuffled(own.of("shuffled"), int(counts.sum()), frozenset(spares.tolist()))
-        return Filler(name, others, spares)
+        drawn = np.argsort(words(own.of("shuffled"), int(counts.sum())), kind="stable")
+        return Filler(name, _Fixed(drawn[~np.isin(drawn, spares)]), spares)
     starts, counts = starts[kept], counts[kept]
     skipped = own.of("start").randrange(counts[0])
     starts[0] += skipped
