@@ -917,7 +917,9 @@ MEMBERS = ", "
 NO_MEMBERS = "none"
 GROUPED = re.compile(r"(?<![\w.])\d{1,3}(,|\{,\}|[. _'])\d{3}(?:\1\d{3})+(?!\w|\1\d{3}(?!\d))")
 """A number of seven digits and more with its digits in groups."""
-UUID = re.compile(r"(?<![\w-])[0-9a-f]{6,10}(?:-?[0-9a-f]{2,6}){3}-?[0-9a-f]{10,14}(?![\w-])", re.IGNORECASE)
+UUID = re.compile(
+    r"(?<![\w-])(?:[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}|[0-9a-f]{30,34})(?![\w-])", re.IGNORECASE
+)
 HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
 """A set without members, as it is written."""
@@ -930,8 +932,8 @@ UNABLE = re.compile(
 )
 COUNTING = _words(
     "appearance assigned assignment code common commonest count counting direct directly distance each equal frequency "
-    "frequent frequently initially item level member node number occur often occurrence occurring once reach reached "
-    "reachable respectively set step time top total transitively twice value var variable via word",
+    "frequent frequently initially item level member node none number occur often occurrence occurring once reach "
+    "reached reachable respectively set step time top total transitively twice value var variable via word",
     *SMALL,
     *TENS,
 )
@@ -1043,12 +1045,19 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
 
     text, marked = _marked(_ungrouped(EMPTY.sub(" none ", _undated(row, prediction))))
     sentences = [_told(sentence, read) for sentence in _sentences(text)]
-    ends = [at for at, each in enumerate(sentences) if CONCLUSION.match(each) and any(map(read, sentences[at:]))]
-    grounds = [at for at, each in enumerate(sentences) if GROUNDS.match(each) and any(map(read, sentences[:at]))]
-    sentences = sentences[ends[-1] if ends and not marked else 0 : grounds[0] if grounds and not ends else None]
+    sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
     listing = any(items for lists, items in passages if lists)
     return [item for lists, items in passages if lists or not listing for item in items], "\n".join(sentences)
+
+
+def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> slice:
+    """Return where the final answer stands: from the last conclusion on, or up to where grounds begin."""
+    places = [at for at, items in enumerate(said) if items] or [0]
+    ends = [at for at, each in enumerate(sentences[: places[-1] + 1]) if CONCLUSION.match(each)]
+    if ends and not marked:
+        return slice(ends[-1], None)
+    return slice(0, next((at for at, each in enumerate(sentences) if at > places[0] and GROUNDS.match(each)), None))
 
 
 def _form(values: Sequence[str]) -> re.Pattern[str] | None:
@@ -1057,9 +1066,9 @@ def _form(values: Sequence[str]) -> re.Pattern[str] | None:
     spans = f"{{{least},{most}}}", f"{{{least - 2},{most + 2}}}"
     if values and all(map(UUID.fullmatch, values)):
         return UUID
-    if least > 3 and all(map(str.isdigit, values)):
+    if least > 4 and all(map(str.isdigit, values)):
         return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|[.,]\d{{1,3}}\b)")
-    if least > 3 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
+    if least > 4 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
         return re.compile(rf"(?<![\w-])(?:[0-9a-f]{spans[0]}|(?=[a-f]*\d)[0-9a-f]{spans[1]})(?![\w-])", re.IGNORECASE)
     return None
 
@@ -1118,8 +1127,8 @@ def _told(sentence: str, read: Callable[[str], object]) -> str:
 
 def _lists(sentence: str) -> bool:
     """Tell whether a text is a list, and neither a sentence, a heading nor working."""
-    sentence_like = sentence.endswith(":") or WORKING.search(sentence)
-    return not sentence_like and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
+    headed = sentence.endswith(":") or WORKING.search(sentence) is not None
+    return not headed and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
 
 
 # Choices
