@@ -34,6 +34,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
 from importlib import import_module
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,9 +101,13 @@ STRAIGHT = str.maketrans(
         "\u201c": '"',
         "\u201d": '"',
         "\u2212": "-",
+        "\u2010": "-",
+        "\u2011": "-",
         "\u2013": "-",
         "\u2014": " - ",
         "\u00a0": " ",
+        "\u2009": " ",
+        "\u202f": " ",
         "\x01": " ",
     }
 )
@@ -436,9 +441,12 @@ def exact(row: Row, prediction: str) -> float:
 
     Another value is a name (or a date, where the answer is one) that the question does not name, or words between
     commas, ``and`` and the like that neither the question nor ordinary talk has. ``or``, ``not`` and a refusal in that
-    sentence score 0; dates may be written in any way that is clear.
+    sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
+    one is another value (see `shaped`).
     """
     asked, answers = _asked(row), [str(answer) for answer in row["answers"]]
+    if form := _form(answers):
+        return shaped(row, prediction, form)
     text, marked = _marked(plain(row, prediction))
 
     def leads(sentence: str) -> bool:
@@ -729,155 +737,6 @@ def _sourced(text: str) -> list[tuple[str, int]]:
     return list(zip((one.strip(" \t\n;,.") for one in said), numbers, strict=True))
 
 
-# Sets and routes
-
-MEMBERS = ", "
-"""What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
-NO_MEMBERS = "none"
-UUID = re.compile(r"(?<![\w-])[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}(?![\w-])", re.IGNORECASE)
-HEX = re.compile(r"(?=\w*\d)[0-9a-f]{8,}", re.IGNORECASE)
-COUNTED = _words(
-    "answer are common commonest frequent frequency frequently list member members most node nodes item items number "
-    "numbers occurrence occurrences occur occurs time times top value values var variable variables word words "
-    "assigned directly via equal equals twice each once count counts total reached reachable distance depth step steps"
-)
-"""Words of talk about members of a set, beside those that are neutral anywhere."""
-COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
-CONCLUSION = re.compile(
-    r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
-    re.IGNORECASE,
-)
-"""How a sentence begins that says what came out."""
-ASIDE = re.compile(r"\([^()\n]*\)")
-WORKING = re.compile(r"->|=|\u2192|\u21d2")
-EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
-"""A set without members, as it is written."""
-NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
-UNABLE = re.compile(
-    r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
-    r"|not sure|not enough|insufficient|no (?:\w+ )?(?:information|answer|way))\b",
-    re.IGNORECASE,
-)
-
-
-def members(row: Row, prediction: str) -> float:
-    """Score a set: the F1 of the items of the final answer and the members, in any order, repeated ones once.
-
-    An item is what has the form of the members (numbers or hexadecimal names of about their length, UUIDs, capitals),
-    else a word of a list that neither the question nor ordinary talk has; what the question names or a ``not`` denies
-    is none. The final answer is what follows a mark or a sentence with ``so`` or ``therefore``, unless the reply begins
-    with a list; of it the lines that are lists count, or if there are none all of it. Where the set is empty a reply
-    must say so.
-    """
-    wanted = set(_lowered(row))
-    given, text = _given(row, prediction)
-    if not wanted:
-        return float(not given and NONE.search(text) is not None and not UNABLE.search(text))
-    return _f1(len(wanted & set(given)), len(wanted), len(set(given)))
-
-
-def route(row: Row, prediction: str) -> float:
-    """Score a route: the share of its nodes that are right from the first one on.
-
-    Nodes are found as the items of `members`, of which those next to an equal one count once and those of the question
-    do not. The nodes up to the first wrong one are divided by the number of nodes of the route, or of those given if
-    these are more: what goes on behind the end costs.
-    """
-    named = set(_found(str(row.get("question") or ""), _form(_lowered(row)), frozenset()))
-    wanted = [node for node in _lowered(row) if node not in named] or _lowered(row)
-    given = [node for node in _given(row, prediction)[0] if node in wanted or node not in named]
-    given = [node for at, node in enumerate(given) if at == 0 or node != given[at - 1]]
-    right = next((at for at, (one, other) in enumerate(zip(given, wanted, strict=False)) if one != other), None)
-    return (min(len(given), len(wanted)) if right is None else right) / max(len(given), len(wanted))
-
-
-def _members(row: Row) -> list[str]:
-    """Return the members of a row's target, in their order."""
-    target = str(row["target"])
-    return [] if target == NO_MEMBERS else target.split(MEMBERS)
-
-
-def _lowered(row: Row) -> list[str]:
-    """Return the members of a row's target in small letters, in their order."""
-    return [member.lower() for member in _members(row)]
-
-
-def _f1(right: int, wanted: int, given: int) -> float:
-    """Return the harmonic mean of precision and recall, from numbers of items."""
-    if not right:
-        return 0.0
-    precision, recall = right / given, right / wanted
-    return 2 * precision * recall / (precision + recall)
-
-
-def _form(values: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words."""
-    least, most = (f(map(len, values), default=0) for f in (min, max))
-    if values and all(map(UUID.fullmatch, values)):
-        return UUID
-    if values and all(map(str.isdigit, values)) and least > 3:
-        return re.compile(rf"(?<![\w.-])\d{{{least - 2},{most + 2}}}(?![\w-]|\.\d)")
-    if any(map(HEX.fullmatch, values)) and all(re.fullmatch("[0-9a-f]{8,}", value) for value in values):
-        exact = rf"[0-9a-f]{{{least},{most}}}|(?=[a-f]*\d)[0-9a-f]{{{least - 2},{most + 2}}}"
-        return re.compile(rf"(?<![\w-])(?:{exact})(?![\w-])", re.IGNORECASE)
-    return None
-
-
-def _given(row: Row, prediction: str) -> tuple[list[str], str]:
-    """Return the items of a reply's final answer, in order, and the text of that answer."""
-    question = str(row.get("question") or "")
-    form = _form(_lowered(row) or _names(question))
-    named = set(_found(question, form, frozenset())) - set(_lowered(row)) if form else set()
-    asked = frozenset() if form else _asked(row) - set(_lowered(row))
-
-    def read(sentence: str) -> list[str]:
-        return [item for item in _found(sentence, form, asked) if item not in named]
-
-    text, marked = _marked(GROUPING.sub("", EMPTY.sub(" none ", _undated(row, prediction))))
-    sentences = [_told(sentence, read) for sentence in _sentences(text)]
-    said = [sentence for sentence in sentences if read(sentence)]
-    if not marked and not (said and _lists(said[0])):
-        ends = [at for at, each in enumerate(sentences) if CONCLUSION.match(each) and any(map(read, sentences[at:]))]
-        sentences = sentences[ends[-1] :] if ends else sentences
-    said = [sentence for sentence in sentences if read(sentence)]
-    said = [sentence for sentence in said if _lists(sentence)] or said
-    return [item for sentence in said for item in read(sentence)], "\n".join(sentences)
-
-
-def _names(text: str) -> list[str]:
-    """Return the first word of a text that is no plain word: what the items of an empty set would look like."""
-    return [found[0].lower() for found in (UUID.search(text), HEX.search(text)) if found][:1]
-
-
-def _told(sentence: str, read: Callable[[str], object]) -> str:
-    """Return a sentence without explanations and asides, if it names items without them."""
-    for form in (EXPLAINED, ASIDE):
-        without = form.sub(" ", sentence)
-        sentence = without if read(without) else sentence
-    return sentence
-
-
-def _lists(sentence: str) -> bool:
-    """Tell whether a text that names items is a list of them, and neither a sentence nor working."""
-    return FINITE.isdisjoint(TOKEN.findall(sentence.lower())) and not WORKING.search(sentence)
-
-
-def _found(sentence: str, form: re.Pattern[str] | None, asked: frozenset[str]) -> list[str]:
-    """Return the items of a sentence, in small letters: what has the form, or else the words of a list."""
-    items = []
-    for piece in JOINTS.split(COPULA.sub(":", sentence)):
-        tokens = TOKEN.findall(piece.lower())
-        if not (DENIALS | {"except", "excluding"}).isdisjoint(tokens):
-            continue
-        if form:
-            items += [found[0].lower() for found in form.finditer(piece)]
-            continue
-        strange = [token for token in tokens if token not in COUNTED and _strange(token, asked, digits=False)]
-        if len(strange) == 1 or NEUTRAL.isdisjoint(tokens):
-            items += strange
-    return items
-
-
 # Numbers, lists and categories
 
 INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
@@ -1051,6 +910,227 @@ def _category(sentence: str) -> int | str | None:
     return SEVERAL if len(numbers) > 1 or any(found["denied"] for found in named) else numbers.pop()
 
 
+# Sets and routes
+
+MEMBERS = ", "
+"""What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
+NO_MEMBERS = "none"
+GROUPED = re.compile(r"(?<![\w.])\d{1,3}(,|\{,\}|[. _'])\d{3}(?:\1\d{3})+(?!\w|\1\d{3}(?!\d))")
+"""A number of seven digits and more with its digits in groups."""
+UUID = re.compile(
+    r"(?<![\w-])(?:[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}|[0-9a-f]{30,34})(?![\w-])", re.IGNORECASE
+)
+HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
+EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
+"""A set without members, as it is written."""
+NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
+CLAUSES = re.compile(r"; |,? (?:but|while|whereas)\b")
+UNABLE = re.compile(
+    r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
+    r"|not sure|not enough|insufficient|no (?:\w+ )?(?:information|answer|way))\b",
+    re.IGNORECASE,
+)
+COUNTING = _words(
+    "appearance assigned assignment code common commonest count counting direct directly distance each equal frequency "
+    "frequent frequently initially item level member node none number occur often occurrence occurring once reach "
+    "reached reachable respectively set step time top total transitively twice value var variable via word",
+    *SMALL,
+    *TENS,
+)
+"""Words of talk about members of sets, in the singular, beside those that are neutral everywhere."""
+COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
+CONCLUSION = re.compile(
+    r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what came out."""
+GROUNDS = re.compile(r"explanation\b|(?:reasoning|working|derivation|details?|notes?|steps) ?:", re.IGNORECASE)
+"""How a sentence begins that says why."""
+ASIDE = re.compile(r"\([^()\n]*\)")
+WORKING = re.compile(r"->|=|\u2192|\u21d2")
+SPLIT = re.compile(f"({JOINTS.pattern})")
+GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
+"""Joints behind which something is said of what stands before them."""
+SERVING = FINITE | _words("the a an also sure thus hence therefore however finally consequently overall altogether")
+"""Words that are no item even where they stand alone."""
+WITHOUT = DENIALS | {"except", "excluding", "nor"}
+
+
+def members(row: Row, prediction: str) -> float:
+    """Score a set by the F1 of the items of the final answer, in any order, an item said twice counting once.
+
+    The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
+    of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
+    or hexadecimal names of about their length), else a word that stands alone or that ordinary talk does not have; what
+    the question names or ``not`` denies is none. An empty set must be said to be empty.
+    """
+    wanted = set(_members(row))
+    given, said = _given(row, prediction)
+    if not wanted:
+        return float(not given and NONE.search(said) is not None and not UNABLE.search(said))
+    return _f1(len(wanted.intersection(given)), len(wanted), len(set(given)))
+
+
+def route(row: Row, prediction: str) -> float:
+    """Score a route by the share of its nodes that are right, from the first one to the first wrong one.
+
+    Nodes are the items of `members` in their order; one that stands next to itself counts once, and those of the
+    question do not count. Whoever gives more nodes than the route has is measured by the number given.
+    """
+    wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
+    pairs = zip(given, wanted, strict=False)
+    right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return right / max(len(given), len(wanted))
+
+
+def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
+    """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
+
+    Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
+    the last one; no other clause may say another value in such words. ``or`` and a refusal score 0.
+    """
+    question = str(row.get("question") or "")
+    named, talk = _shaped(form, question), _words(question) | COUNTING
+
+    def read(sentence: str) -> Hashable:
+        items = {item for item in _shaped(form, sentence) if item not in named}
+        unsure = not CHOOSING.isdisjoint(TOKEN.findall(sentence.lower())) or REFUSAL.search(sentence)
+        return SEVERAL if (items and unsure) or UNABLE.search(sentence) else frozenset(items) or None
+
+    def presents(sentence: str) -> bool:
+        return all(_talks(token, talk) for token in TOKEN.findall(form.sub(" ", sentence).lower()))
+
+    text, marked = _marked(_ungrouped(_undated(row, prediction)))
+    found = _settled(CLAUSES.sub("\n", text), read, presents, marked=marked, bare=presents)
+    return float(found in [frozenset({_compared(str(answer))}) for answer in row["answers"]])
+
+
+def listed(row: Row) -> list[str]:
+    """Return the members of a row's target as they are written."""
+    return [] if row["target"] == NO_MEMBERS else str(row["target"]).split(MEMBERS)
+
+
+def _members(row: Row) -> list[str]:
+    """Return the members of a row's target as they are compared."""
+    return list(map(_compared, listed(row)))
+
+
+def _compared(item: str) -> str:
+    """Return an item as it is compared: in small letters, without hyphens."""
+    return item.lower().replace("-", "")
+
+
+def _ungrouped(text: str) -> str:
+    """Return a text with numbers of seven digits and more in one piece, however their digits are grouped."""
+    return GROUPED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
+
+
+def _f1(right: int, wanted: int, given: int) -> float:
+    """Return the harmonic mean of precision and recall, from numbers of items."""
+    if not right:
+        return 0.0
+    precision, recall = right / given, right / wanted
+    return 2 * precision * recall / (precision + recall)
+
+
+def _given(row: Row, prediction: str) -> tuple[list[str], str]:
+    """Return the items of a reply's final answer, in order, and the text of that answer."""
+    wanted, question = _members(row), str(row.get("question") or "")
+    form = _form(wanted or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1])
+    named = set(_shaped(form, question)).difference(wanted) if form else set()
+    talk = _words(question) | COUNTING
+
+    def read(text: str) -> list[str]:
+        return [item for item in _shaped(form, text) if item not in named] if form else _worded(text, talk)
+
+    text, marked = _marked(_ungrouped(EMPTY.sub(" none ", _undated(row, prediction))))
+    sentences = [_told(sentence, read) for sentence in _sentences(text)]
+    sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
+    passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
+    listing = any(items for lists, items in passages if lists)
+    return [item for lists, items in passages if lists or not listing for item in items], "\n".join(sentences)
+
+
+def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> slice:
+    """Return where the final answer stands: from the last conclusion on, or up to where grounds begin."""
+    places = [at for at, items in enumerate(said) if items] or [0]
+    ends = [at for at, each in enumerate(sentences[: places[-1] + 1]) if CONCLUSION.match(each)]
+    if ends and not marked:
+        return slice(ends[-1], None)
+    return slice(0, next((at for at, each in enumerate(sentences) if at > places[0] and GROUNDS.match(each)), None))
+
+
+def _form(values: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words."""
+    least, most = (bound(map(len, values), default=0) for bound in (min, max))
+    spans = f"{{{least},{most}}}", f"{{{least - 2},{most + 2}}}"
+    if values and all(map(UUID.fullmatch, values)):
+        return UUID
+    if least > 4 and all(map(str.isdigit, values)):
+        return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|[.,]\d{{1,3}}\b)")
+    if least > 4 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
+        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{spans[0]}|(?=[a-f]*\d)[0-9a-f]{spans[1]})(?![\w-])", re.IGNORECASE)
+    return None
+
+
+def _shaped(form: re.Pattern[str], text: str) -> list[str]:
+    """Return what has a form in a text, but for what is denied, as it is compared."""
+    pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
+    return [_compared(found[0]) for piece in pieces for found in form.finditer(piece)]
+
+
+def _worded(text: str, talk: frozenset[str]) -> list[str]:
+    """Return the words of a text that are items, as they are compared.
+
+    Between commas and the like they are words alone, if there are several, a row of words most of which are strange, or
+    the one strange word of talk.
+    """
+    head, colon, rest = text.partition(":")
+    if colon and "\n" not in head and all(_talks(token, talk) for token in TOKEN.findall(head.lower())):
+        return _worded(rest, talk)
+    pieces = _pieces(text)
+    alone = [len(words) == 1 and not gloss and words[0] not in SERVING for words, gloss in pieces]
+    items = []
+    for (words, _), single in zip(pieces, alone, strict=True):
+        kept = [word for word in words if talk.isdisjoint((word, word.rstrip("s"))) and word not in SERVING]
+        strange = [word for word in kept if word not in NEUTRAL]
+        row = 2 * len(strange) > len(kept) and FINITE.isdisjoint(words)
+        if single and sum(alone) > 1:
+            items += words
+        elif WITHOUT.isdisjoint(words) and (row or len(strange) == 1):
+            items += kept if row else strange
+    return list(map(_compared, items))
+
+
+def _pieces(text: str) -> list[tuple[list[str], bool]]:
+    """Return the words between the joints of a text, numbers left out, and whether they gloss what stands before."""
+    first, *rest = SPLIT.split(COPULA.sub("\n", text))
+    parts = [("\n", first), *zip(rest[::2], rest[1::2], strict=True)]
+    return [
+        ([word for word in TOKEN.findall(part.lower()) if not word.isdigit()], joint.strip() in GLOSSES)
+        for joint, part in parts
+    ]
+
+
+def _talks(token: str, talk: frozenset[str]) -> bool:
+    """Tell whether a word is a number, neutral, or of talk about sets or of the question."""
+    return token.isdigit() or token in NEUTRAL or not talk.isdisjoint((token, token.rstrip("s")))
+
+
+def _told(sentence: str, read: Callable[[str], object]) -> str:
+    """Return a sentence without explanations and asides, if it names items without them."""
+    for form in (EXPLAINED, ASIDE):
+        without = form.sub(" ", sentence)
+        sentence = without if read(without) else sentence
+    return sentence
+
+
+def _lists(sentence: str) -> bool:
+    """Tell whether a text is a list, and neither a sentence, a heading nor working."""
+    headed = sentence.endswith(":") or WORKING.search(sentence) is not None
+    return not headed and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
+
+
 # Choices
 
 LETTERS = "ABCD"
@@ -1200,7 +1280,7 @@ def _overlap(reply: str, answer: str) -> float:
 
 def held(row: Row, prediction: str) -> float:
     """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case."""
-    wanted, reply = _members(row), thought(prediction).lower()
+    wanted, reply = listed(row), thought(prediction).lower()
     return sum(member.lower() in reply for member in wanted) / max(1, len(wanted))
 
 
@@ -1213,7 +1293,7 @@ def last_line(row: Row, prediction: str) -> float:
     found = re.search(r"Final Answer: ?(\[.*\])", line)
     if not found:
         return 0.0
-    wanted = set(_members(row))
+    wanted = set(listed(row))
     given = {item.strip() for item in found[1].strip("[]").split(",")} - {""}
     return _f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
 

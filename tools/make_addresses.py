@@ -68,7 +68,9 @@ TOO_MANY = 0.35
 """Share of words with a digit above which a sentence is a table."""
 WORDS = (15, 25, 40, 60, 80, 100, 120, 140, 160)
 """Words that a paragraph has at least; it ends with the sentence that reaches them."""
-MOST, FEWEST = 250, 8
+FEWEST = 8
+MOST = 1800
+"""Characters that a paragraph has at most, where a digit counts as five: many vocabularies have no longer numbers."""
 NEEDLE = re.compile(r"\d{6,}|[0-9a-f]{8}-[0-9a-f]{4}")
 
 
@@ -153,8 +155,13 @@ def is_sound(sentence: str) -> bool:
         or (numbers >= 4 and numbers > TOO_MANY * len(words))
         or NEEDLE.search(sentence)
         or not re.match(r"[\"'(\[]*[A-Z0-9$]", sentence)
-        or len(words) > MOST
+        or size(sentence) > MOST
     )
+
+
+def size(text: str) -> int:
+    """Return what a text takes of MOST."""
+    return len(text) + 4 * sum(map(str.isdigit, text))
 
 
 def paragraphs(title: str, text: str, done: Counter[str]) -> list[str]:
@@ -166,9 +173,9 @@ def paragraphs(title: str, text: str, done: Counter[str]) -> list[str]:
             done["sentences left out"] += 1
             done["words left out"] += len(sentence.split())
             continue
-        count, more = len(" ".join(held).split()), len(sentence.split())
-        if held and (count >= goal or count + more > MOST):
-            made.append(" ".join(held))
+        written = " ".join(held)
+        if held and (len(written.split()) >= goal or size(f"{written} {sentence}") > MOST):
+            made.append(written)
             held, goal = [], rng.choice(WORDS)
         held.append(sentence)
     if held and len(" ".join(held).split()) < FEWEST:
@@ -197,7 +204,7 @@ def faults(text: str) -> Iterator[str]:
         words = len(line.split())
         if line != line.strip() or "  " in line or not re.match(r"[\"'(\[]*[A-Z0-9$]", line) or NEEDLE.search(line):
             yield f"bad form: {line[:60]}"
-        if not FEWEST <= words < MOST + FEWEST:
+        if words < FEWEST or size(line) > 1.05 * MOST:
             yield f"{words} words: {line[:60]}"
 
 

@@ -1,4 +1,4 @@
-"""HELMET: JSON Lines for its `ruler_` data sets, and a configuration for each length."""
+"""HELMET: JSON Lines for its data sets of keys and needles, and for two of them the rest; a configuration a length."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys
 from pipeline.export.json_lines import Tally, add_line, group_name, task_name
+from pipeline.export.named import helmet_line, names_of
 from pipeline.export.substring import strings
 from pipeline.metrics import facts
 from pipeline.rows import Row
@@ -22,10 +23,14 @@ ONE, SEVERAL = "ruler_qa_1", "ruler_niah_mv"
 """HELMET's names of the data sets whose metric is one of the answers (normalized), and the share of the answers."""
 
 COLUMNS = (
-    *("id", "family", "subtask", "tier", "length", "context_tokens", "max_new_tokens", "scorer"),
-    *("question", "question_start", "target", "answers", "messages", "prompt"),
+    *("id", "family", "subtask", "tier", "length", "complexity", "context_tokens", "max_new_tokens", "scorer"),
+    *("question", "question_start", "target", "answers", "metadata", "messages", "prompt"),
 )
 CUE = "\nAnswer:"
+PAIRS = {4096: "k50", 8192: "k105", 16384: "k220", 32768: "k440", 65536: "k900", 131072: "k1800"}
+"""What HELMET's file of each length is named after: the pairs that its own objects hold."""
+JSON_KV, SHOTS = "json_kv", 2
+"""The data set to which HELMET adds demonstrations, and how many."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -39,17 +44,17 @@ class Test:
 
 
 def write(split: Split, selection: Selection, out: Path) -> Written:
-    """Write ``data/<task>_<tier>-<length>.jsonl`` and ``configs/<tier>-<length>.yaml``."""
+    """Write ``data/<task>_<tier>-<length>.jsonl``, HELMET's own files, and ``configs/<tier>-<length>.yaml``."""
     need_keys(split, "HELMET")
     tally = Tally()
     tests: dict[str, set[Test]] = {}
     for row in split.rows(COLUMNS, selection):
-        made = _line(row)
+        made = line_of(row)
         if isinstance(made, str):
             tally.leave(row, made)
             continue
         dataset, line = made
-        file = f"data/{task_name(row)}_{group_name(row)}_{row['max_new_tokens']}.jsonl"
+        file = _file(row)
         tests.setdefault(group_name(row), set()).add(Test(file, dataset, row["context_tokens"], row["max_new_tokens"]))
         add_line(below(out, file), line)
         tally.rows += 1
@@ -60,19 +65,33 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     return tally.written
 
 
-def _line(row: Row) -> tuple[str, Row] | str:
+def _file(row: Row) -> str:
+    """Return where a row's line goes: in HELMET's own files within a folder for each tier, or in one of its task."""
+    own = names_of(row)
+    if own.helmet and own.ruler:
+        return f"data/{row['tier']}/ruler/{own.ruler}/validation_{row['length']}.jsonl"
+    if own.helmet:
+        return f"data/{row['tier']}/{own.helmet}/test_{PAIRS.get(row['length'], row['length'])}_dep6.jsonl"
+    return f"data/{task_name(row)}_{group_name(row)}_{row['max_new_tokens']}.jsonl"
+
+
+def line_of(row: Row) -> tuple[str, Row] | str:
     """Return the data set that grades a row and the row's line for it, or why there is none."""
     if row["messages"] is not None:
         return TURNS
     wanted = strings(row)
     if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
         return wanted if isinstance(wanted, str) else facts(row["scorer"]).unnormalised
+    own = names_of(row).helmet
+    if own:
+        return own, helmet_line(row)
     start = row["question_start"]
     line = {"id": row["id"], "context": row["prompt"][:start], "outputs": list(wanted.wanted)}
     if not wanted.each:
         return ONE, {**line, "question": row["prompt"][start:].removesuffix(CUE)}
-    query = " ".join(row["question"].split("\n"))
-    return SEVERAL, {**line, "query": f"the following questions, in their order: {query}", "type_needle_v": "answers"}
+    lead = "this question" if facts(row["scorer"]).shape == "members" else "the following questions, in their order"
+    question = " ".join(row["question"].split("\n"))
+    return SEVERAL, {**line, "query": f"{lead}: {question}", "type_needle_v": "answers"}
 
 
 def _config(tests: Sequence[Test], *, chat: bool) -> str:
@@ -84,7 +103,8 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
         "generation_max_length": [each.max_new_tokens for each in tests],
     }
     joined = {name: ",".join(map(str, values)) for name, values in lists.items()}
-    return as_yaml({**joined, "use_chat_template": chat, "shots": 0, "stop_new_line": False})
+    shots = SHOTS if JSON_KV in lists["datasets"] else 0
+    return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False})
 
 
 EXPORT = Export(

@@ -1,4 +1,7 @@
-"""RULER: its JSON Lines, as a benchmark beside its own, with the room for replies that the rows are cut for."""
+"""RULER: its JSON Lines, as a benchmark beside its own, with the room for replies that the rows are cut for.
+
+Rows that are tasks of RULER have its names, and are read by its own benchmark too.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,18 @@ from pathlib import Path
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys, template
 from pipeline.export.json_lines import Tally, add_line, group_name, task_name
+from pipeline.export.named import names_of
 from pipeline.export.substring import Strings, strings
 from pipeline.rows import Row
 from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
 COLUMNS = (
-    *("id", "family", "subtask", "tier", "length", "context_tokens", "prompt_tokens", "max_new_tokens", "scorer"),
-    *("question", "target", "answers", "answer_prefix", "messages", "prompt"),
+    *("id", "family", "subtask", "tier", "length", "complexity", "context_tokens", "prompt_tokens", "max_new_tokens"),
+    *("scorer", "question", "target", "answers", "answer_prefix", "metadata", "messages", "prompt"),
 )
 RULES = {False: "string_match_part", True: "string_match_all"}
-"""RULER's names of its rules: one of the references, or the share of them."""
+"""RULER's names of its rules: one of the references, or the share of them, which is that of all its tasks but QA."""
 
 
 def write(split: Split, selection: Selection, out: Path) -> Written:
@@ -32,9 +36,11 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         if isinstance(wanted, str):
             tally.leave(row, wanted)
             continue
-        name, path = task_name(row), below(out, "data", group_name(row), task_name(row), "validation.jsonl")
+        own = names_of(row).ruler
+        name = own or task_name(row)
+        path = below(out, "data", group_name(row), name, "validation.jsonl")
         room = min(row["max_new_tokens"], tasks.get(name, (row["max_new_tokens"], ""))[0])
-        tasks[name] = room, RULES[wanted.each]
+        tasks[name] = room, RULES[wanted.each or bool(own)]
         numbers[path] = numbers.get(path, -1) + 1
         add_line(path, _line(row, numbers[path], wanted))
         tally.rows += 1

@@ -16,11 +16,15 @@ from itertools import chain
 
 WORLD = "addresses@1"
 FILE = "addresses.txt.xz"
+DIGIT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Which paragraphs are one address: one for each of `sizes`, its characters, from index `start` on."""
+    """Which paragraphs are one address: one for each of `sizes` from index `start` on.
+
+    A size is in characters, where a digit counts as DIGIT of them: many vocabularies have no numbers of two digits.
+    """
 
     title: str
     start: int
@@ -29,7 +33,7 @@ class Address:
 
 def paragraphs() -> Sequence[str]:
     """Return all paragraphs in order and without line ends; no two of them are the same."""
-    return tuple(chain.from_iterable(lines[1:] for lines in _blocks()))
+    return tuple(line.decode("ascii") for line in chain.from_iterable(lines[1:] for lines in _blocks()))
 
 
 @cache
@@ -37,7 +41,7 @@ def addresses() -> Sequence[Address]:
     """Return all addresses in the order of their paragraphs, by year."""
     found, start = list[Address](), 0
     for title, *lines in _blocks():
-        found.append(Address(title, start, tuple(map(len, lines))))
+        found.append(Address(title.decode("ascii"), start, tuple(map(_size, lines))))
         start += len(lines)
     return tuple(found)
 
@@ -48,9 +52,14 @@ def source_digest() -> str:
     return hashlib.sha256(_file()).hexdigest()
 
 
-def _blocks() -> list[list[str]]:
+def _blocks() -> list[list[bytes]]:
     """Return the lines of every address, the title first."""
-    return [block.splitlines() for block in lzma.decompress(_file()).decode("ascii").split("\n\n")]
+    return [block.splitlines() for block in lzma.decompress(_file()).split(b"\n\n")]
+
+
+def _size(line: bytes) -> int:
+    digits = len(line) - len(line.translate(None, b"0123456789"))
+    return len(line) + (DIGIT - 1) * digits
 
 
 def _file() -> bytes:

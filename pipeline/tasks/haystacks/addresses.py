@@ -11,14 +11,14 @@ from functools import cache
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.streams import Indices, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
 from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.worlds.addresses import WORLD, paragraphs, source_digest
 from pipeline.worlds.addresses import addresses as all_addresses
 
 SHORT = 240
-"""Characters that a spare has at most: about 46 tokens."""
+"""The size of a spare at most: about 50 tokens."""
 
 
 def make_addresses(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -42,8 +42,8 @@ def addresses(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Fill
     kept, spares = _set_aside(order, short)
     name = addresses_spec(stratum).name
     if shuffled:
-        others = Shuffled(own.of("shuffled"), int(counts.sum()), frozenset(spares.tolist()))
-        return Filler(name, others, spares)
+        drawn = np.argsort(words(own.of("shuffled"), int(counts.sum())), kind="stable")
+        return Filler(name, _Fixed(drawn[~np.isin(drawn, spares)]), spares)
     starts, counts = starts[kept], counts[kept]
     skipped = own.of("start").randrange(counts[0])
     starts[0] += skipped

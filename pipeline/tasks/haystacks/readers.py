@@ -30,12 +30,7 @@ def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
 
 def is_noise(line: str) -> bool:
     """Tell whether a line is the first sentences of the noise, or all of them."""
-    said = line.removesuffix("\n")
-    for sentence in SENTENCES:
-        if said == sentence:
-            return True
-        said = said.removeprefix(sentence + " ")
-    return False
+    return line.endswith(".\n") and f"{' '.join(SENTENCES)} ".startswith(line.replace("\n", " "))
 
 
 def is_address(line: str) -> bool:

@@ -1,0 +1,69 @@
+"""Rows of `recall` under the names that RULER and HELMET give their tasks, so that their own graders apply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.metrics import MEMBERS
+from pipeline.rows import Row
+from pipeline.tasks.recall.json_kv import SHOWN, question
+from pipeline.tasks.recall.json_kv import START as OBJECT
+from pipeline.tasks.recall.niah_text import START, read_asked
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What a subtask at one complexity is called: by RULER, and by HELMET where that has a data set for it."""
+
+    complexity: int
+    ruler: str = ""
+    helmet: str = ""
+
+
+NAMES: Mapping[str, Names] = {
+    "niah_s1": Names(1, "niah_single_1", "ruler_niah_s_1"),
+    "niah_s2": Names(1, "niah_single_2", "ruler_niah_s_2"),
+    "niah_s3": Names(1, "niah_single_3", "ruler_niah_s_3"),
+    "niah_mk1": Names(1, "niah_multikey_1", "ruler_niah_mk_1"),
+    "niah_mk2": Names(1, "niah_multikey_2", "ruler_niah_mk_2"),
+    "niah_mk3": Names(1, "niah_multikey_3", "ruler_niah_mk_3"),
+    "niah_mv": Names(4, "niah_multivalue", "ruler_niah_mv"),
+    "niah_mq": Names(4, "niah_multiquery", "ruler_niah_mq"),
+    "vt": Names(5, "vt"),
+    "cwe": Names(10, "cwe"),
+    "fwe": Names(3, "fwe"),
+    "json_kv": Names(1, "", "json_kv"),
+}
+OTHER_TASKS: Mapping[str, object] = {"asks": "value", "order": "asked", "operations": "none", "ratio": 10, "alpha": 2.0}
+"""Knobs that make another task of a subtask, with the values that do not."""
+
+
+def names_of(row: Row) -> Names:
+    """Return the names of a row's task; none where the harness has no task of this kind and complexity."""
+    known = NAMES.get(row["subtask"]) if row["family"] == "recall" else None
+    if known is None or known.complexity != row["complexity"]:
+        return Names(row["complexity"])
+    knobs = json.loads(row["metadata"]).get("knobs", {})
+    changed = any(name in knobs and knobs[name] != value for name, value in OTHER_TASKS.items())
+    return Names(row["complexity"]) if changed else known
+
+
+def helmet_line(row: Row) -> Row:
+    """Return what HELMET's loader of a row's data set reads: `load_json_kv` or `load_ruler`.
+
+    Raises:
+        ValueError: if the prompt asks for something else than its task does.
+    """
+    text, tail = row["prompt"][: row["question_start"]], row["prompt"][row["question_start"] :]
+    if row["subtask"] == "json_kv":
+        head, begin, body = text.partition(OBJECT)
+        demos = [list(pair) for pair in SHOWN.findall(head)]
+        asked = {"question": question(tail)[1], "answer": row["target"], "demos": demos}
+        return {"id": row["id"], "context": begin + body, **asked, "num_kvs": body.count('": "')}
+    *most, last = read_asked(tail)
+    query = f"{', '.join(most)}, and {last}" if most else last
+    wanted = "access codes" if row["scorer"] == "members" else "access code"
+    line = {"id": row["id"], "context": text.partition(f"\n{START}")[2], "query": query, "type_needle_v": wanted}
+    return {**line, "outputs": row["target"].split(MEMBERS)}
