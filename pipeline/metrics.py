@@ -1063,16 +1063,18 @@ def _form(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
 
     Words in capitals are a form too, where a text holds any.
     """
-    least, most = (bound(map(len, values), default=0) for bound in (min, max))
-    spans = f"{{{least},{most}}}", f"{{{least - 2},{most + 2}}}"
-    if values and all(map(UUID.fullmatch, values)):
+    if not values or min(map(len, values)) < 2:
+        return None
+    least, most = min(map(len, values)), max(map(len, values))
+    same, about = f"{{{least},{most}}}", f"{{{max(2, least - 2)},{most + 2}}}"
+    if all(map(UUID.fullmatch, values)):
         return UUID
     if least > 4 and all(map(str.isdigit, values)):
-        return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|[.,]\d{{1,3}}\b)")
+        return re.compile(rf"(?<![\w.-])\d{about}(?![\w-]|[.,]\d{{1,3}}\b)")
     if least > 4 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
-        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{spans[0]}|(?=[a-f]*\d)[0-9a-f]{spans[1]})(?![\w-])", re.IGNORECASE)
-    capitals = re.compile(rf"(?<![\w-])[A-Z]{{{max(2, least - 1)},{most + 1}}}(?![\w-])")
-    return capitals if least > 1 and all(map(capitals.fullmatch, values)) and capitals.search(text) else None
+        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{same}|(?=[a-f]*\d)[0-9a-f]{about})(?![\w-])", re.IGNORECASE)
+    capitals = re.compile(rf"(?<![\w-])[A-Z]{about}(?![\w-])")
+    return capitals if all(map(capitals.fullmatch, values)) and capitals.search(text) else None
 
 
 def _shaped(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[str]:
