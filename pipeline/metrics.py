@@ -18,7 +18,8 @@ How the answer is found in a reply, by every scorer but ``mrcr``:
    a sentence that gives what is asked. Else the answer is the last sentence that says something.
 
 In either case what else is said must not take the answer back (``or ...``, ``wait, ...``), and no other bare value
-may stand on a line of its own: a reply that lists values scores 0.
+may stand on a line of its own: a reply that lists values scores 0. Only where a set or a route is asked all that the
+final answer lists is taken (see `members`).
 """
 
 from __future__ import annotations
@@ -938,6 +939,7 @@ COUNTING = _words(
     *TENS,
 )
 """Words of talk about members of sets, in the singular, beside those that are neutral everywhere."""
+TABLE_HEAD = re.compile(r"^.*\|.*\n[ \t|]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
 COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
 CONCLUSION = re.compile(
     r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
@@ -953,7 +955,7 @@ GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
 """Joints behind which something is said of what stands before them."""
 SERVING = FINITE | _words("the a an also sure thus hence therefore however finally consequently overall altogether")
 """Words that are no item even where they stand alone."""
-WITHOUT = DENIALS | {"except", "excluding", "nor"}
+WITHOUT = DENIALS | {"except", "excluded", "excluding", "nor"}
 
 
 def members(row: Row, prediction: str) -> float:
@@ -1035,7 +1037,7 @@ def _f1(right: int, wanted: int, given: int) -> float:
 def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     """Return the items of a reply's final answer, in order, and the text of that answer."""
     question = str(row.get("question") or "")
-    text, marked = _marked(_ungrouped(EMPTY.sub(" none ", _undated(row, prediction))))
+    text, marked = _marked(_ungrouped(TABLE_HEAD.sub("", EMPTY.sub(" none ", _undated(row, prediction)))))
     form = _form(listed(row) or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1], text)
     talk = _words(question) | COUNTING
 
