@@ -18,7 +18,8 @@ How the answer is found in a reply, by every scorer but ``mrcr``:
    a sentence that gives what is asked. Else the answer is the last sentence that says something.
 
 In either case what else is said must not take the answer back (``or ...``, ``wait, ...``), and no other bare value
-may stand on a line of its own: a reply that lists values scores 0.
+may stand on a line of its own: a reply that lists values scores 0. Only where a set or a route is asked all that the
+final answer lists is taken (see `members`).
 """
 
 from __future__ import annotations
@@ -931,13 +932,14 @@ UNABLE = re.compile(
     re.IGNORECASE,
 )
 COUNTING = _words(
-    "appearance assigned assignment code common commonest count counting direct directly distance each equal frequency "
-    "frequent frequently initially item level member node none number occur often occurrence occurring once reach "
-    "reached reachable respectively set step time top total transitively twice value var variable via word",
+    "appearance assigned assignment code coded common commonest count counting direct directly distance each equal "
+    "frequency frequent frequently initially item level member node none number occur occurrence occurring often once "
+    "reach reachable reached respectively set step time top total transitively twice value var variable via word",
     *SMALL,
     *TENS,
 )
 """Words of talk about members of sets, in the singular, beside those that are neutral everywhere."""
+TABLE_HEAD = re.compile(r"^.*\|.*\n[ \t|]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
 COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
 CONCLUSION = re.compile(
     r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
@@ -953,7 +955,7 @@ GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
 """Joints behind which something is said of what stands before them."""
 SERVING = FINITE | _words("the a an also sure thus hence therefore however finally consequently overall altogether")
 """Words that are no item even where they stand alone."""
-WITHOUT = DENIALS | {"except", "excluding", "nor"}
+WITHOUT = DENIALS | {"except", "excluded", "excluding", "nor"}
 
 
 def members(row: Row, prediction: str) -> float:
@@ -961,8 +963,8 @@ def members(row: Row, prediction: str) -> float:
 
     The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
     of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
-    or hexadecimal names of about their length), else a word that stands alone or that ordinary talk does not have; what
-    the question names or ``not`` denies is none. An empty set must be said to be empty.
+    or hexadecimal names of about their length; words in capitals), else a word that stands alone or that ordinary talk
+    does not have; what the question names or ``not`` denies is none. An empty set must be said to be empty.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
@@ -989,13 +991,12 @@ def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
     Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
     the last one; no other clause may say another value in such words. ``or`` and a refusal score 0.
     """
-    question = str(row.get("question") or "")
-    named, talk = _shaped(form, question), _words(question) | COUNTING
+    talk = _asked(row) | COUNTING
 
     def read(sentence: str) -> Hashable:
-        items = {item for item in _shaped(form, sentence) if item not in named}
+        items = frozenset(_shaped(form, sentence, talk))
         unsure = not CHOOSING.isdisjoint(TOKEN.findall(sentence.lower())) or REFUSAL.search(sentence)
-        return SEVERAL if (items and unsure) or UNABLE.search(sentence) else frozenset(items) or None
+        return SEVERAL if (items and unsure) or UNABLE.search(sentence) else items or None
 
     def presents(sentence: str) -> bool:
         return all(_talks(token, talk) for token in TOKEN.findall(form.sub(" ", sentence).lower()))
@@ -1035,15 +1036,14 @@ def _f1(right: int, wanted: int, given: int) -> float:
 
 def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     """Return the items of a reply's final answer, in order, and the text of that answer."""
-    wanted, question = _members(row), str(row.get("question") or "")
-    form = _form(wanted or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1])
-    named = set(_shaped(form, question)).difference(wanted) if form else set()
+    question = str(row.get("question") or "")
+    text, marked = _marked(_ungrouped(TABLE_HEAD.sub("", EMPTY.sub(" none ", _undated(row, prediction)))))
+    form = _form(listed(row) or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1], text)
     talk = _words(question) | COUNTING
 
     def read(text: str) -> list[str]:
-        return [item for item in _shaped(form, text) if item not in named] if form else _worded(text, talk)
+        return _shaped(form, text, talk) if form else _worded(text, talk)
 
-    text, marked = _marked(_ungrouped(EMPTY.sub(" none ", _undated(row, prediction))))
     sentences = [_told(sentence, read) for sentence in _sentences(text)]
     sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
@@ -1060,23 +1060,30 @@ def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> 
     return slice(0, next((at for at, each in enumerate(sentences) if at > places[0] and GROUNDS.match(each)), None))
 
 
-def _form(values: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words."""
-    least, most = (bound(map(len, values), default=0) for bound in (min, max))
-    spans = f"{{{least},{most}}}", f"{{{least - 2},{most + 2}}}"
-    if values and all(map(UUID.fullmatch, values)):
+def _form(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
+    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words.
+
+    Words in capitals are a form too, where a text holds any.
+    """
+    if not values or min(map(len, values)) < 2:
+        return None
+    least, most = min(map(len, values)), max(map(len, values))
+    same, about = f"{{{least},{most}}}", f"{{{max(2, least - 2)},{most + 2}}}"
+    if all(map(UUID.fullmatch, values)):
         return UUID
     if least > 4 and all(map(str.isdigit, values)):
-        return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|[.,]\d{{1,3}}\b)")
+        return re.compile(rf"(?<![\w.-])\d{about}(?![\w-]|[.,]\d{{1,3}}\b)")
     if least > 4 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
-        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{spans[0]}|(?=[a-f]*\d)[0-9a-f]{spans[1]})(?![\w-])", re.IGNORECASE)
-    return None
+        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{same}|(?=[a-f]*\d)[0-9a-f]{about})(?![\w-])", re.IGNORECASE)
+    capitals = re.compile(rf"(?<![\w-])[A-Z]{about}(?![\w-])")
+    return capitals if all(map(capitals.fullmatch, values)) and capitals.search(text) else None
 
 
-def _shaped(form: re.Pattern[str], text: str) -> list[str]:
-    """Return what has a form in a text, but for what is denied, as it is compared."""
+def _shaped(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[str]:
+    """Return what has a form in a text, as it is compared, but for what is denied, neutral or of talk."""
     pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
-    return [_compared(found[0]) for piece in pieces for found in form.finditer(piece)]
+    found = (found[0] for piece in pieces for found in form.finditer(piece))
+    return [_compared(item) for item in found if item.lower() not in NEUTRAL and item.lower() not in talk]
 
 
 def _worded(text: str, talk: frozenset[str]) -> list[str]:
