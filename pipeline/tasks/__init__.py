@@ -13,6 +13,7 @@ FAMILIES = (
     "mrcr",
     "idk",
     "bio",
+    "graph",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 
