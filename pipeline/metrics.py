@@ -26,12 +26,15 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import string
 import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
 from importlib import import_module
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,15 +74,15 @@ def spoken(prediction: str, question: str = "") -> str:
 
     `question` is the row's own, which a reply may repeat before it answers.
     """
-    text = prediction[-LONGEST:]
-    head, end, tail = text.rpartition("</think>")
-    if end:
-        text = tail
-    elif "<think>" in head + tail:
-        text = text.partition("<think>")[0]
-    text = next((part for part in END.split(text) if part.strip()), "").strip()
+    text = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip()
     text = text[: min((at for stop in STOPS if (at := _stopped(text, stop, question)) >= 0), default=len(text))]
     return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))).strip()
+
+
+def thought(prediction: str) -> str:
+    """Return a reply without its reasoning, if it has any; of one that is too long the end."""
+    _, end, reply = prediction[-LONGEST:].rpartition("</think>")
+    return reply.lstrip() if end else reply.partition("<think>")[0]
 
 
 def _stopped(text: str, stop: str, question: str) -> int:
@@ -108,11 +111,16 @@ STRAIGHT = str.maketrans(
 
 def plain(row: Row, prediction: str) -> str:
     """Return what a reply says as plain text: without markup and accents, quotes straight, dates as numbers."""
+    return dated(_undated(row, prediction))
+
+
+def _undated(row: Row, prediction: str) -> str:
+    """Return what a reply says as plain text, dates as they are."""
     text = _unwrapped(spoken(prediction, str(row.get("question") or "")))
     letters = unicodedata.normalize("NFD", text.translate(STRAIGHT))
     text = "".join(letter for letter in letters if not unicodedata.combining(letter))
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
-    return dated(MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n"))))
+    return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))
 
 
 def _unwrapped(text: str) -> str:
@@ -725,7 +733,7 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 # Numbers, lists and categories
 
 INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
-GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+GROUPING = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
 PRINTED = re.compile(r"(?<!\[)\[\s{0,3}(?:[-+]?\d{1,9}(?:\s{0,3},\s{0,3}[-+]?\d{1,9}){0,2000})?\s{0,3}\](?!\])")
 SUM = re.compile(r"(?<![\w.])-?\d{1,9}(?:\s{0,2}[-+]\s{0,2}\(?-?\d{1,9}\)?){1,200}(?![\d.]*\d)")
 """Arithmetic, of which only the result is an answer."""
@@ -895,6 +903,175 @@ def _category(sentence: str) -> int | str | None:
     return SEVERAL if len(numbers) > 1 or any(found["denied"] for found in named) else numbers.pop()
 
 
+# Sets and routes
+
+MEMBERS = ", "
+"""What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
+NO_MEMBERS = "none"
+UUID = re.compile(r"(?<![\w-])[0-9a-f]{6,10}(?:-?[0-9a-f]{2,6}){3}-?[0-9a-f]{10,14}(?![\w-])", re.IGNORECASE)
+HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
+EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
+"""A set without members, as it is written."""
+NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
+UNABLE = re.compile(
+    r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
+    r"|not sure|not enough|insufficient|no (?:\w+ )?(?:information|answer|way))\b",
+    re.IGNORECASE,
+)
+COUNTING = _words(
+    "appearance assigned assignment code common commonest count counting direct directly distance each equal frequency "
+    "frequent frequently initially item level member node number occur occurrence occurring once reach reached "
+    "reachable respectively set step time top total transitively twice value var variable via word",
+    *SMALL,
+    *TENS,
+)
+"""Words of talk about members of sets, in the singular, beside those that are neutral everywhere."""
+COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
+CONCLUSION = re.compile(
+    r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what came out."""
+GROUNDS = re.compile(
+    r"(?:explanation|reasoning|working|justification|derivation|details?|notes?|steps)\b\W*", re.IGNORECASE
+)
+"""How a sentence begins that says why."""
+ASIDE = re.compile(r"\([^()\n]*\)")
+WORKING = re.compile(r"->|=|\u2192|\u21d2")
+SPLIT = re.compile(f"({JOINTS.pattern})")
+GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
+"""Joints behind which something is said of what stands before them."""
+WITHOUT = DENIALS | {"except", "excluding", "nor"}
+
+
+def members(row: Row, prediction: str) -> float:
+    """Score a set by the F1 of the items of the final answer, in any order, an item said twice counting once.
+
+    The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
+    of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
+    or hexadecimal names of about their length), else a word that stands alone or that ordinary talk does not have; what
+    the question names or ``not`` denies is none. An empty set must be said to be empty.
+    """
+    wanted = set(_members(row))
+    given, said = _given(row, prediction)
+    if not wanted:
+        return float(not given and NONE.search(said) is not None and not UNABLE.search(said))
+    return _f1(len(wanted.intersection(given)), len(wanted), len(set(given)))
+
+
+def route(row: Row, prediction: str) -> float:
+    """Score a route by the share of its nodes that are right, from the first one to the first wrong one.
+
+    Nodes are the items of `members` in their order; one that stands next to itself counts once, and those of the
+    question do not count. Whoever gives more nodes than the route has is measured by the number given.
+    """
+    wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
+    pairs = zip(given, wanted, strict=False)
+    right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return right / max(len(given), len(wanted))
+
+
+def listed(row: Row) -> list[str]:
+    """Return the members of a row's target as they are written."""
+    return [] if row["target"] == NO_MEMBERS else str(row["target"]).split(MEMBERS)
+
+
+def _members(row: Row) -> list[str]:
+    """Return the members of a row's target as they are compared: in small letters, without hyphens."""
+    return [member.lower().replace("-", "") for member in listed(row)]
+
+
+def _f1(right: int, wanted: int, given: int) -> float:
+    """Return the harmonic mean of precision and recall, from numbers of items."""
+    if not right:
+        return 0.0
+    precision, recall = right / given, right / wanted
+    return 2 * precision * recall / (precision + recall)
+
+
+def _given(row: Row, prediction: str) -> tuple[list[str], str]:
+    """Return the items of a reply's final answer, in order, and the text of that answer."""
+    wanted, question = _members(row), str(row.get("question") or "")
+    form = _form(wanted or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1])
+    named = set(_shaped(form, question)).difference(wanted) if form else set()
+    talk = _words(question) | COUNTING
+
+    def read(text: str) -> list[str]:
+        return [item for item in _shaped(form, text) if item not in named] if form else _worded(text, talk)
+
+    text, marked = _marked(GROUPING.sub("", EMPTY.sub(" none ", _undated(row, prediction))))
+    sentences = [_told(sentence, read) for sentence in _sentences(text)]
+    ends = [at for at, each in enumerate(sentences) if CONCLUSION.match(each) and any(map(read, sentences[at:]))]
+    grounds = [at for at, each in enumerate(sentences) if GROUNDS.match(each) and any(map(read, sentences[:at]))]
+    sentences = sentences[ends[-1] if ends and not marked else 0 : grounds[0] if grounds and not ends else None]
+    passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
+    listing = any(items for lists, items in passages if lists)
+    return [item for lists, items in passages if lists or not listing for item in items], "\n".join(sentences)
+
+
+def _form(values: Sequence[str]) -> re.Pattern[str] | None:
+    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words."""
+    least, most = (bound(map(len, values), default=0) for bound in (min, max))
+    spans = f"{{{least},{most}}}", f"{{{least - 2},{most + 2}}}"
+    if values and all(map(UUID.fullmatch, values)):
+        return UUID
+    if least > 3 and all(map(str.isdigit, values)):
+        return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|\.\d)")
+    if least > 3 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
+        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{spans[0]}|(?=[a-f]*\d)[0-9a-f]{spans[1]})(?![\w-])", re.IGNORECASE)
+    return None
+
+
+def _shaped(form: re.Pattern[str], text: str) -> list[str]:
+    """Return what has a form in a text, but for what is denied, as it is compared."""
+    pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
+    return [found[0].lower().replace("-", "") for piece in pieces for found in form.finditer(piece)]
+
+
+def _worded(text: str, talk: frozenset[str]) -> list[str]:
+    """Return the words of a text that are items, as they are compared.
+
+    Between commas and the like they are words alone, if there are several, one word beside words of talk, or a row of
+    words most of which are strange.
+    """
+    head, colon, rest = text.partition(":")
+    if colon and "\n" not in head and all(_talks(token, talk) for token in TOKEN.findall(head.lower())):
+        return _worded(rest, talk)
+    joint, *parts = ("\n", *SPLIT.split(COPULA.sub("\n", text)))
+    pieces = [TOKEN.findall(piece.lower()) for piece in parts[::2]]
+    glosses = [each.strip() in GLOSSES for each in (joint, *parts[1::2])]
+    alone = [
+        len(each) == 1 and not gloss and not each[0].isdigit() for each, gloss in zip(pieces, glosses, strict=True)
+    ]
+    items = []
+    for piece, single in zip(pieces, alone, strict=True):
+        strange = [token for token in piece if not _talks(token, talk)]
+        if single and sum(alone) > 1:
+            items += piece
+        elif WITHOUT.isdisjoint(piece) and (len(strange) == 1 or 2 * len(strange) > len(piece)):
+            items += strange
+    return [item.replace("-", "") for item in items]
+
+
+def _talks(token: str, talk: frozenset[str]) -> bool:
+    """Tell whether a word is a number, neutral, or of talk about sets or of the question."""
+    return token.isdigit() or token in NEUTRAL or token in talk or token.rstrip("s") in talk
+
+
+def _told(sentence: str, read: Callable[[str], object]) -> str:
+    """Return a sentence without explanations and asides, if it names items without them."""
+    for form in (EXPLAINED, ASIDE):
+        without = form.sub(" ", sentence)
+        sentence = without if read(without) else sentence
+    return sentence
+
+
+def _lists(sentence: str) -> bool:
+    """Tell whether a text is a list, and neither a sentence, a heading nor working."""
+    sentence_like = sentence.endswith(":") or WORKING.search(sentence)
+    return not sentence_like and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
+
+
 # Choices
 
 LETTERS = "ABCD"
@@ -985,8 +1162,7 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     texts the other way round, which may move the ratio a little (as openai/mrcr has it). `autojunk` is difflib's own
     default, as in both published metrics; without it chance is ten times as high. Unlike both, reasoning is dropped.
     """
-    _, end, reply = prediction[-LONGEST:].rpartition("</think>")
-    reply = reply.lstrip() if end else reply.partition("<think>")[0]
+    reply = thought(prediction)
     code = str(row["random_string_to_prepend"])
     wanted = str(row["target"]).removeprefix(code)
     if not anywhere:
@@ -1000,6 +1176,69 @@ def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
     return SequenceMatcher(None, one, other, autojunk=autojunk).ratio()
 
 
+# Published graders. They judge a reply without its reasoning, and reward one that lists all that was read.
+
+
+def substring(row: Row, prediction: str) -> float:
+    """Score as HELMET's substring exact match: a normalised answer is held by the normalised reply."""
+    replies = list(map(normalised, _parsed(thought(prediction))))
+    return float(any(normalised(str(answer)) in reply for answer in row["answers"] for reply in replies))
+
+
+def token_f1(row: Row, prediction: str) -> float:
+    """Score as HELMET's F1: that of the words of the normalised reply and an answer, the best of several."""
+    return max(
+        _overlap(normalised(reply), normalised(str(answer)))
+        for reply in _parsed(thought(prediction))
+        for answer in row["answers"]
+    )
+
+
+def normalised(text: str) -> str:
+    """Return a text in small letters without punctuation, articles and needless blanks, as HELMET and SQuAD have it."""
+    letters = text.lower().translate(PUNCTUATION)
+    return " ".join(re.sub(r"\b(?:a|an|the)\b", " ", letters).split())
+
+
+PUNCTUATION = dict.fromkeys(map(ord, string.punctuation))
+CLOSED = frozenset({"yes", "no", "noanswer"})
+"""Normalised texts that HELMET's F1 compares as wholes alone."""
+
+
+def _parsed(reply: str) -> tuple[str, str]:
+    """Return a reply, and the rest of the first line with ``Answer:`` in it, or else the first line."""
+    found = re.search(r"answer:(.*)(?:\n|$)", reply, re.IGNORECASE) or re.match(r"(.*)(?:\n|$)", reply)
+    line = found[1].strip() if found else ""
+    return reply, line[len("answer:") :].strip() if line.lower().startswith("answer:") else line
+
+
+def _overlap(reply: str, answer: str) -> float:
+    if reply != answer and not CLOSED.isdisjoint((reply, answer)):
+        return 0.0
+    given, wanted = Counter(reply.split()), Counter(answer.split())
+    return _f1((given & wanted).total(), wanted.total(), given.total())
+
+
+def held(row: Row, prediction: str) -> float:
+    """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case."""
+    wanted, reply = listed(row), thought(prediction).lower()
+    return sum(member.lower() in reply for member in wanted) / max(1, len(wanted))
+
+
+def last_line(row: Row, prediction: str) -> float:
+    """Score as openai/graphwalks: F1 of a list behind ``Final Answer:`` in the last line; 1 if both sets are empty.
+
+    The card's code leaves those words on the first node, and scores 1 where nothing is right: here neither is so.
+    """
+    line = thought(prediction).split("\n")[-1]
+    found = re.search(r"Final Answer: ?(\[.*\])", line)
+    if not found:
+        return 0.0
+    wanted = set(listed(row))
+    given = {item.strip() for item in found[1].strip("[]").split(",")} - {""}
+    return _f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
+
+
 NUMBER = "a number is asked, which the rule also finds within another number"
 
 
@@ -1009,7 +1248,7 @@ class Scorer(NamedTuple):
     Attributes:
         rule: the function that scores.
         shape: what an answer is: ``value``, ``parts``, ``cited``, ``pair``, ``view``, ``letter``, ``number``, ``text``.
-        quirks: other rules of published graders by name, as arguments of `rule`; the first is the default.
+        quirks: rules of published graders by name, as arguments of `rule` or in its place; the first is the default.
         refuses: whether a refusal is right for rows of complexity 0.
         paired: whether rows come in pairs, both forms of which must be right.
         aggregate: the second mean that harnesses show: ``pairs`` (of `paired`), ``balanced`` (over complexities), none.
@@ -1021,7 +1260,7 @@ class Scorer(NamedTuple):
 
     rule: Rule
     shape: str
-    quirks: Mapping[str, Mapping[str, bool]] = {}
+    quirks: Mapping[str, Mapping[str, bool] | Rule] = {}
     refuses: bool = False
     paired: bool = False
     aggregate: str = ""
@@ -1049,7 +1288,7 @@ SCORERS: dict[str, Scorer] = {
         quirks={"characters": {"values": False}, "values": {"values": True}},
         unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
     ),
-    "exact": Scorer(exact, "value"),
+    "exact": Scorer(exact, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1}),
     "choice_or_refusal": Scorer(
         choice_or_refusal,
         "letter",
@@ -1074,6 +1313,8 @@ SCORERS: dict[str, Scorer] = {
     "all_in_order": Scorer(all_in_order, "parts"),
     "last_integer": Scorer(last_integer, "number", ungraded=NUMBER),
     "pair": Scorer(pair, "pair"),
+    "members": Scorer(members, "members", quirks={"f1": {}, "recall": held, "last_line": last_line}),
+    "route": Scorer(route, "route", ungraded="the order of the nodes counts, which the rule cannot see"),
     "label": Scorer(label, "number", ungraded=NUMBER),
 }
 """Every scorer by the name that rows give it."""
@@ -1100,14 +1341,15 @@ def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
     Raises:
         ValueError: for a quirk that is not known, naming those that are.
     """
-    chosen: dict[str, dict[str, bool]] = {}
+    chosen: dict[str, Rule] = {name: scorer.rule for name, scorer in SCORERS.items()}
     for quirk in quirks:
         name, _, value = quirk.partition("=")
         if value not in facts(name).quirks:
             known = ", ".join(f"{other}={each}" for other, scorer in SCORERS.items() for each in scorer.quirks)
             raise ValueError(f"unknown quirk {quirk!r} (known: {known})")
-        chosen.setdefault(name, {}).update(SCORERS[name].quirks[value])
-    return {name: partial(scorer.rule, **chosen.get(name, {})) for name, scorer in SCORERS.items()}
+        rule = SCORERS[name].quirks[value]
+        chosen[name] = partial(chosen[name], **rule) if isinstance(rule, Mapping) else rule
+    return chosen
 
 
 # The command. `carrara score` does more: intervals, depth, other formats.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pipeline.metrics import NUMBER, PART, facts
+from pipeline.metrics import MEMBERS, NO_MEMBERS, NUMBER, PART, facts
 from pipeline.rows import Row
 
 
@@ -50,6 +50,11 @@ def _pair(row: Row) -> Strings | str:
     return Strings(tuple(row["answers"])) if len(row["answers"]) == 2 else free
 
 
+def _members(row: Row) -> Strings | str:
+    none = "the set asked for is empty, and a rule that looks for strings has none to look for"
+    return none if row["target"] == NO_MEMBERS else Strings(tuple(row["target"].split(MEMBERS)), each=True)
+
+
 def _view(row: Row) -> Strings | str:
     return Strings(tuple(row["answers"])) if row["subtask"] == "print" else NUMBER
 
@@ -60,4 +65,5 @@ SHAPES: dict[str, Callable[[Row], Strings | str]] = {
     "value": _one,
     "view": _view,
     "pair": _pair,
+    "members": _members,
 }
