@@ -75,9 +75,13 @@ class Graph:
         return self.names[self.nodes :]
 
     @cached_property
-    def starts(self) -> list[int]:
+    def starts(self) -> Indices:
         """Where the edges of each node begin, and of the last one end."""
-        found: list[int] = np.searchsorted(self.near, np.arange(self.nodes + 1)).tolist()
+        return np.asarray(np.searchsorted(self.near, np.arange(self.nodes + 1)), dtype=np.int64)
+
+    @cached_property
+    def _places(self) -> list[int]:
+        found: list[int] = self.starts.tolist()
         return found
 
     @cached_property
@@ -93,7 +97,7 @@ class Graph:
 
     def leaving(self, node: int) -> range:
         """Return the edges whose near end is a node."""
-        return range(self.starts[node], self.starts[node + 1])
+        return range(self._places[node], self._places[node + 1])
 
     def entering(self, node: int) -> list[int]:
         """Return the edges whose far end is a node."""

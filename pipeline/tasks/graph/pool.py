@@ -1,16 +1,17 @@
 """The filler of graphs: edges of the world, a stretch of it round the asked node, in random order.
 
-A prompt takes all edges near what is relevant, then grows to both sides of it. So it is one connected graph at every
-length, in which all nodes but those at its two ends have all their edges.
+A prompt takes the edges among the nodes near what is relevant, and grows to both sides of them: an edge enters as soon
+as both its ends have. So it is one connected graph at every length, and all nodes but those at its two ends have all
+their edges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, stream, words
@@ -39,16 +40,19 @@ HUBS = {
 """Numbers of parents of 64 nodes."""
 CHILDREN = {1.5: _degrees(0, 38, 20, 6), 2.0: _degrees(0, 19, 26, 19), 3.0: _degrees(0, 0, 19, 26, 19)}
 """Numbers of children of 64 nodes."""
-WAY = Shape(_degrees(0, 20), _degrees(6, 9, 4, 1), blur=3, ahead=3)
+WAY = Shape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
+"""One way on from every node, and two ways into one of five."""
 SHAPES = {
     **{("bfs", branch): Shape(even, even, BLUR) for branch, even in EVEN.items()},
     **{("parents", branch): Shape(HUBS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUBS},
     **{("route", branch): WAY for branch in EVEN},
 }
-SPARES = 4
-"""Units that stand for the size of all: the edges that come next close the gap."""
-WHOLE = 32
-"""Bits of a share."""
+SPARES = slice(24, 28)
+"""The places in the order of the edges that are spares: few, so that most gaps are closed by those that come next."""
+PARTS = 16
+"""A whole number of these parts of the nodes beside the core stands before it."""
+TIES = 16
+"""Bits that order the edges that enter together."""
 
 
 def spec_of(stratum: Stratum) -> PoolSpec:
@@ -73,48 +77,73 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     return map(unit, graph(streams, tier, SHAPES[subtask, float(branch)]).texts())
 
 
-def filler(stratum: Stratum, size: int, core: Sequence[int], without: Collection[int], own: Streams) -> Filler:
-    """Return the filler round a stretch of edges, the `core`, of which some are no filler."""
-    order = Around(size, core, without, own.of("filler"))
-    return Filler(spec_of(stratum).name, order, order.spares, "ranked", _ranks(size, own.of("ranks")))
+def filler(stratum: Stratum, core: Sequence[int], without: Collection[int], own: Streams) -> Filler:
+    """Return the filler round a stretch of nodes, the `core`; some edges are no filler."""
+    known, rng = graph_of(own, stratum), own.of("filler")
+    ranks = (_drawn(len(known.far)) * np.uint32(rng.getrandbits(32) | 1)).astype(np.int64)
+    order = Around(known, core, without, rng.randrange(1, PARTS), ranks)
+    return Filler(spec_of(stratum).name, order, order.spares, "ranked", ranks)
+
+
+@lru_cache(maxsize=4)
+def _drawn(size: int) -> NDArray[np.uint32]:
+    """Return random ranks, which every row multiplies by an odd number of its own."""
+    return words(stream("graph", "ranks"), size)
 
 
 class Around:
-    """The edges of a stretch in random order, then those on both sides of it, at an even pace that is drawn for each.
+    """The edges among the nodes of a stretch, then those among more and more nodes on both sides of it.
 
-    Edges form a ring. The first edges beside the stretch are left to be spares.
+    Nodes form a ring. A few edges are left to be spares.
     """
 
-    def __init__(self, size: int, core: Sequence[int], without: Collection[int], rng: Random) -> None:
-        first, last = core
-        inner = np.setdiff1d(np.arange(first, last), np.array(sorted(without), dtype=np.int64))
-        self._inner = inner[np.argsort(words(rng, len(inner)), kind="stable")]
-        self._size, self._first, self._last = size, first, last
-        self._share = rng.getrandbits(WHOLE)
+    def __init__(
+        self, known: Graph, core: Sequence[int], without: Collection[int], share: int, ranks: Indices
+    ) -> None:
+        self._graph, self._core, self._share, self._ranks = known, core, share, ranks
+        self._without = np.array(sorted(without), dtype=np.int64)
+        self._found, self._steps = np.empty(0, dtype=np.int64), 0
 
     @property
     def spares(self) -> Indices:
         """The edges that the order leaves out."""
-        return self._outer(0, SPARES)
+        return self._grown(SPARES.stop)[SPARES]
 
     def take(self, count: int) -> Indices:
         """Return the first `count` edges, or all there are."""
-        outer = min(count - len(self._inner), self._size - (self._last - self._first) - SPARES)
-        return np.concatenate([self._inner[:count], self._outer(SPARES, SPARES + max(outer, 0))])
+        return np.delete(self._grown(count + SPARES.stop), SPARES)[:count]
 
-    def _outer(self, start: int, stop: int) -> Indices:
-        steps = np.arange(start, stop + 1, dtype=np.int64)
-        behind = steps * self._share >> WHOLE
-        ahead = steps - behind
-        found = np.where(np.diff(behind) > 0, self._first - 1 - behind[:-1], self._last + ahead[:-1])
-        return np.asarray(found % self._size, dtype=np.int64)
+    def _grown(self, count: int) -> Indices:
+        """Return `count` edges or more, in order, or all there are."""
+        nodes = self._graph.nodes
+        while len(self._found) < count and self._steps < nodes:
+            missing = (count - len(self._found)) * nodes // len(self._graph.far)
+            self._steps = min(self._steps + missing + missing // 8 + 8, nodes)
+            self._found = self._entered()
+        return self._found
 
+    def _entered(self) -> Indices:
+        """Return the edges whose ends have both entered, in the order in which they have."""
+        drawn = self._reached()
+        entered = np.maximum(self._step(self._graph.near[drawn]), self._step(self._graph.far[drawn]))
+        drawn, entered = drawn[entered <= self._steps], entered[entered <= self._steps]
+        keys = ((entered << TIES) + (self._ranks[drawn] >> TIES)) * len(self._graph.far) + drawn
+        return np.asarray(drawn[np.argsort(keys)], dtype=np.int64)
 
-def _ranks(size: int, rng: Random) -> Indices:
-    """Return random ranks for all edges: drawn once, and multiplied by an odd number for each row."""
-    return (_drawn(size) * np.uint32(rng.getrandbits(32) | 1)).astype(np.int64)
+    def _reached(self) -> Indices:
+        """Return the edges whose near ends have entered."""
+        nodes, starts, edges = self._graph.nodes, self._graph.starts, len(self._graph.far)
+        before, ahead = self._steps * self._share // PARTS, self._steps * (PARTS - self._share) // PARTS
+        first = self._core[0] - before
+        stop = min(self._core[1] + ahead + 1, first + nodes)
+        begin, end = (int(starts[node % nodes]) + edges * (node // nodes) for node in (first, stop))
+        drawn = np.arange(begin, end) % edges
+        return np.asarray(drawn[~np.isin(drawn, self._without)], dtype=np.int64)
 
-
-@lru_cache(maxsize=4)
-def _drawn(size: int) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:
-    return words(stream("graph", "ranks"), size)
+    def _step(self, ends: Indices) -> Indices:
+        """Return the step with which nodes enter: those of the core at once, then some on either side."""
+        first, last = self._core
+        ahead = (ends - first) % self._graph.nodes - (last - first)
+        before = self._graph.nodes - (last - first) - ahead
+        steps = np.minimum(-(-ahead * PARTS // (PARTS - self._share)), -(-before * PARTS // self._share))
+        return np.asarray(np.where(ahead <= 0, 0, steps), dtype=np.int64)

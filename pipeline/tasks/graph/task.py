@@ -19,6 +19,13 @@ SIZES = {
     (1.5, 2): range(2, 5),
     (1.5, 4): range(2, 9),
     (1.5, 8): range(4, 16),
+    (2.0, 1): range(1, 4),
+    (2.0, 2): range(2, 7),
+    (2.0, 4): range(5, 15),
+    (2.0, 8): range(12, 25),
+    (3.0, 1): range(2, 5),
+    (3.0, 2): range(5, 12),
+    (3.0, 4): range(17, 33),
 }
 """How many nodes an answer has that are dealt, by branch and distance."""
 
@@ -46,12 +53,11 @@ class GraphTask(Task):
         """Draw a node anywhere in the graph, and look up what the answer depends on."""
         graph = pool.graph_of(own, stratum)
         walk = self.walk(graph, stratum, index, own, shared)
-        first, last = walk.core
         latent = {
             "relevant": list(walk.relevant),
             "decoys": list(walk.decoys),
-            "left_out": list(walk.left_out),
-            "core": [graph.starts[first], graph.starts[last + 1]],
+            "left_out": [*walk.left_out, *walk.thinned(graph, own.of("thinned"))],
+            "core": list(walk.core),
             "reached": len(walk.nodes) - 1,
             "forgetful": list(walk.forgetful),
             "effective_complexity": len(walk.relevant),
@@ -74,7 +80,7 @@ class GraphTask(Task):
         return Layout(
             head=text.head(self.subtask, stratum.complexity, shots, graph.reserved, own.of("demo")),
             placed=tuple(placed),
-            filler=pool.filler(stratum, len(graph.ends), latent["core"], kept_out, own),
+            filler=pool.filler(stratum, latent["core"], kept_out, own),
             tail=text.tail(sample.question, shots),
         )
 
@@ -118,7 +124,8 @@ class Bfs(GraphTask):
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the size of the answer."""
-        return {"size": (len(sample.key.target.split(", ")), len(_sizes(sample.stratum)))}
+        size = len(sample.key.target.split(", "))
+        return {f"size of the answer at {sample.stratum.complexity}": (size, len(_sizes(sample.stratum)))}
 
 
 class Parents(GraphTask):

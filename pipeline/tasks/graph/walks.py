@@ -11,6 +11,8 @@ from pipeline.worlds.graphs import Graph
 SPAN = 16 * 24
 """Nodes of the world between the first and the last that are relevant, at most."""
 TRIES = 20_000
+THINNED = 0.7
+"""How often an edge is left out where one can be: for half of the answers that have another edge than the relevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,20 @@ class Walk:
         """Whether all of it lies near together."""
         first, last = self.core
         return last - first <= SPAN
+
+    def thinned(self, graph: Graph, rng: Random) -> list[int]:
+        """Draw edges into the answers from elsewhere that are to be left out.
+
+        A node with more edges is reached more often: in twice as many cases if it has two in place of one. Without
+        half of the edges that are too many, answers have as many edges as other nodes.
+        """
+        found = list[int]()
+        for node in self.answers:
+            others = [edge for edge in graph.entering(node) if int(graph.near[edge]) not in self.nodes]
+            spared = [edge for edge in others if len(graph.leaving(int(graph.near[edge]))) > 1]
+            if spared and rng.random() < THINNED:
+                found.append(rng.choice(spared))
+        return found
 
 
 def search(graph: Graph, root: int, distance: int) -> Walk:
