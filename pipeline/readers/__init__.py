@@ -9,6 +9,7 @@ from __future__ import annotations
 from pipeline.errors import CarraraError, unknown
 from pipeline.readers.base import Reading
 from pipeline.readers.bio import Biographies
+from pipeline.readers.graph import Edges
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
 from pipeline.readers.mrcr import Talk
@@ -19,7 +20,13 @@ __all__ = ["COLUMNS", "READERS", "Reader", "Reading", "open_reading", "reader_of
 
 COLUMNS = ["id", "family", "subtask", "question", "prompt_tokens", "messages", "prompt"]
 """What a reader gets of a row: nothing of its key."""
-READINGS: dict[str, type[Reading]] = {"latent_list": Program, "mrcr": Talk, "idk": Stories, "bio": Biographies}
+READINGS: dict[str, type[Reading]] = {
+    "latent_list": Program,
+    "mrcr": Talk,
+    "idk": Stories,
+    "bio": Biographies,
+    "graph": Edges,
+}
 
 
 def open_reading(row: Row) -> Reading:

@@ -22,8 +22,8 @@ from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Streams, words
 
 WORLD = "graphs@1"
-TOKENS_PER_EDGE = 5
-"""One edge for so many tokens of the tier: three times what a prompt can hold."""
+TOKENS_PER_EDGE, LEAST = 5, 24_576
+"""One edge for so many tokens of the tier, three times what a prompt can hold; and the least number of edges."""
 DIGITS = 10
 RESERVED = 1024
 """Names that no node of the graph has: for demonstrations."""
@@ -95,6 +95,10 @@ class Graph:
         order = np.argsort(self.far, kind="stable")
         return order, np.searchsorted(self.far[order], np.arange(self.nodes + 1))
 
+    def of_degree(self, degree: int) -> Indices:
+        """Return the nodes that are the near ends of so many edges."""
+        return np.flatnonzero(np.diff(self.starts) == degree)
+
     def leaving(self, node: int) -> range:
         """Return the edges whose near end is a node."""
         return range(self._places[node], self._places[node + 1])
@@ -137,7 +141,7 @@ def graph(streams: Streams, tier: str, shape: Shape) -> Graph:
 
 @lru_cache(maxsize=4)
 def _graph(own: Streams, tier: str, shape: Shape) -> Graph:
-    blocks = TIERS[tier] // TOKENS_PER_EDGE // sum(shape.near)
+    blocks = max(TIERS[tier] // TOKENS_PER_EDGE, LEAST) // sum(shape.near)
     near = np.repeat(np.arange(blocks * len(shape.near)), _dealt(own.of("near"), shape.near, blocks))
     far = np.repeat(np.arange(blocks * len(shape.far)), _dealt(own.of("far"), shape.far, blocks))
     joined = _joined(near, far, shape, own.of("edges"))
@@ -179,7 +183,8 @@ def _mended(near: Indices, far: Indices, blur: int, rng: Random) -> Indices:
         if not len(bad):
             return far
         for edge in bad.tolist():
-            other = (edge + rng.randint(1, blur)) % len(far)
+            step = rng.randint(1, blur)
+            other = edge + step if edge + step < len(far) else edge - step
             far[edge], far[other] = far[other], far[edge]
     raise ValueError("a graph has loops or double edges that do not go away")
 

@@ -8,6 +8,8 @@ edge leads from the asked one. ``forgetful`` takes as many steps as are asked, a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipeline.tasks.base import Sample
 
 TOKENS_PER_NODE = 24
@@ -20,12 +22,14 @@ def baselines(subtask: str, sample: Sample) -> dict[str, float]:
     nodes = sample.stratum.length // TOKENS_PER_NODE
     if subtask == "route":
         return {"uniform": 1 / nodes, "one_step": 1 / asked}
+    chances = {"uniform": size / max(nodes, size), "neighbours": _f1(sample.latent["neighbours"], size)}
     if subtask == "parents":
-        return {"uniform": size / max(nodes, size), "neighbours": 0.0}
-    named, right = sample.latent["forgetful"]
-    return {
-        "uniform": size / max(nodes, size),
-        "surroundings": size / sample.latent["reached"],
-        "neighbours": 1.0 if asked == 1 else 0.0,
-        "forgetful": 2 * right / (named + size),
-    }
+        return chances
+    surroundings, forgetful = size / sample.latent["reached"], _f1(sample.latent["forgetful"], size)
+    return {**chances, "surroundings": surroundings, "forgetful": forgetful}
+
+
+def _f1(found: Sequence[int], size: int) -> float:
+    """Return the F1 of so many nodes, of which so many are right."""
+    named, right = found
+    return 2 * right / (named + size)

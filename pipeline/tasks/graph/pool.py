@@ -94,12 +94,10 @@ def _drawn(size: int) -> NDArray[np.uint32]:
 class Around:
     """The edges among the nodes of a stretch, then those among more and more nodes on both sides of it.
 
-    Nodes form a ring. A few edges are left to be spares.
+    A few edges are left to be spares.
     """
 
-    def __init__(
-        self, known: Graph, core: Sequence[int], without: Collection[int], share: int, ranks: Indices
-    ) -> None:
+    def __init__(self, known: Graph, core: Sequence[int], without: Collection[int], share: int, ranks: Indices) -> None:
         self._graph, self._core, self._share, self._ranks = known, core, share, ranks
         self._without = np.array(sorted(without), dtype=np.int64)
         self._found, self._steps = np.empty(0, dtype=np.int64), 0
@@ -116,9 +114,9 @@ class Around:
     def _grown(self, count: int) -> Indices:
         """Return `count` edges or more, in order, or all there are."""
         nodes = self._graph.nodes
-        while len(self._found) < count and self._steps < nodes:
+        while len(self._found) < count and self._steps < PARTS * nodes:
             missing = (count - len(self._found)) * nodes // len(self._graph.far)
-            self._steps = min(self._steps + missing + missing // 8 + 8, nodes)
+            self._steps += missing + missing // 8 + self._steps // 4 + 8
             self._found = self._entered()
         return self._found
 
@@ -132,18 +130,13 @@ class Around:
 
     def _reached(self) -> Indices:
         """Return the edges whose near ends have entered."""
-        nodes, starts, edges = self._graph.nodes, self._graph.starts, len(self._graph.far)
-        before, ahead = self._steps * self._share // PARTS, self._steps * (PARTS - self._share) // PARTS
-        first = self._core[0] - before
-        stop = min(self._core[1] + ahead + 1, first + nodes)
-        begin, end = (int(starts[node % nodes]) + edges * (node // nodes) for node in (first, stop))
-        drawn = np.arange(begin, end) % edges
+        first = max(self._core[0] - self._steps * self._share // PARTS, 0)
+        last = min(self._core[1] + self._steps * (PARTS - self._share) // PARTS, self._graph.nodes - 1)
+        drawn = np.arange(self._graph.starts[first], self._graph.starts[last + 1])
         return np.asarray(drawn[~np.isin(drawn, self._without)], dtype=np.int64)
 
     def _step(self, ends: Indices) -> Indices:
         """Return the step with which nodes enter: those of the core at once, then some on either side."""
-        first, last = self._core
-        ahead = (ends - first) % self._graph.nodes - (last - first)
-        before = self._graph.nodes - (last - first) - ahead
-        steps = np.minimum(-(-ahead * PARTS // (PARTS - self._share)), -(-before * PARTS // self._share))
-        return np.asarray(np.where(ahead <= 0, 0, steps), dtype=np.int64)
+        before, ahead = self._core[0] - ends, ends - self._core[1]
+        steps = np.maximum(-(-before * PARTS // self._share), -(-ahead * PARTS // (PARTS - self._share)))
+        return np.asarray(np.maximum(steps, 0), dtype=np.int64)

@@ -10,8 +10,8 @@ from itertools import pairwise
 from pipeline.tasks.base import Published
 from pipeline.tasks.graph.reader import LINE, Edge, Listed, demonstrations, distances, read
 
-MOST = 40
-"""Nodes that an answer to a question about all of some kind has at the most."""
+MOST, TRAPPED = 40, 3
+"""Nodes that an answer has at most; the distance from which on to forget where one has been is always to be misled."""
 
 
 def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
             if same == (role == "relevant"):
                 found = "the same" if same else "another"
                 yield f"the edge {edge} is marked as {role}, but the answer without it is {found}"
-    if graph.asked.kind == "bfs" and graph.asked.count > 1 and _forgetful(graph) == {*right.split(", ")}:
+    if graph.asked.kind == "bfs" and graph.asked.count >= TRAPPED and _forgetful(graph) == {*right.split(", ")}:
         yield "nobody who forgets where they have been is misled"
 
 
@@ -117,10 +117,11 @@ def _without(graph: Listed, met: Sequence[Edge], edge: Edge) -> str:
 
 
 def _forgetful(graph: Listed) -> set[str]:
+    """Return where as many steps lead as are asked, but for the asked node: replies that name it are not punished."""
     level = {graph.asked.node}
     for _ in range(graph.asked.count):
         level = {child for node in level for child in graph.children.get(node, ())}
-    return level
+    return level - {graph.asked.node}
 
 
 def _parting(graph: Listed) -> Iterator[str]:

@@ -8,10 +8,10 @@ from typing import Any
 
 from pipeline.errors import RecipeError
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal, spread
+from pipeline.streams import Permutation, Streams, deal, spread
 from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.graph import chance, pool, proof, reader, text
-from pipeline.tasks.graph.walks import Walk, drawn_route, drawn_search
+from pipeline.tasks.graph.walks import Walk, drawn_route, drawn_search, search
 from pipeline.worlds.graphs import Graph
 
 SIZES = {
@@ -60,6 +60,7 @@ class GraphTask(Task):
             "core": list(walk.core),
             "reached": len(walk.nodes) - 1,
             "forgetful": list(walk.forgetful),
+            "neighbours": list(walk.neighbours(graph)),
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
@@ -136,8 +137,10 @@ class Parents(GraphTask):
     complexities = (1, 4, 16)
 
     def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
-        """Draw any node with so many parents."""
-        return drawn_search(graph, 1, stratum.complexity, own.of("node"))
+        """Draw any node with so many parents, none twice in a stratum while there are others."""
+        nodes = graph.of_degree(stratum.complexity)
+        turn, place = divmod(index, len(nodes))
+        return search(graph, int(nodes[Permutation(shared.of("node", turn), len(nodes))[place]]), 1)
 
 
 class Route(GraphTask):

@@ -10,7 +10,8 @@ from pipeline.worlds.graphs import Graph
 
 SPAN = 16 * 24
 """Nodes of the world between the first and the last that are relevant, at most."""
-TRIES = 20_000
+TRIES, TRAPPED = 20_000, 3
+"""Nodes that are tried; the distance from which on every answer is another than that of who walks without memory."""
 THINNED = 0.7
 """How often an edge is left out where one can be: for half of the answers that have another edge than the relevant."""
 
@@ -30,7 +31,7 @@ class Walk:
     left_out: tuple[int, ...]
     nodes: tuple[int, ...]
     forgetful: tuple[int, int]
-    """How many nodes so many steps lead to that may lead back, and how many of these belong to the answer."""
+    """To how many other nodes so many steps lead that may lead back, and how many of these belong to the answer."""
 
     @property
     def core(self) -> tuple[int, int]:
@@ -47,6 +48,12 @@ class Walk:
         """Whether all of it lies near together."""
         first, last = self.core
         return last - first <= SPAN
+
+    def neighbours(self, graph: Graph) -> tuple[int, int]:
+        """Return to how many nodes an edge leads from the asked one, and how many of these belong to the answer."""
+        edges = graph.entering(self.root) if graph.turned else graph.leaving(self.root)
+        ends = {int(graph.near[edge]) if graph.turned else graph.ends[edge] for edge in edges}
+        return len(ends), len(ends.intersection(self.answers))
 
     def thinned(self, graph: Graph, rng: Random) -> list[int]:
         """Draw edges into the answers from elsewhere that are to be left out.
@@ -79,7 +86,7 @@ def search(graph: Graph, root: int, distance: int) -> Walk:
     known = [*by.values(), *others]
     relevant = _on_the_way(graph, level, by)
     relevant |= {edge for edge in by.values() if edge not in relevant and _changes(graph, root, distance, known, edge)}
-    lost = _forgetful(graph, root, distance, {*known})
+    lost = _forgetful(graph, root, distance, {*known}) - {root}
     return Walk(
         root,
         tuple(level),
@@ -140,14 +147,14 @@ def follow(graph: Graph, root: int, steps: int) -> Walk | None:
 
 
 def drawn_search(graph: Graph, distance: int, size: int, rng: Random) -> Walk:
-    """Draw a node with so many nodes at a distance from it; from two steps on with a trap.
+    """Draw a node with so many nodes at a distance from it; from three steps on with a trap.
 
     Raises:
         ValueError: if there is none.
     """
     for _ in range(TRIES):
         walk = search(graph, rng.randrange(graph.nodes), distance)
-        if len(walk.answers) == size and walk.near and (walk.trapped or distance == 1):
+        if len(walk.answers) == size and walk.near and (walk.trapped or distance < TRAPPED):
             return walk
     raise ValueError(f"no node has {size} nodes at distance {distance}")
 
