@@ -317,8 +317,8 @@ def test_demonstrations_of_distances_have_a_way_back() -> None:
             "no node is the answer",
         ),
         (
-            "--- Graph 1 ---\n--- End of graph 1 ---\nQuestion: Which nodes are reached from node 0123456789 in the "
-            "first 4 steps?",
+            "--- Graph 1 ---\n--- End of graph 1 ---\nQuestion: Which nodes are reached, in order, from node "
+            "0123456789 in the first 4 steps?",
             "0 edges lead on",
         ),
     ],
@@ -365,23 +365,25 @@ def test_numbers_of_edges_do_not_tell_answers_from_other_nodes(kind: tuple[str, 
         assert 0.4 <= auc(scored) <= 0.6, measure
 
 
-@pytest.mark.parametrize("kind", PLACES)
+def share_of_largest(edges: Sequence[Edge]) -> float:
+    """Return the share of edges in the part of a graph that holds most of them."""
+    lead = {node: node for edge in edges for node in edge}
+
+    def top(node: str) -> str:
+        while lead[node] != node:
+            node = lead[node]
+        return node
+
+    for source, target in edges:
+        lead[top(source)] = top(target)
+    return Counter(top(source) for source, _ in edges).most_common(1)[0][1] / len(edges)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in PLACES if kind[0] != "route"])
 def test_a_prompt_is_almost_one_connected_graph(kind: tuple[str, int]) -> None:
-    if kind[0] == "route":
-        return
-    for sample in samples(*kind)[:8]:
-        edges = read(publish(sample, 300).text).edges
-        lead = {node: node for edge in edges for node in edge}
-
-        def top(node: str, lead: dict[str, str] = lead) -> str:
-            while lead[node] != node:
-                node = lead[node]
-            return node
-
-        for source, target in edges:
-            lead[top(source)] = top(target)
-        sizes = Counter(top(source) for source, _ in edges)
-        assert sizes.most_common(1)[0][1] >= 0.9 * len(edges)
+    shares = [share_of_largest(read(publish(sample, 300).text).edges) for sample in samples(*kind)[:12]]
+    assert fmean(shares) >= 0.95
+    assert min(shares) >= 0.5
 
 
 def scored(row: Published, reply: str) -> float:

@@ -17,7 +17,7 @@ END = re.compile(r"^--- End of graph \d+ ---\n", re.MULTILINE)
 ASKED = re.compile(
     rf"Question: Which nodes are (?:at a distance of exactly (?P<far>\d+) from node (?P<root>{NODE})"
     rf"|the parents of node (?P<child>{NODE})"
-    rf"|reached from node (?P<start>{NODE}) in the first (?P<steps>\d+) steps)\?"
+    rf"|reached, in order, from node (?P<start>{NODE}) in the first (?P<steps>\d+) steps)\?"
 )
 ANSWER = re.compile(rf"\nFinal Answer: \[({NODE}(?:, {NODE})*)\]\n")
 Edge = tuple[str, str]

@@ -11,7 +11,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Streams, deal, spread
 from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.graph import chance, pool, proof, reader, text
-from pipeline.tasks.graph.walks import Walk, drawn_route, drawn_search, search
+from pipeline.tasks.graph.walks import Walk, drawn_route, drawn_search, reach
 from pipeline.worlds.graphs import Graph
 
 SIZES = {
@@ -58,9 +58,7 @@ class GraphTask(Task):
             "decoys": list(walk.decoys),
             "left_out": [*walk.left_out, *walk.thinned(graph, own.of("thinned"))],
             "core": list(walk.core),
-            "reached": len(walk.nodes) - 1,
-            "forgetful": list(walk.forgetful),
-            "neighbours": list(walk.neighbours(graph)),
+            "guessers": chance.guessers(self.subtask, graph, walk),
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
@@ -103,7 +101,7 @@ class GraphTask(Task):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the edges."""
-        return chance.baselines(self.subtask, sample)
+        return chance.baselines(sample)
 
 
 class Bfs(GraphTask):
@@ -140,7 +138,8 @@ class Parents(GraphTask):
         """Draw any node with so many parents, none twice in a stratum while there are others."""
         nodes = graph.of_degree(stratum.complexity)
         turn, place = divmod(index, len(nodes))
-        return search(graph, int(nodes[Permutation(shared.of("node", turn), len(nodes))[place]]), 1)
+        node = int(nodes[Permutation(shared.of("node", turn), len(nodes))[place]])
+        return reach(graph, node, 1).walk()
 
 
 class Route(GraphTask):

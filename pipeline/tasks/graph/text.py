@@ -20,11 +20,11 @@ FORM = (
 RULES = {
     "bfs": (
         "The distance from one node to another is the number of edges on the shortest path from the first to the "
-        "second. You will be asked for all nodes at exactly a given distance from one node: a node that fewer edges "
-        "lead to does not belong to the answer. The order of the answer does not matter."
+        "second. You will be asked for all nodes at exactly a given distance from one node: a node that a shorter path "
+        "leads to as well does not belong to the answer. The order of the answer does not matter."
     ),
     "parents": (
-        "The parents of a node are the nodes from which an edge leads straight to it. You will be asked for all the "
+        "The parents of a node are the nodes from which an edge leads directly to it. You will be asked for all the "
         "parents of one node. The order of the answer does not matter."
     ),
     "route": (
@@ -35,14 +35,14 @@ RULES = {
 }
 REPLY = "End your reply with one line of this form: Final Answer: [node, node, ...]"
 EXAMPLES = {
-    1: "One small graph comes first, as an example; the question that counts is about the graph after it.",
-    2: "Two small graphs come first, as examples; the question that counts is about the graph after them.",
-    3: "Three small graphs come first, as examples; the question that counts is about the graph after them.",
+    1: "One small graph comes first, as an example; the question to answer is about the graph after it.",
+    2: "Two small graphs come first, as examples; the question to answer is about the graph after them.",
+    3: "Three small graphs come first, as examples; the question to answer is about the graph after them.",
 }
 QUESTIONS = {
     "bfs": "Which nodes are at a distance of exactly {count} from node {node}?",
     "parents": "Which nodes are the parents of node {node}?",
-    "route": "Which nodes are reached from node {node} in the first {count} steps?",
+    "route": "Which nodes are reached, in order, from node {node} in the first {count} steps?",
 }
 
 
@@ -55,7 +55,7 @@ def head(subtask: str, count: int, shots: int, names: Sequence[str], rng: Random
     """Return all that stands before the edges. Demonstrations have nodes of the given names, which no other has."""
     rest = rng.sample(names, shots * NODES)
     own = [rest[place * NODES : (place + 1) * NODES] for place in range(shots)]
-    demos = (_demo(subtask, min(count, FURTHEST), names, rng) for names in own)
+    demos = (_demo(subtask, _shown(subtask, count, rng), names, rng) for names in own)
     return (
         Piece(
             "\n\n".join([" ".join([FORM, RULES[subtask]]), " ".join([*_examples(shots), REPLY])]) + "\n", "instruction"
@@ -72,6 +72,11 @@ def tail(question: str, shots: int) -> tuple[Piece, ...]:
 
 def _examples(shots: int) -> list[str]:
     return [EXAMPLES[shots]] if shots else []
+
+
+def _shown(subtask: str, count: int, rng: Random) -> int:
+    """Return a distance or number of steps for a demonstration; a number of parents tells nothing of the one asked."""
+    return rng.randint(1, FURTHEST) if subtask == "parents" else min(count, FURTHEST)
 
 
 def _demo(subtask: str, count: int, names: Sequence[str], rng: Random) -> str:

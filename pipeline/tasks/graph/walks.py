@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from random import Random
 
@@ -30,8 +29,8 @@ class Walk:
     decoys: tuple[int, ...]
     left_out: tuple[int, ...]
     nodes: tuple[int, ...]
-    forgetful: tuple[int, int]
-    """To how many other nodes so many steps lead that may lead back, and how many of these belong to the answer."""
+    forgetful: tuple[int, ...]
+    """The other nodes to which so many steps lead that may lead back."""
 
     @property
     def core(self) -> tuple[int, int]:
@@ -41,19 +40,13 @@ class Walk:
     @property
     def trapped(self) -> bool:
         """Whether who does not remember where they have been gets elsewhere."""
-        return self.forgetful != (len(self.answers), len(self.answers))
+        return {*self.forgetful} != {*self.answers}
 
     @property
     def near(self) -> bool:
         """Whether all of it lies near together."""
         first, last = self.core
         return last - first <= SPAN
-
-    def neighbours(self, graph: Graph) -> tuple[int, int]:
-        """Return to how many nodes an edge leads from the asked one, and how many of these belong to the answer."""
-        edges = graph.entering(self.root) if graph.turned else graph.leaving(self.root)
-        ends = {int(graph.near[edge]) if graph.turned else graph.ends[edge] for edge in edges}
-        return len(ends), len(ends.intersection(self.answers))
 
     def thinned(self, graph: Graph, rng: Random) -> list[int]:
         """Draw edges into the answers from elsewhere that are to be left out.
@@ -70,68 +63,85 @@ class Walk:
         return found
 
 
-def search(graph: Graph, root: int, distance: int) -> Walk:
-    """Return all nodes at a distance from a node, and what leads there."""
-    reached, by = {root: 0}, dict[int, int]()
-    level, others, left_out = [root], list[int](), list[int]()
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """All nodes that are no further from a node than some distance, in the order in which they are reached.
+
+    `by` is the edge by which each is reached, `level` are the nodes at the distance. `others` are the edges that lead
+    to nodes reached before, and `left_out` those that lead to a node at the same step as the edge by which it is.
+    """
+
+    graph: Graph
+    root: int
+    distance: int
+    by: dict[int, int]
+    level: list[int]
+    others: list[int]
+    left_out: list[int]
+
+    def walk(self) -> Walk:
+        """Tell the edges that are needed from those that are not."""
+        known = {*self.by.values(), *self.others}
+        relevant = self._on_the_way()
+        relevant |= {
+            edge for edge in self.by.values() if edge not in relevant and self._at(known - {edge}) != self.level
+        }
+        decoys, left_out = sorted(known - relevant), sorted(self.left_out)
+        return Walk(
+            self.root,
+            tuple(self.level),
+            tuple(sorted(relevant)),
+            tuple(decoys),
+            tuple(left_out),
+            (self.root, *self.by),
+            tuple(sorted(self._forgetful(known) - {self.root})),
+        )
+
+    def _on_the_way(self) -> set[int]:
+        """Return the edges by which the nodes of the level were reached: no other edges lead there as quickly."""
+        found: set[int] = set()
+        todo = [self.by[node] for node in self.level]
+        while todo:
+            edge = todo.pop()
+            node = int(self.graph.near[edge])
+            if edge not in found and node in self.by:
+                todo.append(self.by[node])
+            found.add(edge)
+        return found
+
+    def _at(self, known: set[int]) -> list[int]:
+        """Return the nodes at the distance over some edges, in order if they are the same."""
+        reached, level = {self.root}, {self.root}
+        for _ in range(self.distance):
+            level = self._ahead(level, known) - reached
+            reached |= level
+        return [node for node in self.by if node in level]
+
+    def _forgetful(self, known: set[int]) -> set[int]:
+        """Return where as many steps lead that may lead back."""
+        level = {self.root}
+        for _ in range(self.distance):
+            level = self._ahead(level, known)
+        return level
+
+    def _ahead(self, level: set[int], known: set[int]) -> set[int]:
+        return {self.graph.ends[edge] for node in level for edge in self.graph.leaving(node) if edge in known}
+
+
+def reach(graph: Graph, root: int, distance: int) -> Reach:
+    """Return all nodes that are no further from a node than some distance."""
+    steps, found = {root: 0}, Reach(graph, root, distance, {}, [root], [], [])
     for step in range(1, distance + 1):
-        level, here = [], level
+        here = found.level[:]
+        found.level.clear()
         for edge in (edge for node in here for edge in graph.leaving(node)):
             node = graph.ends[edge]
-            if node not in reached:
-                reached[node], by[node] = step, edge
-                level.append(node)
+            if node not in steps:
+                steps[node], found.by[node] = step, edge
+                found.level.append(node)
             else:
-                (left_out if reached[node] == step else others).append(edge)
-    known = [*by.values(), *others]
-    relevant = _on_the_way(graph, level, by)
-    relevant |= {edge for edge in by.values() if edge not in relevant and _changes(graph, root, distance, known, edge)}
-    lost = _forgetful(graph, root, distance, {*known}) - {root}
-    return Walk(
-        root,
-        tuple(level),
-        tuple(sorted(relevant)),
-        tuple(sorted({*known} - relevant)),
-        tuple(sorted(left_out)),
-        tuple(reached),
-        (len(lost), len(lost & {*level})),
-    )
-
-
-def _on_the_way(graph: Graph, level: Iterable[int], by: dict[int, int]) -> set[int]:
-    """Return the edges by which the nodes of a level were reached: each of them is on all short ways to one of them."""
-    found: set[int] = set()
-    todo = [by[node] for node in level]
-    while todo:
-        edge = todo.pop()
-        node = int(graph.near[edge])
-        if edge not in found and node in by:
-            todo.append(by[node])
-        found.add(edge)
+                (found.left_out if steps[node] == step else found.others).append(edge)
     return found
-
-
-def _changes(graph: Graph, root: int, distance: int, known: Iterable[int], left_out: int) -> bool:
-    """Tell whether the node that an edge leads to is at the distance, or leads there, without the edge."""
-    return _at(graph, root, distance, {*known}) != _at(graph, root, distance, {*known} - {left_out})
-
-
-def _at(graph: Graph, root: int, distance: int, known: set[int]) -> set[int]:
-    """Return the nodes at a distance over some edges."""
-    reached, level = {root}, {root}
-    for _ in range(distance):
-        ahead = {graph.ends[edge] for node in level for edge in graph.leaving(node) if edge in known}
-        level = ahead - reached
-        reached |= level
-    return level
-
-
-def _forgetful(graph: Graph, root: int, distance: int, known: set[int]) -> set[int]:
-    """Return where so many steps lead that may lead back."""
-    level = {root}
-    for _ in range(distance):
-        level = {graph.ends[edge] for node in level for edge in graph.leaving(node) if edge in known}
-    return level
 
 
 def follow(graph: Graph, root: int, steps: int) -> Walk | None:
@@ -143,7 +153,7 @@ def follow(graph: Graph, root: int, steps: int) -> Walk | None:
         nodes.append(graph.ends[edge])
     if len({*nodes}) < len(nodes):
         return None
-    return Walk(root, tuple(nodes[1:]), tuple(edges), (), (), tuple(nodes), (steps, steps))
+    return Walk(root, tuple(nodes[1:]), tuple(edges), (), (), tuple(nodes), ())
 
 
 def drawn_search(graph: Graph, distance: int, size: int, rng: Random) -> Walk:
@@ -153,9 +163,11 @@ def drawn_search(graph: Graph, distance: int, size: int, rng: Random) -> Walk:
         ValueError: if there is none.
     """
     for _ in range(TRIES):
-        walk = search(graph, rng.randrange(graph.nodes), distance)
-        if len(walk.answers) == size and walk.near and (walk.trapped or distance < TRAPPED):
-            return walk
+        found = reach(graph, rng.randrange(graph.nodes), distance)
+        if len(found.level) == size:
+            walk = found.walk()
+            if walk.near and (walk.trapped or distance < TRAPPED):
+                return walk
     raise ValueError(f"no node has {size} nodes at distance {distance}")
 
 
