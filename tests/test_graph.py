@@ -117,7 +117,9 @@ def test_a_world_is_a_plain_graph_with_the_degrees_of_its_shape(shape: pool.Shap
         found = np.bincount(ends, minlength=known.nodes).reshape(-1, block)
         assert (np.sort(found, axis=1) == np.sort(degrees)).all()
     assert len({*known.names}) == known.nodes + RESERVED
-    assert all(re.fullmatch(NODE, name) for name in known.names)
+    assert all(
+        re.fullmatch(NODE, name) and re.search("[0-9]", name) and re.search("[a-f]", name) for name in known.names
+    )
     assert known.texts() == [known.text(edge) for edge in range(len(pairs))]
     assert [edge for node in range(known.nodes) for edge in known.leaving(node)] == list(range(len(pairs)))
     assert sorted(edge for node in range(known.nodes) for edge in known.entering(node)) == list(range(len(pairs)))

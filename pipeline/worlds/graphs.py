@@ -198,9 +198,10 @@ def _bad(near: Indices, far: Indices) -> Indices:
 
 
 def _names(rng: Random, count: int) -> tuple[str, ...]:
-    """Draw names, no two alike."""
-    found: dict[int, None] = {}
+    """Draw names, no two alike, each with a digit and a letter: none can be taken for a number or a word."""
+    found: dict[str, None] = {}
     while len(found) < count:
         drawn = np.frombuffer(rng.randbytes(8 * (count - len(found))), dtype="<u8") >> (64 - 4 * DIGITS)
-        found.update(dict.fromkeys(drawn.tolist()))
-    return tuple(f"{number:0{DIGITS}x}" for number in found)
+        names = (f"{number:0{DIGITS}x}" for number in drawn.tolist())
+        found.update(dict.fromkeys(name for name in names if not name.isdigit() and not name.isalpha()))
+    return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -45,9 +46,9 @@ class GraphTask(Task):
         """Return the pool of the edges of a graph."""
         return (pool.spec_of(stratum),)
 
+    @abstractmethod
     def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
         """Draw what is asked, and all that is relevant."""
-        raise NotImplementedError
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a node anywhere in the graph, and look up what the answer depends on."""
@@ -108,7 +109,7 @@ class Bfs(GraphTask):
     """All nodes at one exact distance from a node; `complexity` is the distance."""
 
     subtask = "bfs"
-    title = "all nodes at one exact distance from a node of a graph"
+    title = "all nodes of a graph at one exact distance from a node"
     complexities = (1, 2, 4, 8)
 
     def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
@@ -131,7 +132,7 @@ class Parents(GraphTask):
     """All nodes with an edge to a node; `complexity` is their number."""
 
     subtask = "parents"
-    title = "all nodes of a graph from which an edge leads to a node"
+    title = "all parents of a node of a graph"
     complexities = (1, 4, 16)
 
     def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
@@ -143,10 +144,10 @@ class Parents(GraphTask):
 
 
 class Route(GraphTask):
-    """The nodes on the only way on from a node; `complexity` is the number of steps."""
+    """The nodes on the only route from a node; `complexity` is the number of steps."""
 
     subtask = "route"
-    title = "the nodes on the only way on from a node of a graph, in order"
+    title = "the nodes on the only route from a node of a graph, in order"
     scorer = "route"
     complexities = (4, 16, 64)
     knobs = MappingProxyType({})

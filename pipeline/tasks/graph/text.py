@@ -20,17 +20,17 @@ FORM = (
 RULES = {
     "bfs": (
         "The distance from one node to another is the number of edges on the shortest path from the first to the "
-        "second. You will be asked for all nodes at exactly a given distance from one node: a node that a shorter path "
-        "leads to as well does not belong to the answer. The order of the answer does not matter."
+        "second. You will be asked for all nodes at exactly a given distance from one node: a node to which there "
+        "is also a shorter path does not belong to the answer. The order of the answer does not matter."
     ),
     "parents": (
         "The parents of a node are the nodes from which an edge leads directly to it. You will be asked for all the "
         "parents of one node. The order of the answer does not matter."
     ),
     "route": (
-        "No node has more than one edge that leads out of it, so from any node there is only one way on. You will be "
-        "asked for the nodes that are reached from a given node, one with each step, in order; the node where the way "
-        "begins is not one of them."
+        "At most one edge leads out of any node, so there is never a choice of where to go next. You will be asked for "
+        "the nodes that are reached from a given node, one for each step, in order; the starting node itself is not "
+        "one of them."
     ),
 }
 REPLY = "End your reply with one line of this form: Final Answer: [node, node, ...]"
@@ -53,9 +53,9 @@ def question_of(subtask: str, node: str, count: int) -> str:
 
 def head(subtask: str, count: int, shots: int, names: Sequence[str], rng: Random) -> tuple[Piece, ...]:
     """Return all that stands before the edges. Demonstrations have nodes of the given names, which no other has."""
-    rest = rng.sample(names, shots * NODES)
-    own = [rest[place * NODES : (place + 1) * NODES] for place in range(shots)]
-    demos = (_demo(subtask, _shown(subtask, count, rng), names, rng) for names in own)
+    drawn = rng.sample(names, shots * NODES)
+    own = (drawn[place * NODES : (place + 1) * NODES] for place in range(shots))
+    demos = (_demo(subtask, _shown(subtask, count, rng), nodes, rng) for nodes in own)
     return (
         Piece(
             "\n\n".join([" ".join([FORM, RULES[subtask]]), " ".join([*_examples(shots), REPLY])]) + "\n", "instruction"
