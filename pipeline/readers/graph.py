@@ -29,7 +29,7 @@ class Edges(Reading):
         if self.subtask == "route":
             return ", ".join(self._way(edges)) or self.guess()
         try:
-            return replace(self.listed, edges=edges).answer()
+            return replace(self.listed, edges=edges).answer
         except ValueError:
             return self.guess()
 

@@ -22,8 +22,8 @@ from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Streams, words
 
 WORLD = "graphs@1"
-TOKENS_PER_EDGE, LEAST = 5, 24_576
-"""One edge for so many tokens of the tier, three times what a prompt can hold; and the least number of edges."""
+TOKENS_PER_EDGE, LEAST = 8, 16_384
+"""One edge for so many tokens of the tier, about twice what a prompt can hold; and the least number of edges."""
 DIGITS = 10
 RESERVED = 1024
 """Names that no node of the graph has: for demonstrations."""

@@ -47,8 +47,8 @@ SHAPES = {
     **{("parents", branch): Shape(HUBS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUBS},
     **{("route", branch): WAY for branch in EVEN},
 }
-SPARES = slice(24, 28)
-"""The places in the order of the edges that are spares: few, so that most gaps are closed by those that come next."""
+SPARES = slice(24, 25)
+"""The place in the order of the edge that is a spare: only one, so that gaps are closed by the edges that come next."""
 PARTS = 16
 """A whole number of these parts of the nodes beside the core stands before it."""
 TIES = 16
@@ -94,7 +94,7 @@ def _drawn(size: int) -> NDArray[np.uint32]:
 class Around:
     """The edges among the nodes of a stretch, then those among more and more nodes on both sides of it.
 
-    A few edges are left to be spares.
+    One edge is left to be a spare.
     """
 
     def __init__(self, known: Graph, core: Sequence[int], without: Collection[int], share: int, ranks: Indices) -> None:

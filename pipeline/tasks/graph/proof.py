@@ -43,7 +43,7 @@ def _not_plain(graph: Listed) -> Iterator[str]:
         yield f"an edge leads from node {loops[0]} to itself"
     if len({*graph.edges}) < len(graph.edges):
         yield f"the edge {Counter(graph.edges).most_common(1)[0][0]} is there twice"
-    if graph.asked.node in graph.answer().split(", "):
+    if graph.asked.node in graph.answer.split(", "):
         yield "the asked node is part of the answer"
 
 
@@ -54,7 +54,7 @@ def _wrong_demonstrations(text: str, graph: Listed, subtask: str, shots: int) ->
     nodes = {node for edge in graph.edges for node in edge}
     for number, (demo, shown) in enumerate(demos, 1):
         ordered = shown if subtask == "route" else ", ".join(sorted(shown.split(", ")))
-        if demo.asked.kind != subtask or demo.answer() != ordered:
+        if demo.asked.kind != subtask or demo.answer != ordered:
             yield f"demonstration {number} shows {shown!r} for {demo.asked}"
         own = {node for edge in demo.edges for node in edge}
         if own & nodes:
@@ -74,7 +74,7 @@ def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
 
 def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
     """Take each edge away that the question's walk meets: the answer changes without those that are relevant alone."""
-    met, right = _met(graph), graph.answer()
+    met, right = _met(graph), graph.answer
     marked: dict[str, list[Edge]] = {"relevant": [], "decoy": []}
     for needle in row.needles:
         place, rest = divmod(needle.char_start - graph.begins, LINE)
@@ -100,9 +100,9 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
 def _met(graph: Listed) -> list[Edge]:
     """Return the edges that the question leads over: those out of nodes before the last step, or into the asked."""
     if graph.asked.kind == "parents":
-        return [(source, graph.asked.node) for source in graph.parents[graph.asked.node]]
+        return [edge for edge in graph.edges if edge[1] == graph.asked.node]
     if graph.asked.kind == "route":
-        nodes = [graph.asked.node, *graph.answer().split(", ")]
+        nodes = [graph.asked.node, *graph.answer.split(", ")]
         return list(pairwise(nodes))
     far = distances(graph)
     return [(node, child) for node in far if far[node] < graph.asked.count for child in graph.children.get(node, ())]
@@ -111,7 +111,7 @@ def _met(graph: Listed) -> list[Edge]:
 def _without(graph: Listed, met: Sequence[Edge], edge: Edge) -> str:
     """Return the answer that is left without an edge: no distance gets shorter, so no other edges can matter."""
     try:
-        return replace(graph, edges=[each for each in met if each != edge]).answer()
+        return replace(graph, edges=[each for each in met if each != edge]).answer
     except ValueError:
         return ""
 

@@ -46,23 +46,21 @@ class Listed:
         return gathered(self.edges)
 
     @cached_property
-    def parents(self) -> Mapping[str, Sequence[str]]:
-        """The nodes from which edges lead to each node."""
-        return gathered((target, source) for source, target in self.edges)
-
     def answer(self) -> str:
-        """Return the answer as keys state it.
+        """The answer as keys state it.
 
         Raises:
             ValueError: if there is none.
         """
-        if self.asked.kind == "route":
-            return ", ".join(way(self.children, self.asked.node, self.asked.count))
-        found = self.parents.get(self.asked.node, ())
-        if self.asked.kind == "bfs":
-            found = [node for node, far in distances(self).items() if far == self.asked.count]
+        asked = self.asked
+        if asked.kind == "route":
+            return ", ".join(way(self.children, asked.node, asked.count))
+        if asked.kind == "parents":
+            found = [source for source, target in self.edges if target == asked.node]
+        else:
+            found = [node for node, far in distances(self).items() if far == asked.count]
         if not found:
-            raise ValueError(f"no node is the answer to {self.asked}")
+            raise ValueError(f"no node is the answer to {asked}")
         return ", ".join(sorted(found))
 
 
@@ -160,4 +158,4 @@ def solve(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: if it cannot be read, or has no answer.
     """
-    return (read(text).answer(),)
+    return (read(text).answer,)
