@@ -11,8 +11,8 @@ SPAN = 16 * 24
 """Nodes of the world between the first and the last that are relevant, at most."""
 TRIES, TRAPPED = 20_000, 3
 """Nodes that are tried; the distance from which on every answer is another than that of who walks without memory."""
-THINNED = 0.7
-"""How often an edge is left out where one can be: for half of the answers that have another edge than the relevant."""
+THINNED = {False: 0.7, True: 0.85}
+"""How often an edge is left out where one can be, by whether the graph is turned: so half of those too many go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Walk:
         for node in self.answers:
             others = [edge for edge in graph.entering(node) if int(graph.near[edge]) not in self.nodes]
             spared = [edge for edge in others if len(graph.leaving(int(graph.near[edge]))) > 1]
-            if spared and rng.random() < THINNED:
+            if spared and rng.random() < THINNED[graph.turned]:
                 found.append(rng.choice(spared))
         return found
 
