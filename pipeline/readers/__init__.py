@@ -9,6 +9,7 @@ from __future__ import annotations
 from pipeline.errors import CarraraError, unknown
 from pipeline.readers.base import Reading
 from pipeline.readers.bio import Biographies
+from pipeline.readers.graph import Edges
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
 from pipeline.readers.mrcr import Talk
@@ -26,6 +27,7 @@ READINGS: dict[str, type[Reading]] = {
     "idk": Stories,
     "bio": Biographies,
     "recall": Recall,
+    "graph": Edges,
 }
 
 

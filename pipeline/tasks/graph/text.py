@@ -1,0 +1,133 @@
+"""The text of a prompt about graphs: an instruction, small graphs as demonstrations, the graph itself, the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from pipeline.tasks.base import Piece
+from pipeline.worlds.graphs import line
+
+NODES, EDGES, TRIES = 8, 11, 1000
+"""Nodes and edges of a demonstration."""
+FURTHEST = 3
+"""Greatest distance, or number of parents or steps, that a demonstration asks for."""
+
+FORM = (
+    "A directed graph is given as a list of its edges, in random order. Each line is one edge: `a -> b` leads from "
+    "node a to node b, and in that direction alone."
+)
+RULES = {
+    "bfs": (
+        "The distance from one node to another is the number of edges on the shortest path from the first to the "
+        "second. You will be asked for all nodes at exactly a given distance from one node: a node to which there "
+        "is also a shorter path does not belong to the answer. The order of the answer does not matter."
+    ),
+    "parents": (
+        "The parents of a node are the nodes from which an edge leads directly to it. You will be asked for all the "
+        "parents of one node. The order of the answer does not matter."
+    ),
+    "route": (
+        "At most one edge leads out of any node, so there is never a choice of where to go next. You will be asked for "
+        "the nodes that are reached from a given node, one for each step, in order; the starting node itself is not "
+        "one of them."
+    ),
+}
+REPLY = "End your reply with one line of this form: Final Answer: [node, node, ...]"
+EXAMPLES = {
+    1: "One small graph comes first, as an example; the question to answer is about the graph after it.",
+    2: "Two small graphs come first, as examples; the question to answer is about the graph after them.",
+    3: "Three small graphs come first, as examples; the question to answer is about the graph after them.",
+}
+QUESTIONS = {
+    "bfs": "Which nodes are at a distance of exactly {count} from node {node}?",
+    "parents": "Which nodes are the parents of node {node}?",
+    "route": "Which nodes are reached, in order, from node {node} in the first {count} steps?",
+}
+
+
+def question_of(subtask: str, node: str, count: int) -> str:
+    """Return a question about a node."""
+    return QUESTIONS[subtask].format(node=node, count=count)
+
+
+def head(subtask: str, count: int, shots: int, names: Sequence[str], rng: Random) -> tuple[Piece, ...]:
+    """Return all that stands before the edges. Demonstrations have nodes of the given names, which no other has."""
+    drawn = rng.sample(names, shots * NODES)
+    own = (drawn[place * NODES : (place + 1) * NODES] for place in range(shots))
+    demos = (_demo(subtask, _shown(subtask, count, rng), nodes, rng) for nodes in own)
+    return (
+        Piece(
+            "\n\n".join([" ".join([FORM, RULES[subtask]]), " ".join([*_examples(shots), REPLY])]) + "\n", "instruction"
+        ),
+        *(Piece(f"--- Graph {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)),
+        Piece(f"--- Graph {shots + 1} ---\n", "instruction"),
+    )
+
+
+def tail(question: str, shots: int) -> tuple[Piece, ...]:
+    """Return what stands behind the edges."""
+    return (Piece(f"--- End of graph {shots + 1} ---\n{REPLY}\n\nQuestion: {question}", "question"),)
+
+
+def _examples(shots: int) -> list[str]:
+    return [EXAMPLES[shots]] if shots else []
+
+
+def _shown(subtask: str, count: int, rng: Random) -> int:
+    """Return a distance or number of steps for a demonstration; a number of parents tells nothing of the one asked."""
+    return rng.randint(1, FURTHEST) if subtask == "parents" else min(count, FURTHEST)
+
+
+def _demo(subtask: str, count: int, names: Sequence[str], rng: Random) -> str:
+    """Draw a small graph with a question about its first node that has between one and three answers."""
+    for _ in range(TRIES):
+        edges = _edges(subtask, rng)
+        found = ANSWERS[subtask](edges, count)
+        if found:
+            lines = "".join(line(names[source], names[target]) for source, target in edges)
+            answer = ", ".join(names[node] for node in found)
+            return f"{lines}Question: {question_of(subtask, names[0], count)}\nFinal Answer: [{answer}]\n"
+    raise ValueError(f"no small graph suits {subtask} {count}")
+
+
+def _edges(subtask: str, rng: Random) -> list[tuple[int, int]]:
+    """Draw the edges of a small graph."""
+    if subtask == "route":
+        return [(node, rng.choice([other for other in range(NODES) if other != node])) for node in _shuffled(rng)]
+    pairs = [(source, target) for source in range(NODES) for target in range(NODES) if source != target]
+    return rng.sample(pairs, EDGES)
+
+
+def _shuffled(rng: Random) -> list[int]:
+    return rng.sample(range(NODES), NODES)
+
+
+Edges = Sequence[tuple[int, int]]
+
+
+def _far(edges: Edges, distance: int) -> list[int]:
+    """Return the nodes at a distance from node 0; none if they are too many, or if none leads back."""
+    reached, level = {0}, {0}
+    for _ in range(distance):
+        level = {target for source, target in edges if source in level}
+        again, level = level & reached, level - reached
+        reached |= level
+    return sorted(level) if len(level) in (1, 2, 3) and (again or distance == 1) else []
+
+
+def _parents(edges: Edges, count: int) -> list[int]:
+    """Return the parents of node 0, if there are so many."""
+    found = [source for source, target in edges if target == 0]
+    return found if len(found) == count else []
+
+
+def _route(edges: Edges, steps: int) -> list[int]:
+    """Return the way on from node 0; none if it comes back to where it was."""
+    leads, nodes = dict(edges), [0]
+    for _ in range(steps):
+        nodes.append(leads[nodes[-1]])
+    return nodes[1:] if len({*nodes}) == len(nodes) else []
+
+
+ANSWERS = {"bfs": _far, "parents": _parents, "route": _route}

@@ -1,0 +1,184 @@
+"""What is relevant of a graph: the edges that lead to the nodes at a distance, or along a route."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from pipeline.worlds.graphs import Graph
+
+SPAN = 16 * 24
+"""Nodes of the world between the first and the last that are relevant, at most."""
+TRIES, TRAPPED = 20_000, 3
+"""Nodes that are tried; the distance from which on every answer is another than that of who walks without memory."""
+THINNED = {False: 0.7, True: 0.85}
+"""How often an edge is left out where one can be, by whether the graph is turned: so half of those too many go."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Where a question leads: from a node to its `answers`, over `relevant` edges.
+
+    `decoys` are the other edges out of the same nodes: they lead back, or to dead ends. Of edges that lead to one node
+    at the same distance all but one are `left_out`, so that it is needed.
+    """
+
+    root: int
+    answers: tuple[int, ...]
+    relevant: tuple[int, ...]
+    decoys: tuple[int, ...]
+    left_out: tuple[int, ...]
+    nodes: tuple[int, ...]
+    forgetful: tuple[int, ...]
+    """The other nodes to which so many steps lead that may lead back."""
+
+    @property
+    def core(self) -> tuple[int, int]:
+        """The first and last node of the world that are reached."""
+        return min(self.nodes), max(self.nodes)
+
+    @property
+    def trapped(self) -> bool:
+        """Whether who does not remember where they have been gets elsewhere."""
+        return {*self.forgetful} != {*self.answers}
+
+    @property
+    def near(self) -> bool:
+        """Whether all of it lies near together."""
+        first, last = self.core
+        return last - first <= SPAN
+
+    def thinned(self, graph: Graph, rng: Random) -> list[int]:
+        """Draw edges into the answers from elsewhere that are to be left out.
+
+        A node with more edges is reached more often: in twice as many cases if it has two in place of one. Without
+        half of the edges that are too many, answers have as many edges as other nodes.
+        """
+        found = list[int]()
+        for node in self.answers:
+            others = [edge for edge in graph.entering(node) if int(graph.near[edge]) not in self.nodes]
+            spared = [edge for edge in others if len(graph.leaving(int(graph.near[edge]))) > 1]
+            if spared and rng.random() < THINNED[graph.turned]:
+                found.append(rng.choice(spared))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """All nodes that are no further from a node than some distance, in the order in which they are reached.
+
+    `by` is the edge by which each is reached, `level` are the nodes at the distance. `others` are the edges that lead
+    to nodes reached before, and `left_out` those that lead to a node at the same step as the edge by which it is.
+    """
+
+    graph: Graph
+    root: int
+    distance: int
+    by: dict[int, int]
+    level: list[int]
+    others: list[int]
+    left_out: list[int]
+
+    def walk(self) -> Walk:
+        """Tell the edges that are needed from those that are not."""
+        known = {*self.by.values(), *self.others}
+        relevant = self._on_the_way()
+        relevant |= {
+            edge for edge in self.by.values() if edge not in relevant and self._at(known - {edge}) != self.level
+        }
+        decoys, left_out = sorted(known - relevant), sorted(self.left_out)
+        return Walk(
+            self.root,
+            tuple(self.level),
+            tuple(sorted(relevant)),
+            tuple(decoys),
+            tuple(left_out),
+            (self.root, *self.by),
+            tuple(sorted(self._forgetful(known) - {self.root})),
+        )
+
+    def _on_the_way(self) -> set[int]:
+        """Return the edges by which the nodes of the level were reached: no other edges lead there as quickly."""
+        found: set[int] = set()
+        todo = [self.by[node] for node in self.level]
+        while todo:
+            edge = todo.pop()
+            node = int(self.graph.near[edge])
+            if edge not in found and node in self.by:
+                todo.append(self.by[node])
+            found.add(edge)
+        return found
+
+    def _at(self, known: set[int]) -> list[int]:
+        """Return the nodes at the distance over some edges, in order if they are the same."""
+        reached, level = {self.root}, {self.root}
+        for _ in range(self.distance):
+            level = self._ahead(level, known) - reached
+            reached |= level
+        return [node for node in self.by if node in level]
+
+    def _forgetful(self, known: set[int]) -> set[int]:
+        """Return where as many steps lead that may lead back."""
+        level = {self.root}
+        for _ in range(self.distance):
+            level = self._ahead(level, known)
+        return level
+
+    def _ahead(self, level: set[int], known: set[int]) -> set[int]:
+        return {self.graph.ends[edge] for node in level for edge in self.graph.leaving(node) if edge in known}
+
+
+def reach(graph: Graph, root: int, distance: int) -> Reach:
+    """Return all nodes that are no further from a node than some distance."""
+    steps, found = {root: 0}, Reach(graph, root, distance, {}, [root], [], [])
+    for step in range(1, distance + 1):
+        here = found.level[:]
+        found.level.clear()
+        for edge in (edge for node in here for edge in graph.leaving(node)):
+            node = graph.ends[edge]
+            if node not in steps:
+                steps[node], found.by[node] = step, edge
+                found.level.append(node)
+            else:
+                (found.left_out if steps[node] == step else found.others).append(edge)
+    return found
+
+
+def follow(graph: Graph, root: int, steps: int) -> Walk | None:
+    """Return the route of so many steps from a node, or None if it comes back to where it was."""
+    nodes, edges = [root], list[int]()
+    for _ in range(steps):
+        (edge,) = graph.leaving(nodes[-1])
+        edges.append(edge)
+        nodes.append(graph.ends[edge])
+    if len({*nodes}) < len(nodes):
+        return None
+    return Walk(root, tuple(nodes[1:]), tuple(edges), (), (), tuple(nodes), ())
+
+
+def drawn_search(graph: Graph, distance: int, size: int, rng: Random) -> Walk:
+    """Draw a node with so many nodes at a distance from it; from three steps on with a trap.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    for _ in range(TRIES):
+        found = reach(graph, rng.randrange(graph.nodes), distance)
+        if len(found.level) == size:
+            walk = found.walk()
+            if walk.near and (walk.trapped or distance < TRAPPED):
+                return walk
+    raise ValueError(f"no node has {size} nodes at distance {distance}")
+
+
+def drawn_route(graph: Graph, steps: int, rng: Random) -> Walk:
+    """Draw a node from which a route of so many steps leads.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    for _ in range(TRIES):
+        walk = follow(graph, rng.randrange(graph.nodes), steps)
+        if walk and walk.near:
+            return walk
+    raise ValueError(f"no node has a route of {steps} steps")
