@@ -443,7 +443,7 @@ def exact(row: Row, prediction: str) -> float:
     Another value is a name (or a date, where the answer is one) that the question does not name, or words between
     commas, ``and`` and the like that neither the question nor ordinary talk has. ``or``, ``not`` and a refusal in that
     sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
-    one is another value (see `shaped`).
+    of its form is another value.
     """
     asked, answers = _asked(row), [str(answer) for answer in row["answers"]]
     if form := _form(answers):
