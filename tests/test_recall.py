@@ -1,0 +1,300 @@
+"""Recall: known faults of such sets are absent, what is promised is there, and what ignores the text scores little."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.assemble.plan import make_plan
+from pipeline.engine import Inline
+from pipeline.metrics import score
+from pipeline.prove.row import answer_faults, cell_place
+from pipeline.readers import COLUMNS, READERS, open_reading
+from pipeline.recipe import Recipe, Stratum
+from pipeline.rows import Row
+from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
+from pipeline.streams import Streams, stream
+from pipeline.tasks import TASKS
+from pipeline.tasks.base import Sample
+from pipeline.tasks.recall import lists_text, niah_text, vt_chains, vt_text
+from pipeline.worlds import needles
+from pipeline.worlds.frequencies import Bursts, arrivals, zipf
+from pipeline.worlds.words import pool
+
+SINGLE = ("json_kv", "niah_s1", "niah_s2", "niah_s3", "niah_mk1", "niah_mk2", "niah_mk3")
+KNOBS: tuple[tuple[str, int, dict[str, Any]], ...] = (
+    ("json_kv", 1, {"stem": 24}),
+    ("json_kv", 1, {"asks": "key", "depth": "uniform"}),
+    ("json_kv", 1, {"stem": 0}),
+    ("niah_s1", 1, {"distractors": 4}),
+    ("niah_s2", 1, {"haystack": "addresses", "distractors": 0}),
+    ("niah_s3", 1, {"haystack_order": "shuffled"}),
+    ("niah_mk1", 1, {"near": 16, "haystack": "addresses", "haystack_order": "shuffled"}),
+    ("niah_mk2", 1, {"near": 0, "depth": "uniform"}),
+    ("niah_mk3", 1, {"near": 16}),
+    ("niah_mv", 8, {"near": 0, "distractors": 0}),
+    ("niah_mq", 8, {"near": 16, "distractors": 4}),
+    ("vt", 2, {"twins": 3}),
+    ("vt", 5, {"operations": "add"}),
+    ("vt", 10, {"operations": "mixed"}),
+    ("vt", 5, {"haystack": "noise", "twins": 0}),
+    ("cwe", 10, {"ratio": 3}),
+    ("cwe", 10, {"ratio": 2}),
+    ("cwe", 10, {"bursts": 0}),
+    ("fwe", 3, {"alpha": 1.5}),
+    ("fwe", 3, {"alpha": 1.2}),
+    ("fwe", 3, {"bursts": 0}),
+)
+
+
+def cell(subtask: str, rows: int, length: int = 4096, complexity: int | None = None, **knobs: Any) -> Stratum:
+    told = tuple(sorted(knobs.items()))
+    asked = TASKS["recall", subtask].complexities[0] if complexity is None else complexity
+    return Stratum("recall", subtask, "32k", length, asked, rows, knobs=told)
+
+
+def built(folder: Path, *cells: Stratum) -> Iterator[tuple[Stratum, Row]]:
+    """Yield the rows of some strata, each with its stratum."""
+    plan = make_plan(Recipe("tried", "0", 11, "32k", cells), ("o200k",), folder)
+    assert all(Stages(plan, Inline).build())
+    places = {cell_place(one): one for one in cells}
+    for shard in plan.all_shards():
+        for row in read_rows(shard.path(plan.out, "data")):
+            yield places[cell_place_of(row)], row
+
+
+def cell_place_of(row: Mapping[str, Any]) -> tuple[str, str, int, int]:
+    return row["family"], row["subtask"], row["length"], row["complexity"]
+
+
+@cache
+def sampled(stratum: Stratum) -> tuple[Sample, ...]:
+    task, shared = TASKS["recall", stratum.subtask], Streams((5, "recall", stratum.subtask, stratum.length))
+    return tuple(
+        task.sample(stratum, index, Streams((*shared.path, "row", index)), shared) for index in range(stratum.rows)
+    )
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
+    """Twelve rows of each subtask at 8K, by subtask."""
+    found: dict[str, list[Row]] = defaultdict(list)
+    cells = [
+        cell(subtask, 4 if len(task.complexities) > 1 else 12, 8192, complexity)
+        for (family, subtask), task in TASKS.items()
+        if family == "recall"
+        for complexity in task.complexities
+    ]
+    for _, row in built(tmp_path_factory.mktemp("recall"), *cells):
+        found[row["subtask"]].append(row)
+    return found
+
+
+def said(reader: str, row: Row, **changed: object) -> str:
+    reply = READERS[reader].replies(open_reading({**{column: row[column] for column in COLUMNS}, **changed}))
+    assert reply is not None
+    return reply
+
+
+def mean(reader: str, some: list[Row], **changed: object) -> float:
+    return fmean(score(row, said(reader, row, **changed)) for row in some)
+
+
+@pytest.mark.parametrize(("subtask", "complexity", "knobs"), KNOBS, ids=[f"{one[0]}-{one[2]}" for one in KNOBS])
+def test_every_knob_gives_exact_and_proven_rows(
+    subtask: str, complexity: int, knobs: dict[str, Any], tmp_path: Path
+) -> None:
+    for stratum, row in built(tmp_path, cell(subtask, 2, 6144, complexity, **knobs)):
+        assert answer_faults(row, stratum) == []
+        assert json.loads(row["metadata"])["knobs"] == knobs
+
+
+def test_answers_stand_at_all_points_of_the_grid_equally_often() -> None:
+    for subtask in SINGLE:
+        for rows in (25, 30, 120):
+            depths = Counter(sample.latent["depth"] for sample in sampled(cell(subtask, rows)))
+            assert set(depths) == {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}
+            assert max(depths.values()) - min(depths.values()) <= 1
+
+
+def test_answers_of_several_needles_stand_anywhere(rows: dict[str, list[Row]]) -> None:
+    for subtask in ("niah_mv", "niah_mq", "cwe", "fwe"):
+        depths = [n["depth"] for row in rows[subtask] for n in row["needles"] if n["role"] == "relevant"]
+        bins = Counter(min(int(4 * depth), 3) for depth in depths)
+        expected = len(depths) / 4
+        assert sum((bins[place] - expected) ** 2 / expected for place in range(4)) < 16.3, (
+            subtask
+        )  # p = .001, 3 degrees
+
+
+def test_rows_ask_for_different_things_and_have_different_answers() -> None:
+    for (family, subtask), task in TASKS.items():
+        if family == "recall":
+            samples = sampled(cell(subtask, 200, complexity=task.complexities[-1]))
+            assert len({sample.key.target for sample in samples}) == 200, subtask
+            if subtask not in ("cwe", "fwe"):
+                assert len({sample.question for sample in samples}) > 190, subtask
+
+
+def test_asked_keys_are_drawn_from_all_words() -> None:
+    keys = [sample.latent["keys"][0].split() for sample in sampled(cell("niah_s2", 600))]
+    for place, name in enumerate((needles.ADJECTIVES, needles.NOUNS)):
+        used = Counter(key[place] for key in keys)
+        assert set(used) <= set(pool(name))
+        assert len(used) > 300
+        assert max(used.values()) <= 8
+
+
+def test_no_two_prompts_of_a_cell_begin_with_the_same_paragraph(tmp_path: Path) -> None:
+    firsts: dict[object, list[str]] = defaultdict(list)
+    cells = [cell("niah_s2", 12), cell("niah_mk1", 12, haystack="addresses")]
+    for stratum, row in built(tmp_path, *cells):
+        lines = row["prompt"].partition(f"\n{niah_text.START}")[2].splitlines()
+        firsts[stratum.subtask].append(next(line for line in lines if not niah_text.STATED.match(line + "\n")))
+    for lines in firsts.values():
+        assert len(set(lines)) >= 11
+
+
+def test_who_is_asked_for_all_values_or_variables_is_not_told_how_many(rows: dict[str, list[Row]]) -> None:
+    for subtask in ("niah_mv", "vt"):
+        texts = {re.sub(r"\d+|[a-z]+ [a-z]+(?=\?)", "", row["question"]) for row in rows[subtask]}
+        assert len(texts) == 1, subtask
+        assert len({row["complexity"] for row in rows[subtask]}) == 3
+
+
+def test_words_of_lists_are_as_common_at_every_length() -> None:
+    for length in (2048, 32768):
+        asked = Counter(word for sample in sampled(cell("cwe", 100, length)) for word in sample.latent["words"])
+        assert set(asked) <= set(pool("recall/words"))
+        assert len(asked) > 800
+
+
+def test_counts_are_as_dealt(rows: dict[str, list[Row]]) -> None:
+    for row in rows["cwe"]:
+        found = Counter(lists_text.read_list(row["prompt"]))
+        top = [count for _, count in found.most_common(11)]
+        assert top[0] - top[9] <= 2
+        assert top[9] - top[10] >= 0.3 * top[9]
+    for row in rows["fwe"]:
+        first, second, third, fourth = (
+            count for _, count in Counter(lists_text.read_list(row["prompt"])).most_common(4)
+        )
+        assert first / second == pytest.approx(4, rel=0.15)
+        assert second / third == pytest.approx(9 / 4, rel=0.15)
+        assert third - fourth >= 0.2 * third
+
+
+@given(st.integers(0, 2**32), st.lists(st.integers(1, 20), min_size=2, max_size=40), st.integers(50, 2000))
+@settings(max_examples=60, deadline=None)
+def test_every_prefix_of_a_list_holds_each_word_as_often_as_its_share(
+    seed: int, weights: list[int], count: int
+) -> None:
+    found = arrivals(stream("lists", seed), weights, count, Bursts(0, 0.0, 1.0, count))
+    assert len(found) == count
+    for stop in (count // 3, count // 2, count):
+        counts = Counter(found[:stop].tolist())
+        for rank, weight in enumerate(weights):
+            assert abs(counts[rank] - stop * weight / sum(weights)) <= 1 + len(weights) * weight / sum(weights)
+
+
+def test_bursts_are_frequent_where_they_come_and_rare_in_all() -> None:
+    weights, bursts = [10] * 10 + [1] * 300, Bursts(20, 6.0, 0.4, 8000)
+    found = arrivals(stream("bursts"), weights, 8000, bursts).tolist()
+    whole, part = Counter(found), Counter(found[3000:4000])
+    assert {rank for rank, _ in whole.most_common(10)} == set(range(10))
+    assert len({rank for rank, _ in part.most_common(10)} - set(range(10))) >= 4
+
+
+def test_zipf_weights_are_exact_integers() -> None:
+    assert zipf("2", 4) == tuple((1 << 40) // rank**2 for rank in range(1, 5))
+    first, second = zipf("1.5", 4)[0], zipf("1.5", 4)[3]
+    assert first == 8 * second
+
+
+@pytest.mark.parametrize("operations", ["none", "add", "mixed"])
+def test_chains_hold_the_number_just_as_often_as_promised(operations: str) -> None:
+    for seed in range(60):
+        complexity, twins = (2, 5, 10)[seed % 3], (0, 1, 3)[seed // 3 % 3]
+        drawn = vt_chains.draw(Streams((seed, "vt")), complexity, operations, twins)
+        steps = vt_text.read_steps("".join(f"{line}\n" for chain in drawn.chains for line in chain))
+        assert vt_text.holders(steps, drawn.number) == drawn.holders
+        assert len(drawn.holders) == complexity
+        literal = [step for step in steps if not step.source and step.number == drawn.number]
+        assert len(literal) == twins + (operations == "none")
+
+
+def test_naming_all_variables_or_those_that_are_given_the_number_scores_little(rows: dict[str, list[Row]]) -> None:
+    assert max(json.loads(row["metadata"])["baselines"]["all_marked"] for row in rows["vt"]) <= 0.4
+    every = [", ".join({*re.findall(r"^VAR ([A-Z]+) =", row["prompt"], re.MULTILINE)}) for row in rows["vt"]]
+    assert fmean(score(row, reply) for row, reply in zip(rows["vt"], every, strict=True)) < 0.1
+    assert mean("half-name", [row for row in rows["vt"] if row["complexity"] > 2]) < 0.35
+
+
+@pytest.mark.parametrize("subtask", [*SINGLE, "niah_mv", "niah_mq"])
+def test_half_of_a_key_does_not_answer(rows: dict[str, list[Row]], subtask: str) -> None:
+    if subtask in ("niah_s1", "niah_s2", "niah_s3"):
+        assert all(len(json.loads(row["metadata"])["latent"]["decoys"]) == 1 for row in rows[subtask])
+    else:
+        assert mean("half-name", rows[subtask]) <= 0.5
+
+
+def test_who_reads_a_quarter_of_a_list_takes_bursts_for_the_most_frequent(rows: dict[str, list[Row]]) -> None:
+    for subtask, most in (("cwe", 0.75), ("fwe", 0.75)):
+        for reader in ("last32k", "first32k"):
+            assert mean(reader, rows[subtask], prompt_tokens=128 * 1024) <= most, (subtask, reader)
+        assert mean("all", rows[subtask]) == 1.0
+
+
+@pytest.mark.parametrize("subtask", [*SINGLE, "niah_mv", "niah_mq"])
+def test_a_second_value_or_a_changed_one_is_found(rows: dict[str, list[Row]], subtask: str) -> None:
+    row = rows[subtask][0]
+    stratum = cell(subtask, 12, 8192, row["complexity"])
+    assert answer_faults(row, stratum) == []
+    needle = next(n for n in row["needles"] if n["role"] == "relevant")
+    line = row["prompt"][needle["char_start"] : needle["char_end"]]
+    other = line.replace(row["target"][:7], "8765432") if row["target"][:7] in line else line
+    for text in (line + line, other[:-4] + "0" + other[-3:], ""):
+        changed = row["prompt"][: needle["char_start"]] + text + row["prompt"][needle["char_end"] :]
+        assert answer_faults({**row, "prompt": changed}, stratum), text
+
+
+def test_the_body_of_json_kv_is_json_at_every_length(tmp_path: Path) -> None:
+    for _, row in built(tmp_path, cell("json_kv", 1, 4096), cell("json_kv", 1, 32768)):
+        body = row["prompt"].partition("JSON object:\n")[2].rpartition("\nReply with")[0]
+        pairs = json.loads(body)
+        assert row["target"] in pairs.values()
+        assert len(pairs) > row["length"] / 75
+
+
+def test_pools_of_words_hold_no_word_twice_and_none_that_replies_are_full_of() -> None:
+    for name in ("recall/adjectives", "recall/nouns", "recall/words"):
+        words = pool(name)
+        assert len({*words}) == len(words)
+        assert all(re.fullmatch("[a-z]+", word) for word in words)
+    assert not {*pool(needles.ADJECTIVES)} & {*pool(needles.NOUNS)}
+    row = {"scorer": "members", "question": "Which ten words come most often in the list?"}
+    words = pool("recall/words")
+    for start in range(0, len(words), 10):
+        target = ", ".join(words[start : start + 10])
+        assert score({**row, "target": target, "answers": [target], "choices": None}, target) == 1.0, target
+
+
+def test_entries_of_rows_stand_in_no_pool() -> None:
+    streams = Streams((3, "row"))
+    pooled = {key for key, _ in needles.pooled(streams, needles.POOLED)}
+    drawn = needles.draw_keys(streams, stream("keys"), 50)
+    assert not pooled & {*map(str, drawn)}
+    near = needles.near_keys(streams, stream("near"), drawn[0], 16)
+    assert not pooled & {*map(str, near)}
+    assert sum(key.adjective == drawn[0].adjective for key in near) == 8
