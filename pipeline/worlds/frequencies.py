@@ -71,7 +71,7 @@ def _order(times: NDArray[np.float64]) -> Indices:
     """Return the places of times in order, of equal ones the first; numbers that hold both sort faster than places."""
     both = ((times * 2**FINE).astype(np.int64) << PLACES) + np.arange(len(times), dtype=np.int64)
     both.sort()
-    return both & (1 << PLACES) - 1
+    return np.asarray(both & (1 << PLACES) - 1, dtype=np.int64)
 
 
 def _burst_times(rng: Random, bursts: Bursts, total: float) -> tuple[Indices, NDArray[np.float64]]:

@@ -9,9 +9,9 @@ NOTES = """\
 Lookups: what a long text states in plain words has to be found again, all of it, and nothing that looks like it.
 `json_kv` asks for one value of a JSON object whose other keys begin alike. The `niah` tasks ask for codes filed under
 keys, among prose, noise or other codes, beside keys that share a word with the asked one. `vt` asks which variables
-hold a number after a program in which chains of assignments interleave; a twin starts with the same number and loses it.
-`cwe` and `fwe` ask for the most frequent words of a list, in which other words are frequent for a stretch. The tasks are
-those of RULER and HELMET's recall category, made anew; with the knobs of the recipe `ruler` they are RULER's.
+hold a number after a program of interleaved chains; a twin starts with the same number and loses it. `cwe` and `fwe`
+ask for the most frequent words of a list, in which other words are frequent for a stretch. The tasks are those of
+RULER and HELMET's recall category, made anew; with the knobs of the recipe `ruler` they are RULER's.
 """
 
 TASKS = (JsonKV(), *NIAH, VariableTracking(), CommonWords(), FrequentWords())

@@ -125,8 +125,8 @@ def _placed(chain: Sequence[str], depths: Sequence[float], needed: Sequence[int]
 
 def _head(shots: int, stratum: Stratum, own: Streams) -> Iterator[Piece]:
     operations = str(_knob(stratum, "operations"))
-    what, more = text.WHAT[str(_knob(stratum, "haystack"))], text.MORE[operations]
-    yield Piece(text.INTRODUCTION.format(what=what, more=more), "instruction")
+    what = text.WHAT[str(_knob(stratum, "haystack"))]
+    yield Piece(text.INTRODUCTION.format(what=what, meaning=text.MEANING[operations]), "instruction")
     for shot in range(shots):
         yield Piece(_example(own, shot, operations), "demo")
     yield Piece(text.START, "instruction")
