@@ -134,9 +134,12 @@ class Niah(Task):
         return list(niah_proof.faults(row, self._haystack(row.stratum), self.form, **promised))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and of one line among those that are marked."""
-        lines = len(sample.relevant) + len(sample.latent["decoys"])
-        return {"uniform": 0.0, **({"any_line": 1 / lines} if self.form == "one" else {})}
+        """Return the chance of a guess, and what one of the lines written for the row scores, or all of them."""
+        count = len(sample.relevant)
+        lines = count + len(sample.latent["decoys"])
+        if self.form != "one":
+            return {"uniform": 0.0, "all_lines": 2 * count / (count + lines)}
+        return {"uniform": 0.0, "any_near" if self.haystacks[0] in ("words", "uuids") else "any_line": 1 / lines}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that a single needle stands at."""
