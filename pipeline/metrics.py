@@ -18,7 +18,8 @@ How the answer is found in a reply, by every scorer but ``mrcr``:
    a sentence that gives what is asked. Else the answer is the last sentence that says something.
 
 In either case what else is said must not take the answer back (``or ...``, ``wait, ...``), and no other bare value
-may stand on a line of its own: a reply that lists values scores 0.
+may stand on a line of its own: a reply that lists values scores 0. Only where a set or a route is asked all that the
+final answer lists is taken (see `members`).
 """
 
 from __future__ import annotations
@@ -101,9 +102,13 @@ STRAIGHT = str.maketrans(
         "\u201c": '"',
         "\u201d": '"',
         "\u2212": "-",
+        "\u2010": "-",
+        "\u2011": "-",
         "\u2013": "-",
         "\u2014": " - ",
         "\u00a0": " ",
+        "\u2009": " ",
+        "\u202f": " ",
         "\x01": " ",
     }
 )
@@ -437,9 +442,12 @@ def exact(row: Row, prediction: str) -> float:
 
     Another value is a name (or a date, where the answer is one) that the question does not name, or words between
     commas, ``and`` and the like that neither the question nor ordinary talk has. ``or``, ``not`` and a refusal in that
-    sentence score 0; dates may be written in any way that is clear.
+    sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
+    of its form is another value.
     """
     asked, answers = _asked(row), [str(answer) for answer in row["answers"]]
+    if form := _form(answers):
+        return shaped(row, prediction, form)
     text, marked = _marked(plain(row, prediction))
 
     def leads(sentence: str) -> bool:
@@ -733,7 +741,7 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 # Numbers, lists and categories
 
 INTEGER = re.compile(r"(?<![\d.])[-+]?\d{1,30}(?![\d.]*\d)")
-GROUPING = re.compile(r"(?<=\d)(?:,|\{,\})(?=\d{3}(?!\d))")
+GROUPING = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 PRINTED = re.compile(r"(?<!\[)\[\s{0,3}(?:[-+]?\d{1,9}(?:\s{0,3},\s{0,3}[-+]?\d{1,9}){0,2000})?\s{0,3}\](?!\])")
 SUM = re.compile(r"(?<![\w.])-?\d{1,9}(?:\s{0,2}[-+]\s{0,2}\(?-?\d{1,9}\)?){1,200}(?![\d.]*\d)")
 """Arithmetic, of which only the result is an answer."""
@@ -908,40 +916,46 @@ def _category(sentence: str) -> int | str | None:
 MEMBERS = ", "
 """What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
 NO_MEMBERS = "none"
-UUID = re.compile(r"(?<![\w-])[0-9a-f]{6,10}(?:-?[0-9a-f]{2,6}){3}-?[0-9a-f]{10,14}(?![\w-])", re.IGNORECASE)
+GROUPED = re.compile(r"(?<![\w.])\d{1,3}(,|\{,\}|[. _'])\d{3}(?:\1\d{3})+(?!\w|\1\d{3}(?!\d))")
+"""A number of seven digits and more with its digits in groups."""
+UUID = re.compile(
+    r"(?<![\w-])(?:[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}|[0-9a-f]{30,34})(?![\w-])", re.IGNORECASE
+)
 HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
 EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
 """A set without members, as it is written."""
 NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
+CLAUSES = re.compile(r"; |,? (?:but|while|whereas)\b")
 UNABLE = re.compile(
     r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
     r"|not sure|not enough|insufficient|no (?:\w+ )?(?:information|answer|way))\b",
     re.IGNORECASE,
 )
 COUNTING = _words(
-    "appearance assigned assignment code common commonest count counting direct directly distance each equal frequency "
-    "frequent frequently initially item level member node number occur occurrence occurring once reach reached "
-    "reachable respectively set step time top total transitively twice value var variable via word",
+    "appearance assigned assignment code coded common commonest count counting direct directly distance each equal "
+    "frequency frequent frequently initially item level member node none number occur occurrence occurring often once "
+    "reach reachable reached respectively set step time top total transitively twice value var variable via word",
     *SMALL,
     *TENS,
 )
 """Words of talk about members of sets, in the singular, beside those that are neutral everywhere."""
+TABLE_HEAD = re.compile(r"^.*\|.*\n[ \t|]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)
 COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
 CONCLUSION = re.compile(
     r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
     re.IGNORECASE,
 )
 """How a sentence begins that says what came out."""
-GROUNDS = re.compile(
-    r"(?:explanation|reasoning|working|justification|derivation|details?|notes?|steps)\b\W*", re.IGNORECASE
-)
+GROUNDS = re.compile(r"explanation\b|(?:reasoning|working|derivation|details?|notes?|steps) ?:", re.IGNORECASE)
 """How a sentence begins that says why."""
 ASIDE = re.compile(r"\([^()\n]*\)")
 WORKING = re.compile(r"->|=|\u2192|\u21d2")
 SPLIT = re.compile(f"({JOINTS.pattern})")
 GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
 """Joints behind which something is said of what stands before them."""
-WITHOUT = DENIALS | {"except", "excluding", "nor"}
+SERVING = FINITE | _words("the a an also sure thus hence therefore however finally consequently overall altogether")
+"""Words that are no item even where they stand alone."""
+WITHOUT = DENIALS | {"except", "excluded", "excluding", "nor"}
 
 
 def members(row: Row, prediction: str) -> float:
@@ -949,8 +963,8 @@ def members(row: Row, prediction: str) -> float:
 
     The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
     of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
-    or hexadecimal names of about their length), else a word that stands alone or that ordinary talk does not have; what
-    the question names or ``not`` denies is none. An empty set must be said to be empty.
+    or hexadecimal names of about their length; words in capitals), else a word that stands alone or that ordinary talk
+    does not have; what the question names or ``not`` denies is none. An empty set must be said to be empty.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
@@ -971,14 +985,45 @@ def route(row: Row, prediction: str) -> float:
     return right / max(len(given), len(wanted))
 
 
+def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
+    """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
+
+    Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
+    the last one; no other clause may say another value in such words. ``or`` and a refusal score 0.
+    """
+    talk = _asked(row) | COUNTING
+
+    def read(sentence: str) -> Hashable:
+        items = frozenset(_shaped(form, sentence, talk))
+        unsure = not CHOOSING.isdisjoint(TOKEN.findall(sentence.lower())) or REFUSAL.search(sentence)
+        return SEVERAL if (items and unsure) or UNABLE.search(sentence) else items or None
+
+    def presents(sentence: str) -> bool:
+        return all(_talks(token, talk) for token in TOKEN.findall(form.sub(" ", sentence).lower()))
+
+    text, marked = _marked(_ungrouped(_undated(row, prediction)))
+    found = _settled(CLAUSES.sub("\n", text), read, presents, marked=marked, bare=presents)
+    return float(found in [frozenset({_compared(str(answer))}) for answer in row["answers"]])
+
+
 def listed(row: Row) -> list[str]:
     """Return the members of a row's target as they are written."""
     return [] if row["target"] == NO_MEMBERS else str(row["target"]).split(MEMBERS)
 
 
 def _members(row: Row) -> list[str]:
-    """Return the members of a row's target as they are compared: in small letters, without hyphens."""
-    return [member.lower().replace("-", "") for member in listed(row)]
+    """Return the members of a row's target as they are compared."""
+    return list(map(_compared, listed(row)))
+
+
+def _compared(item: str) -> str:
+    """Return an item as it is compared: in small letters, without hyphens."""
+    return item.lower().replace("-", "")
+
+
+def _ungrouped(text: str) -> str:
+    """Return a text with numbers of seven digits and more in one piece, however their digits are grouped."""
+    return GROUPED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
 
 
 def _f1(right: int, wanted: int, given: int) -> float:
@@ -991,71 +1036,92 @@ def _f1(right: int, wanted: int, given: int) -> float:
 
 def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     """Return the items of a reply's final answer, in order, and the text of that answer."""
-    wanted, question = _members(row), str(row.get("question") or "")
-    form = _form(wanted or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1])
-    named = set(_shaped(form, question)).difference(wanted) if form else set()
+    question = str(row.get("question") or "")
+    text, marked = _marked(_ungrouped(TABLE_HEAD.sub("", EMPTY.sub(" none ", _undated(row, prediction)))))
+    form = _form(listed(row) or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1], text)
     talk = _words(question) | COUNTING
 
     def read(text: str) -> list[str]:
-        return [item for item in _shaped(form, text) if item not in named] if form else _worded(text, talk)
+        return _shaped(form, text, talk) if form else _worded(text, talk)
 
-    text, marked = _marked(GROUPING.sub("", EMPTY.sub(" none ", _undated(row, prediction))))
     sentences = [_told(sentence, read) for sentence in _sentences(text)]
-    ends = [at for at, each in enumerate(sentences) if CONCLUSION.match(each) and any(map(read, sentences[at:]))]
-    grounds = [at for at, each in enumerate(sentences) if GROUNDS.match(each) and any(map(read, sentences[:at]))]
-    sentences = sentences[ends[-1] if ends and not marked else 0 : grounds[0] if grounds and not ends else None]
+    sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
     listing = any(items for lists, items in passages if lists)
     return [item for lists, items in passages if lists or not listing for item in items], "\n".join(sentences)
 
 
-def _form(values: Sequence[str]) -> re.Pattern[str] | None:
-    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words."""
-    least, most = (bound(map(len, values), default=0) for bound in (min, max))
-    spans = f"{{{least},{most}}}", f"{{{least - 2},{most + 2}}}"
-    if values and all(map(UUID.fullmatch, values)):
+def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> slice:
+    """Return where the final answer stands: from the last conclusion on, or up to where grounds begin."""
+    places = [at for at, items in enumerate(said) if items] or [0]
+    ends = [at for at, each in enumerate(sentences[: places[-1] + 1]) if CONCLUSION.match(each)]
+    if ends and not marked:
+        return slice(ends[-1], None)
+    return slice(0, next((at for at, each in enumerate(sentences) if at > places[0] and GROUNDS.match(each)), None))
+
+
+def _form(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
+    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words.
+
+    Words in capitals are a form too, where a text holds any.
+    """
+    if not values or min(map(len, values)) < 2:
+        return None
+    least, most = min(map(len, values)), max(map(len, values))
+    same, about = f"{{{least},{most}}}", f"{{{max(2, least - 2)},{most + 2}}}"
+    if all(map(UUID.fullmatch, values)):
         return UUID
-    if least > 3 and all(map(str.isdigit, values)):
-        return re.compile(rf"(?<![\w.-])\d{spans[1]}(?![\w-]|\.\d)")
-    if least > 3 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
-        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{spans[0]}|(?=[a-f]*\d)[0-9a-f]{spans[1]})(?![\w-])", re.IGNORECASE)
-    return None
+    if least > 4 and all(map(str.isdigit, values)):
+        return re.compile(rf"(?<![\w.-])\d{about}(?![\w-]|[.,]\d{{1,3}}\b)")
+    if least > 4 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
+        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{same}|(?=[a-f]*\d)[0-9a-f]{about})(?![\w-])", re.IGNORECASE)
+    capitals = re.compile(rf"(?<![\w-])[A-Z]{about}(?![\w-])")
+    return capitals if all(map(capitals.fullmatch, values)) and capitals.search(text) else None
 
 
-def _shaped(form: re.Pattern[str], text: str) -> list[str]:
-    """Return what has a form in a text, but for what is denied, as it is compared."""
+def _shaped(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[str]:
+    """Return what has a form in a text, as it is compared, but for what is denied, neutral or of talk."""
     pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
-    return [found[0].lower().replace("-", "") for piece in pieces for found in form.finditer(piece)]
+    found = (found[0] for piece in pieces for found in form.finditer(piece))
+    return [_compared(item) for item in found if item.lower() not in NEUTRAL and item.lower() not in talk]
 
 
 def _worded(text: str, talk: frozenset[str]) -> list[str]:
     """Return the words of a text that are items, as they are compared.
 
-    Between commas and the like they are words alone, if there are several, one word beside words of talk, or a row of
-    words most of which are strange.
+    Between commas and the like they are words alone, if there are several, a row of words most of which are strange, or
+    the one strange word of talk.
     """
     head, colon, rest = text.partition(":")
     if colon and "\n" not in head and all(_talks(token, talk) for token in TOKEN.findall(head.lower())):
         return _worded(rest, talk)
-    joint, *parts = ("\n", *SPLIT.split(COPULA.sub("\n", text)))
-    pieces = [TOKEN.findall(piece.lower()) for piece in parts[::2]]
-    glosses = [each.strip() in GLOSSES for each in (joint, *parts[1::2])]
-    alone = [
-        len(each) == 1 and not gloss and not each[0].isdigit() for each, gloss in zip(pieces, glosses, strict=True)
-    ]
+    pieces = _pieces(text)
+    alone = [len(words) == 1 and not gloss and words[0] not in SERVING for words, gloss in pieces]
     items = []
-    for piece, single in zip(pieces, alone, strict=True):
-        strange = [token for token in piece if not _talks(token, talk)]
+    for (words, _), single in zip(pieces, alone, strict=True):
+        kept = [word for word in words if talk.isdisjoint((word, word.rstrip("s"))) and word not in SERVING]
+        strange = [word for word in kept if word not in NEUTRAL]
+        row = 2 * len(strange) > len(kept) and FINITE.isdisjoint(words)
         if single and sum(alone) > 1:
-            items += piece
-        elif WITHOUT.isdisjoint(piece) and (len(strange) == 1 or 2 * len(strange) > len(piece)):
-            items += strange
-    return [item.replace("-", "") for item in items]
+            items += words
+        elif WITHOUT.isdisjoint(words) and (row or len(strange) == 1):
+            items += kept if row else strange
+    return list(map(_compared, items))
+
+
+def _pieces(text: str) -> list[tuple[list[str], bool]]:
+    """Return the words between the joints of a text, numbers left out, and whether they gloss what stands before."""
+    first, *rest = SPLIT.split(COPULA.sub("\n", text))
+    parts = [("\n", first), *zip(rest[::2], rest[1::2], strict=True)]
+    return [
+        ([word for word in TOKEN.findall(part.lower()) if not word.isdigit()], joint.strip() in GLOSSES)
+        for joint, part in parts
+    ]
 
 
 def _talks(token: str, talk: frozenset[str]) -> bool:
     """Tell whether a word is a number, neutral, or of talk about sets or of the question."""
-    return token.isdigit() or token in NEUTRAL or token in talk or token.rstrip("s") in talk
+    return token.isdigit() or token in NEUTRAL or not talk.isdisjoint((token, token.rstrip("s")))
 
 
 def _told(sentence: str, read: Callable[[str], object]) -> str:
@@ -1068,8 +1134,8 @@ def _told(sentence: str, read: Callable[[str], object]) -> str:
 
 def _lists(sentence: str) -> bool:
     """Tell whether a text is a list, and neither a sentence, a heading nor working."""
-    sentence_like = sentence.endswith(":") or WORKING.search(sentence)
-    return not sentence_like and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
+    headed = sentence.endswith(":") or WORKING.search(sentence) is not None
+    return not headed and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
 
 
 # Choices

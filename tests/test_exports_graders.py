@@ -19,6 +19,7 @@ import pytest
 import builds
 from pipeline.export import EXPORTS, export
 from pipeline.export.by_stratum import write_parts
+from pipeline.export.helmet import line_of
 from pipeline.export.substring import SHAPES, parts, strings
 from pipeline.metrics import SCORERS, STOPS, all_in_order, exact, facts, last_integer, latent_list, mrcr, pair, score
 from pipeline.rows import Row
@@ -249,6 +250,35 @@ def test_longbio_agrees_on_orders_and_lists(rows: list[Row]) -> None:
     row = next(row for row in asked if row["subtask"] == "rank")
     both = "; ".join([*parts(row), *reversed(parts(row))])
     assert (longbio_hit(both, parts(row)), all_in_order(row, both)) == (1, 0.0)
+
+
+# Sets
+
+
+def of_set(members: Sequence[str], scorer: str = "members") -> Row:
+    target = ", ".join(members) or "none"
+    return {"scorer": scorer, "question": "Which nodes?", "target": target, "answers": [target], "subtask": "bfs"}
+
+
+def test_sets_are_looked_for_member_by_member() -> None:
+    asked = ["0a1b2c3d4e", "6655443322"]
+    wanted = strings(of_set(asked))
+    assert not isinstance(wanted, str)
+    assert (wanted.wanted, wanted.each) == (tuple(asked), True)
+    assert match_all("Nodes: 0A1B2C3D4E", wanted.wanted) == 0.5
+    assert "empty" in str(strings(of_set([])))
+    assert "order" in str(strings(of_set(asked, "route")))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "lead"), [("members", "this question"), ("all_in_order", "the following questions")]
+)
+def test_helmet_asks_for_a_set_in_no_order(scorer: str, lead: str) -> None:
+    row = {**of_set(["0a1b2c3d4e", "6655443322"], scorer), "id": "a", "messages": None, "prompt": "Edges\nWhich nodes?"}
+    made = line_of({**row, "question_start": 6})
+    assert not isinstance(made, str)
+    assert made[0] == "ruler_niah_mv"
+    assert made[1]["query"].startswith(lead)
 
 
 # Facts of scorers

@@ -6,6 +6,8 @@ Where ours differ on purpose the last tests say how: no rule of ours rewards a r
 from __future__ import annotations
 
 import re
+import string
+from collections import Counter
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -80,6 +82,64 @@ def longbio_citation(prediction: str, label: str) -> float:
 def longbio_refusal(prediction: str) -> float:
     """LongBioBench's idk, the form without the sentence: the reply holds these two words."""
     return float("not stated" in prediction.lower())
+
+
+def squad(text: str) -> str:
+    """SQuAD's normalisation, as in HELMET: small letters, then no punctuation, no articles, single blanks."""
+    letters = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", letters).split())
+
+
+def helmet_parsed(reply: str) -> list[str]:
+    """HELMET's two views of a reply: as it is, and the line behind the first "Answer:", or the first line."""
+    found = re.search(r"answer:(.*)", reply, re.IGNORECASE)
+    line = (found.group(1) if found else reply.split("\n")[0]).strip()
+    return [reply, re.sub(r"^answer:", "", line, flags=re.IGNORECASE).strip()]
+
+
+def helmet_substring(reply: str, answers: list[str]) -> float:
+    """HELMET's substring exact match: the best of both views and all answers."""
+    return max(float(squad(answer) in squad(view)) for view in helmet_parsed(reply) for answer in answers)
+
+
+def helmet_f1(reply: str, answers: list[str]) -> float:
+    """HELMET's F1 of words: the best of both views and all answers; yes, no and noanswer are compared as wholes."""
+
+    def f1(one: str, other: str) -> float:
+        if one != other and {one, other} & {"yes", "no", "noanswer"}:
+            return 0.0
+        given, wanted = one.split(), other.split()
+        same = sum((Counter(given) & Counter(wanted)).values())
+        if not same:
+            return 0.0
+        precision, recall = same / len(given), same / len(wanted)
+        return 2 * precision * recall / (precision + recall)
+
+    return max(f1(squad(view), squad(answer)) for view in helmet_parsed(reply) for answer in answers)
+
+
+def graphwalks(reply: str, nodes: list[str]) -> float:
+    """openai/graphwalks: F1 of the list in the last line; 1 if both sets are empty, 0 where no list can be read."""
+    line = reply.split("\n")[-1]
+    found = re.search(r"Final Answer: ?\[(.*)\]", line)
+    if found is None:
+        return 0.0
+    given = {each.strip() for each in found.group(1).strip("[]").split(",") if each.strip()}
+    if not given and not nodes:
+        return 1.0
+    right = len(given & set(nodes))
+    if right == 0:
+        return 0.0
+    precision, recall = right / len(given), right / len(set(nodes))
+    return 2 * precision * recall / (precision + recall)
+
+
+def longproc_partial(given: list[str], wanted: list[str]) -> float:
+    """LongProc's partial accuracy: the share of leading lines that are right, without counting the first wrong one."""
+    right = 0
+    while right < min(len(given), len(wanted)) and given[right] == wanted[right]:
+        right += 1
+    return right / len(wanted)
 
 
 # Agreement
@@ -190,6 +250,106 @@ def test_pairs_of_forms_as_longbio_has_them() -> None:
         assert ours == longbio_text(one, right) * longbio_refusal(other)
 
 
+def nodes_of(rng: Any, count: int) -> list[str]:
+    return [f"{rng.getrandbits(40):010x}" for _ in range(count)]
+
+
+def some_of(rng: Any, wanted: list[str]) -> list[str]:
+    """Return some of the nodes wanted and some others, shuffled."""
+    given = rng.sample(wanted, rng.randint(0, len(wanted))) + nodes_of(rng, rng.choice([0, 0, 1, 3]))
+    rng.shuffle(given)
+    return list(given)
+
+
+def set_row(wanted: list[str], scorer: str = "members") -> Row:
+    target = ", ".join(wanted) or "none"
+    return {"scorer": scorer, "question": "Which nodes are they?", "target": target, "answers": [target]}
+
+
+def test_sets_as_ruler_has_them() -> None:
+    rng, recall = stream("ruler"), scorers_of(["members=recall"])
+    for _ in range(PREDICTIONS):
+        wanted = rng.choice([nodes_of(rng, rng.randint(1, 8)), rng.sample(CITIES, 3)])
+        given = some_of(rng, wanted)
+        reply = rng.choice(["{}", "Answer: {}", "They are {}.", "{}\n\nThat is all.", "No {} here", "[{}]"])
+        reply = reply.format(rng.choice([", ", "\n", " ", ""]).join(given))
+        reply = rng.choice([reply, reply.upper(), reply[: len(reply) // 2]])
+        assert score(set_row(wanted), reply, recall) == ruler_all(reply, wanted)
+
+
+def test_sets_as_openai_has_them() -> None:
+    rng, last_line = stream("graphwalks"), scorers_of(["members=last_line"])
+    seen = Counter[float]()
+    for _ in range(PREDICTIONS):
+        wanted = nodes_of(rng, rng.choice([0, 1, 3, 8]))
+        listed = rng.choice([", ", ","]).join(some_of(rng, wanted))
+        forms = ("Final Answer: [{}]", "Final Answer:[{}]", "Final Answer: {}", "final answer: [{}]", "[{}]")
+        line = rng.choice([*forms[:1] * 5, *forms, "So the Final Answer: [[{}]].", "Final Answer: [{}] []"]).format(
+            listed
+        )
+        reply = (
+            rng.choice(["", "", "Let me walk.\n", f"Final Answer: [{listed}]\n"])
+            + line
+            + rng.choice(["", "", "", "\n"])
+        )
+        ours = score(set_row(wanted), reply, last_line)
+        assert ours == graphwalks(reply, wanted)
+        seen[ours] += 1
+    assert seen[0.0] < PREDICTIONS * 3 / 4
+    assert seen[1.0] > PREDICTIONS / 20
+
+
+def test_values_as_helmet_has_them() -> None:
+    rng = stream("helmet")
+    rules = [(helmet_substring, scorers_of(["exact=subem"])), (helmet_f1, scorers_of(["exact=f1"]))]
+    talk = (
+        "The",
+        "answer",
+        "is",
+        "a",
+        "an",
+        "no",
+        "Answer:",
+        "answer:",
+        "yes",
+        "\n",
+        "Porto",
+        "Cebu",
+        "(",
+        "...",
+        "noanswer",
+    )
+    for _ in range(PREDICTIONS):
+        answers = [rng.choice([*CITIES, "the Hat Yai", "no", "A.B.", "Yes"]) for _ in range(rng.randint(1, 2))]
+        words = [rng.choice([*talk, *answers, rng.choice(CITIES).upper()]) for _ in range(rng.randint(0, 8))]
+        reply = rng.choice([" ", " ", "\n", ""]).join(words)
+        row = {"scorer": "exact", "question": "Which?", "target": answers[0], "answers": answers}
+        for published, scorers in rules:
+            assert score(row, reply, scorers) == published(reply, answers)
+
+
+def test_lists_of_nodes_by_f1_wherever_they_stand() -> None:
+    rng = stream("members")
+    for _ in range(PREDICTIONS):
+        wanted = nodes_of(rng, rng.randint(0, 8))
+        given = some_of(rng, wanted)
+        line = f"Final Answer: [{', '.join(given)}]"
+        assert score(set_row(wanted), line) == graphwalks(line, wanted)
+        forms = ("\n".join(given), ", ".join(given), " ".join(given) + ".", f"The nodes are {' and '.join(given)}.")
+        if given:
+            assert score(set_row(wanted), rng.choice(forms)) == graphwalks(line, wanted)
+
+
+def test_routes_as_longproc_has_them() -> None:
+    rng = stream("routes")
+    for _ in range(PREDICTIONS):
+        wanted = nodes_of(rng, rng.randint(1, 16))
+        right = rng.randint(0, len(wanted))
+        given = wanted[:right] + nodes_of(rng, rng.randint(0, len(wanted) - right))
+        reply = rng.choice([", ", "\n", " -> "]).join(given)
+        assert score(set_row(wanted, "route"), reply) == longproc_partial(given, wanted)
+
+
 # Where ours differ on purpose
 
 
@@ -236,3 +396,24 @@ def test_reasoning_is_dropped_before_the_code_is_looked_for() -> None:
     reply = "<think>Which one?</think>\n\nabcdefghijklThe end."
     assert openai_mrcr(reply, row["target"], "abcdefghijkl") == 0.0
     assert score(row, reply) == score(row, reply, scorers_of(["mrcr=starts"])) == 1.0
+
+
+def test_listing_all_nodes_is_rewarded_by_containment_and_not_by_us() -> None:
+    rng = stream("everything")
+    everything = nodes_of(rng, 100)
+    reply = ", ".join(everything)
+    assert ruler_all(reply, everything[:4]) == 1.0
+    assert score(set_row(everything[:4]), reply, scorers_of(["members=recall"])) == 1.0
+    assert score(set_row(everything[:4]), reply) == pytest.approx(2 * 0.04 / 1.04)
+
+
+def test_nodes_behind_the_end_of_a_route_cost() -> None:
+    wanted = nodes_of(stream("behind"), 4)
+    reply = ", ".join([*wanted, *nodes_of(stream("more"), 4)])
+    assert longproc_partial(reply.split(", "), wanted) == 1.0
+    assert score(set_row(wanted, "route"), reply) == 0.5
+
+
+def test_an_empty_set_has_no_string_to_look_for() -> None:
+    assert score(set_row([]), "There are none.", scorers_of(["members=recall"])) == 0.0
+    assert score(set_row([]), "There are none.") == 1.0

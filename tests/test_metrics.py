@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,17 @@ BORN = {
 }
 SUM = {"scorer": "latent_list", "subtask": "sum", "target": "-120", "answers": ["-120"]}
 PRINT = {"scorer": "latent_list", "subtask": "print", "target": "[1, -2]", "answers": ["[1, -2]"]}
+
+CODES = {
+    "scorer": "members",
+    "question": "What are all the access codes filed under amber kite?",
+    "target": "1234567, 2345678, 3456789, 4567890",
+}
+ROUTE = {
+    "scorer": "route",
+    "question": "Which nodes do you reach from node 3f9a1c07be, in order?",
+    "target": "0a1b2c3d4e, 6655443322, abcdefabcd",
+}
 
 
 @pytest.mark.parametrize(
@@ -117,13 +129,73 @@ def test_printed_lists_may_be_taken_by_their_numbers(reply: str, wanted: float) 
     assert score(PRINT, reply) == score(PRINT, reply, scorers_of(["latent_list=characters"])) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("1234567, 2345678, 3456789, 4567890", 1.0),
+        ("4567890, 3456789", 2 / 3),
+        ("4567890", 2 / 5),
+        ("1234567, 2345678, 3456789, 4567890, 5678901", 8 / 9),
+        ("1234567, 2345678, 3456789, 5678901", 3 / 4),
+        ("1234567, 1234567, 1234567", 2 / 5),
+        ("The 4 codes are 1234567 and 2345678.", 2 / 3),
+        ("5678901", 0.0),
+        ("1234567, not 5678901", 2 / 5),
+        ("none", 0.0),
+    ],
+)
+def test_sets_are_scored_by_f1(reply: str, wanted: float) -> None:
+    assert score(CODES, reply) == pytest.approx(wanted)
+    assert score(CODES, reply, scorers_of(["members=f1"])) == score(CODES, reply)
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("0a1b2c3d4e, 6655443322, abcdefabcd", 1.0),
+        ("3f9a1c07be -> 0a1b2c3d4e -> 6655443322 -> abcdefabcd", 1.0),
+        ("0a1b2c3d4e, 6655443322", 2 / 3),
+        ("0a1b2c3d4e, 6655443322, ffffffff00", 2 / 3),
+        ("0a1b2c3d4e, ffffffff00, abcdefabcd", 1 / 3),
+        ("6655443322, abcdefabcd", 0.0),
+        ("0a1b2c3d4e, 6655443322, abcdefabcd, ffffffff00", 3 / 4),
+        ("0a1b2c3d4e, ffffffff00, ffffffff01, ffffffff02", 1 / 4),
+        ("0a1b2c3d4e, 6655443322, abcdefabcd, 0a1b2c3d4e, 6655443322, abcdefabcd", 1 / 2),
+        ("", 0.0),
+    ],
+)
+def test_routes_are_scored_up_to_the_first_wrong_node(reply: str, wanted: float) -> None:
+    assert score(ROUTE, reply) == pytest.approx(wanted)
+
+
+def test_a_quirk_may_stand_in_place_of_a_rule_or_add_to_it() -> None:
+    row = {**CODES, "scorer": "exact", "target": "1234567", "answers": ["1234567"]}
+    listing = "1234567, 2345678"
+    assert [score(row, listing, scorers_of([f"exact={name}"])) for name in ("alone", "subem", "f1")] == [
+        0.0,
+        1.0,
+        2 / 3,
+    ]
+    assert score(row, listing, scorers_of(["exact=subem", "exact=alone"])) == 1.0
+    text = {"scorer": "mrcr", "target": "code" + "a" * 300, "random_string_to_prepend": "code"}
+    both = scorers_of(["mrcr=starts", "mrcr=no-autojunk"])
+    assert (score(text, "code" + "a" * 299, both) > 0.99, score(text, "So: code" + "a" * 299, both)) == (True, 0.0)
+
+
+def test_every_quirk_is_explained() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "scores.md").read_text(encoding="ascii")
+    for name, scorer in SCORERS.items():
+        assert f"`{name}`" in page
+        assert [quirk for quirk in scorer.quirks if f"| `{name}={quirk}` |" not in page] == []
+
+
 def test_a_target_of_zero_needs_zero() -> None:
     zero = {**SUM, "target": "0"}
     assert score(zero, "0") == 1.0
     assert score(zero, "1") == 0.0
 
 
-@pytest.mark.parametrize("row", [HOBBY, BORN, SUM, PRINT])
+@pytest.mark.parametrize("row", [HOBBY, BORN, SUM, PRINT, CODES, ROUTE])
 @pytest.mark.parametrize(
     "piece", ["a", "-", "1", " ", "[", "Answer: ", "<think>", "</think>", "\\boxed{", "a, ", "*", "\n"]
 )

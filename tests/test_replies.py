@@ -116,6 +116,13 @@ def kin(answer: str, rival: str) -> bool:
     return likes[0] == likes[1] and rival.strip("()") not in answer
 
 
+def rivals_of(row: dict[str, Any]) -> list[str]:
+    """Return other values of the answer's kind: the row's own, if its corpus names one, or those for its scorer."""
+    if "rival" in row:
+        return [row["rival"]]
+    return [each for each in RIVALS[row["scorer"]] if kin(row["answers"][0], each)]
+
+
 def listable(row: dict[str, Any]) -> bool:
     """Tell whether a row's answer is a value that can be listed, and not a refusal."""
     return row["scorer"] != "mrcr" and row["target"] != "Not stated"
@@ -141,7 +148,7 @@ def test_an_answer_in_a_list_with_another_value_is_wrong(row: dict[str, Any]) ->
         given = [f"({row['target']})"]
     else:
         given = row["answers"][:1]
-        rivals = [each for each in RIVALS[row["scorer"]] if kin(given[0], each)]
+        rivals = rivals_of(row)
     assert rivals
     for answer in given:
         for rival in rivals:

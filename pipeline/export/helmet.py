@@ -44,7 +44,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     tally = Tally()
     tests: dict[str, set[Test]] = {}
     for row in split.rows(COLUMNS, selection):
-        made = _line(row)
+        made = line_of(row)
         if isinstance(made, str):
             tally.leave(row, made)
             continue
@@ -60,7 +60,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
     return tally.written
 
 
-def _line(row: Row) -> tuple[str, Row] | str:
+def line_of(row: Row) -> tuple[str, Row] | str:
     """Return the data set that grades a row and the row's line for it, or why there is none."""
     if row["messages"] is not None:
         return TURNS
@@ -71,8 +71,9 @@ def _line(row: Row) -> tuple[str, Row] | str:
     line = {"id": row["id"], "context": row["prompt"][:start], "outputs": list(wanted.wanted)}
     if not wanted.each:
         return ONE, {**line, "question": row["prompt"][start:].removesuffix(CUE)}
-    query = " ".join(row["question"].split("\n"))
-    return SEVERAL, {**line, "query": f"the following questions, in their order: {query}", "type_needle_v": "answers"}
+    lead = "this question" if facts(row["scorer"]).shape == "members" else "the following questions, in their order"
+    question = " ".join(row["question"].split("\n"))
+    return SEVERAL, {**line, "query": f"{lead}: {question}", "type_needle_v": "answers"}
 
 
 def _config(tests: Sequence[Test], *, chat: bool) -> str:
