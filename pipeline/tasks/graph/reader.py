@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
 NODE = "[0-9a-f]{10}"
-EDGES = re.compile(rf"(?:{NODE} -> {NODE}\n)*")
+ARROW = " -> "
+EDGES = re.compile(rf"(?:{NODE}{ARROW}{NODE}\n)*+")
 LINE = 25
 """Characters of an edge, with its newline."""
 GRAPH = re.compile(r"^--- Graph \d+ ---\n", re.MULTILINE)
@@ -66,10 +68,10 @@ class Listed:
 
 def gathered(pairs: Iterable[Edge]) -> dict[str, list[str]]:
     """Return the second names of pairs by the first."""
-    found: dict[str, list[str]] = {}
+    found: defaultdict[str, list[str]] = defaultdict(list)
     for one, other in pairs:
-        found.setdefault(one, []).append(other)
-    return found
+        found[one].append(other)
+    return dict(found)
 
 
 def distances(graph: Listed) -> dict[str, int]:
@@ -149,7 +151,8 @@ def _edges(body: str) -> list[Edge]:
     end = known.end() if known else 0
     if end < len(body):
         raise ValueError(f"line {body[end : end + 80].partition(chr(10))[0]!r} is no edge")
-    return [(body[at : at + 10], body[at + 14 : at + 24]) for at in range(0, len(body), LINE)]
+    nodes = body.replace(ARROW, "\n").split("\n")
+    return list(zip(nodes[::2], nodes[1::2], strict=False))
 
 
 def solve(text: str) -> tuple[str, ...]:

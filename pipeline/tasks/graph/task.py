@@ -9,9 +9,10 @@ from typing import Any
 
 from pipeline.errors import RecipeError
 from pipeline.recipe import Stratum
-from pipeline.streams import Permutation, Streams, deal, spread
+from pipeline.streams import Permutation, Streams, deal
 from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.graph import chance, pool, proof, reader, text
+from pipeline.tasks.graph.depths import depths
 from pipeline.tasks.graph.walks import Walk, drawn_route, drawn_search, reach
 from pipeline.worlds.graphs import Graph
 
@@ -70,12 +71,10 @@ class GraphTask(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put relevant edges at depths that are uniform over the stratum, and decoys anywhere."""
         stratum, latent, graph = sample.stratum, sample.latent, pool.graph_of(own, sample.stratum)
-        depths, shots = own.of("depths"), self.shots_of(stratum)
-        placed = [
-            Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))
-            for number, line in enumerate(sample.relevant)
-        ]
-        placed += [Placed(unit(graph.text(edge), "decoy"), depths.random()) for edge in latent["decoys"]]
+        anywhere, shots = own.of("decoys"), self.shots_of(stratum)
+        wanted = depths(shared, own, stratum.rows, sample.index, len(sample.relevant))
+        placed = [Placed(unit(line, "relevant"), depth) for line, depth in zip(sample.relevant, wanted, strict=True)]
+        placed += [Placed(unit(graph.text(edge), "decoy"), anywhere.random()) for edge in latent["decoys"]]
         kept_out = {*latent["relevant"], *latent["decoys"], *latent["left_out"]}
         return Layout(
             head=text.head(self.subtask, stratum.complexity, shots, graph.reserved, own.of("demo")),
