@@ -32,7 +32,7 @@ class Niah(Task):
         haystacks: what the needles may stand in, the default first.
         uuids: whether a key is a UUID, and whether a value is.
         unlike: how many other needles have keys that share nothing with the asked ones.
-        near: how many other keys share a word, or the first digits, with an asked one: the default first.
+        near: how many other keys share a word, or the first digits, with each asked one: the default first.
         distractors: how many other things may be filed under an asked key: the default first.
     """
 
@@ -84,7 +84,7 @@ class Niah(Task):
         return Sample("", stratum, index, latent, tuple(lines[: len(filed)]), question, Key(answer, (answer,)))
 
     def _keys(self, stratum: Stratum, own: Streams) -> tuple[list[str], list[str]]:
-        """Draw the asked keys, and the others: near ones, as many to each asked key, and unlike ones."""
+        """Draw the asked keys, and the others: those near to each asked key, and unlike ones."""
         rng, near = own.of("keys"), self._number("near", stratum)
         asked = stratum.complexity if self.form == "keys" else 1
         if self.uuids[0]:

@@ -39,9 +39,10 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
     if len(others) != distractors:
         yield f"{len(others)} other things are filed under what is asked for, but {distractors} are promised"
     codes = {one.key for one in found if one.thing == CODE} - {*asked}
-    alike = sum(any(_alike(key, one) for one in asked) for key in codes)
-    if alike < near:
-        yield f"{alike} keys are near to what is asked for, but {near} are promised"
+    for key in asked:
+        alike = sum(_alike(one, key) for one in codes)
+        if alike < near:
+            yield f"{alike} keys are near to {key}, but {near} are promised"
     yield from _haystack(row, haystack, found)
 
 
