@@ -30,7 +30,7 @@ TEXTS = 40
 PLANS = {
     "recipe": 46,
     "fable": 30,
-    "limerick": 26,
+    "limerick": 36,
     "riddle": 32,
     "essay": 42,
     "how-to guide": 39,
@@ -174,15 +174,14 @@ def test_what_a_riddle_says_does_not_hold_the_name(topic: object) -> None:
     assert not [value for value in values if re.search(rf"\b{re.escape(named.name)}\b", value)]
 
 
-def test_limericks_have_five_lines_that_scan() -> None:
+def test_a_limerick_is_one_of_five_lines_that_scan() -> None:
     for form, _, text in sample():
         if form == "limerick":
             blocks = [block.split("\n") for block in text.split("\n\n")]
-            stanzas = [lines[-5:] for lines in blocks if len(lines) >= 5]
-            assert len(stanzas) >= 2
-            assert all(scans("\n".join(lines)) for lines in stanzas)
-            assert all(re.search(r"[;,.:?!]\"?$", lines[at]) for lines in stanzas for at in (1, 3, 4)), stanzas
-            assert all(len(lines) <= 6 for lines in blocks)
+            assert sorted(map(len, blocks))[-2:] in ([1, 5], [2, 5], [3, 5]), text
+            lines = max(blocks, key=len)
+            assert scans("\n".join(lines))
+            assert all(re.search(r"[;,.:?!]\"?$", lines[at]) for at in (1, 3, 4)), lines
 
 
 def test_metre() -> None:
@@ -216,7 +215,7 @@ class Tracer(Realiser):
         return value if name in self._rules and name not in common().rules else "X"
 
 
-@pytest.mark.parametrize("name", sorted(set(formats()) - {"limerick"}))
+@pytest.mark.parametrize("name", formats())
 def test_a_format_has_sixty_openings(name: str) -> None:
     topic = topic_named(topics_for(name)[5])
     tracer = Tracer(formats()[name], common().rules, topic, Random(1))

@@ -78,7 +78,17 @@ UNFIT_CITIES = """
     Sin, Yei, Yunusobod
 """
 DROPPED_CITIES = frozenset(" ".join(UNFIT_CITIES.split()).split(", "))
-ENGLISH_CITIES = {"Hannover": "Hanover", "Sevilla": "Seville"}
+ENGLISH_CITIES = {
+    "Basrah": "Basra",
+    "Gonder": "Gondar",
+    "Hannover": "Hanover",
+    "Hargeysa": "Hargeisa",
+    "Kryvyy Rih": "Kryvyi Rih",
+    "Misratah": "Misrata",
+    "Nizhniy Novgorod": "Nizhny Novgorod",
+    "Sevilla": "Seville",
+    "Zaporizhzhya": "Zaporizhzhia",
+}
 
 
 def words_of(value: str) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, START, Operatio
 Block = tuple[Operation, ...]
 LIVE = 4
 """How many elements of its own a block has in the list at once, at most."""
+DOUBLE = 0.5
+"""How many of the blocks that reverse do so twice in a row."""
 APART = 12
 """Unknown elements in the list that a block is drawn on: its ends are out of each other's reach."""
 
@@ -58,7 +60,7 @@ def _cancels_at(block: Sequence[Operation], length: int) -> bool:
 def draw_block(rng: Random, pairs: int, turns: int = 0) -> Block:
     """Draw a block of `pairs` additions, as many removals and ``2 * turns`` reverses, proven.
 
-    No reverse stands first or last, or beside another, so ``turns < pairs``.
+    No reverse stands first or last. Reverses stand alone or two side by side, so ``turns < pairs``.
     """
     while True:
         block = _walk(rng, pairs, turns)
@@ -66,14 +68,9 @@ def draw_block(rng: Random, pairs: int, turns: int = 0) -> Block:
             return block
 
 
-def draw_parted(rng: Random) -> Block:
-    """Draw two reverses with a pair behind each. It cancels, as the pairs do wherever they stand."""
-    return (REVERSE, *draw_block(rng, 1), REVERSE, *draw_block(rng, 1))
-
-
-def draw_run(rng: Random, length: int) -> Block:
-    """Draw an even number of reverses in a row, with a pair behind them."""
-    return (REVERSE,) * length + draw_block(rng, 1)
+def draw_run(rng: Random, length: int, pairs: int) -> Block:
+    """Draw an even number of reverses in a row, with a block behind them."""
+    return (REVERSE,) * length + draw_block(rng, pairs)
 
 
 def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
@@ -98,10 +95,11 @@ def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
 
 
 def _steps(rng: Random, pairs: int, turns: int) -> list[str]:
-    """Order additions, as many removals and an even number of reverses: none at an end, no two side by side."""
+    """Order additions, as many removals and an even number of reverses: none at an end, two side by side or none."""
     steps = _nest(rng, pairs)
-    for place in sorted(rng.sample(range(1, len(steps)), 2 * turns), reverse=True):
-        steps.insert(place, "reverse")
+    side = 2 if rng.random() < DOUBLE else 1
+    for place in sorted(rng.sample(range(1, len(steps)), 2 * turns // side), reverse=True):
+        steps[place:place] = ["reverse"] * side
     return steps
 
 
@@ -120,7 +118,7 @@ def _nest(rng: Random, count: int) -> list[str]:
 
 def _addition(rng: Random, live: int, own: Sequence[int]) -> Operation:
     value = _value(rng, own)
-    if rng.random() < 0.4:
+    if rng.random() < 0.3:
         return Operation("append", (value,))
     guarded = [at for at in INSERT_AT if abs(at) <= live]
     return Operation("insert", (rng.choices(guarded, [1 + 3 * abs(at) for at in guarded])[0], value))
@@ -129,7 +127,7 @@ def _addition(rng: Random, live: int, own: Sequence[int]) -> Operation:
 def _value(rng: Random, own: Sequence[int]) -> int:
     """Draw a value that the block does not hold; now and then one that the list starts with."""
     while True:
-        value = rng.choice(START) if rng.random() < 0.15 else number(rng)
+        value = rng.choice(START) if rng.random() < 0.25 else number(rng)
         if value not in own:
             return value
 
@@ -140,9 +138,10 @@ def _removals(items: Sequence[Any]) -> list[tuple[int, Operation]]:
     for index, value in enumerate(items):
         if isinstance(value, Hole):
             continue
-        forms += [(value, Operation("pop", (at,))) for at in (index, index - len(items)) if at in POP_AT]
+        places = [at for at in (index, index - len(items)) if at in POP_AT]
+        forms += [(value, Operation("pop", (at,))) for at in places for _ in range(1 + 2 * max(at, ~at))]
         if index == len(items) - 1:
             forms += [(value, Operation("pop"))] * 2
         if not any(isinstance(item, Hole) for item in items[:index]):
-            forms += [(value, Operation("remove", (value,)))] * 2
+            forms += [(value, Operation("remove", (value,)))] * (8 if value in START else 1)
     return forms

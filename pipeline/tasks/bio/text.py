@@ -44,9 +44,9 @@ Biographies:
 """
 
 FIRST_PERSON = """\
-Below, many people introduce themselves, each in a single paragraph that gives the full name in its first sentence \
-and nowhere else. No two people have the same full name. Read all the paragraphs carefully. At the end you will be \
-asked about one person.
+Below are short biographies of many people, one paragraph for each person, all told by the people themselves. The \
+first sentence of a paragraph gives the full name, and the others do not. No two people have the same full name. Read \
+all of them carefully. At the end you will be asked about one person.
 
 Biographies:
 """

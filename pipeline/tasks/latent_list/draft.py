@@ -20,6 +20,8 @@ LEAST = 0.05
 FIRST = 0.95
 """How often a number that the list starts with is taken out, if there is one: to add a number and take it out again is
 work that can be left undone."""
+NEAR = (7, 4, 2, 1)
+"""What indices weigh by their distance from the nearer end, as in filler."""
 STRETCH, ATTEMPTS = 3, 40
 """Operations in a stretch; operations at one place that are tried before a draft is given up."""
 
@@ -143,4 +145,4 @@ def draw_operation(rng: Random, kind: str, items: Sequence[int]) -> Operation:
 
 
 def _near_the_ends(rng: Random, places: Sequence[int]) -> int:
-    return rng.choices(places, [3 if at in (0, -1) else 2 if at in (1, -2) else 1 for at in places])[0]
+    return rng.choices(places, [NEAR[max(at, ~at)] for at in places])[0]

@@ -3,8 +3,8 @@
 What an addition of filler is followed by, and what a removal comes after, would tell: most often the operation that
 undoes it. So a line that does nothing stands behind every addition and before every removal, and between two reverses,
 in filler and round relevant operations alike. On their other sides operations of filler have neighbours of a few kinds,
-and relevant ones are given the same, as often: `surroundings` draws them. As runs of reverses in filler, a relevant
-reverse has a pair behind it, so that no other reverse follows and it may stand anywhere.
+and relevant ones are given the same, as often: `surroundings` draws them. A relevant reverse stands between two blocks,
+so that no other reverse touches it wherever it stands.
 """
 
 from __future__ import annotations
@@ -20,25 +20,34 @@ CLASS = {"append": "add", "insert": "add", "pop": "take", "remove": "take", "rev
 IDLE = f"{DO_NOTHING}\n"
 TURNED = f"{REVERSE.text}\n{IDLE}{REVERSE.text}\n"
 """Two reverses, which cancel."""
-SURROUNDINGS: Mapping[str, Mapping[tuple[str, str], int]] = {
-    "add": {("", IDLE): 16, (TURNED, IDLE): 80, (IDLE, IDLE): 4},
-    "take": {(IDLE, ""): 96, (IDLE, IDLE): 4},
-    "reverse": {("", ""): 19, ("", IDLE): 23, (IDLE, ""): 22, (IDLE, IDLE): 36},
+BEFORE: Mapping[str, Mapping[str, int]] = {
+    "add": {TURNED: 30, f"{TURNED}{IDLE}": 8, "": 36, IDLE: 26},
+    "take": {f"{TURNED}{IDLE}": 36, IDLE: 64},
+    "reverse": {IDLE: 72, "": 28},
+}
+BEHIND: Mapping[str, Mapping[str, int]] = {
+    "add": {f"{IDLE}{TURNED}": 18, IDLE: 82},
+    "take": {TURNED: 12, f"{IDLE}{TURNED}": 8, "": 55, IDLE: 25},
+    "reverse": {IDLE: 72, "": 28},
 }
 """What stands before and behind a relevant operation, and how often of a hundred; nothing leaves it beside a block."""
+LOOSE = 0.12
+"""How often a line that does nothing stands between a removal and a reverse, or a reverse and an addition."""
 
 
-def parted(before: Operation, after: Operation) -> bool:
+def parted(before: Operation, after: Operation, rng: Random) -> bool:
     """Tell whether a line that does nothing stands between two operations of a block."""
     left, right = CLASS[before.name], CLASS[after.name]
-    return left == "add" or right == "take" or left == right == "reverse"
+    if left == "add" or right == "take" or left == right == "reverse":
+        return True
+    return left != right and rng.random() < LOOSE
 
 
-def spaced(block: Iterable[Operation]) -> str:
+def spaced(block: Iterable[Operation], rng: Random) -> str:
     """Return the lines of a block of filler."""
     text, last = "", None
     for operation in block:
-        text += IDLE if last and parted(last, operation) else ""
+        text += IDLE if last and parted(last, operation, rng) else ""
         text += f"{operation.text}\n"
         last = operation
     return text
@@ -46,6 +55,9 @@ def spaced(block: Iterable[Operation]) -> str:
 
 def surroundings(rng: Random, name: str) -> tuple[str, str]:
     """Draw the lines before and behind a relevant operation."""
-    choices = SURROUNDINGS[CLASS[name]]
-    before, behind = rng.choices(list(choices), list(choices.values()))[0]
-    return before, behind + (spaced(draw_block(rng, 1)) if name == REVERSE.name else "")
+    before, behind = (
+        rng.choices(list(side[CLASS[name]]), list(side[CLASS[name]].values()))[0] for side in (BEFORE, BEHIND)
+    )
+    if name != REVERSE.name:
+        return before, behind
+    return spaced(draw_block(rng, 1), rng) + before, behind + spaced(draw_block(rng, 1), rng)

@@ -16,23 +16,25 @@ import numpy as np
 from pipeline.streams import Indices, Streams, Wheel
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.latent_list.gaps import spaced
-from pipeline.worlds.blocks import Block, cancels, draw_block, draw_parted, draw_run
+from pipeline.worlds.blocks import Block, cancels, draw_block, draw_run
 
 SHAPES: tuple[Callable[[Random], Block], ...] = (
     partial(draw_block, pairs=1),
-    partial(draw_block, pairs=2),
     partial(draw_block, pairs=2, turns=1),
-    draw_parted,
-    partial(draw_run, length=2),
-    partial(draw_run, length=4),
+    partial(draw_block, pairs=3),
+    partial(draw_block, pairs=3, turns=1),
+    partial(draw_run, length=2, pairs=2),
+    partial(draw_run, length=4, pairs=2),
 )
-QUOTAS = (592, 500, 500, 1000, 500, 900)
-"""How many units there are of each shape: a pair, two pairs, two pairs with two reverses in between, two reverses with
-a pair behind each, and a run of two or of four with a pair behind it."""
-STANDS = (1, 1, 1, 2, 2, 4)
-"""How often each of them stands on the wheel: so about a third of all lines is from each strategy."""
+QUOTAS = (592, 1000, 300, 900, 500, 800)
+"""How many units there are of each shape: blocks of one to three pairs, and runs of two or four reverses with a block
+of two pairs behind. In deep blocks an operation has neighbours of many kinds, and indices far from the ends."""
+STANDS = (1, 4, 1, 3, 3, 4)
+"""How often each of them stands on the wheel: of all lines two fifths do nothing and one fifth reverses."""
 BLOCKS = sum(QUOTAS)
 SMALL = QUOTAS[0]
+LONGEST = 300
+"""Characters of a unit."""
 MIXED, MORE = 40, 64
 """Spares: units as the wheel has them, then pairs, for the variety of their token counts."""
 
@@ -51,18 +53,20 @@ def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     rng, seen = streams.of("blocks", spec.tier), set[Block]()
     for shape, quota in zip(SHAPES, QUOTAS, strict=True):
         for _ in range(quota):
-            yield block_unit(_fresh(seen, partial(shape, rng)))
+            yield _fresh(seen, partial(shape, rng), rng)
 
 
-def _fresh(seen: set[Block], draw: Callable[[], Block]) -> Block:
-    """Return a block that is new."""
-    while (block := draw()) in seen:
-        pass
-    seen.add(block)
-    return block
+def _fresh(seen: set[Block], draw: Callable[[], Block], rng: Random) -> Unit:
+    """Return a block that is new, and not so long that the shortest windows have no room for a choice of units."""
+    while True:
+        block = draw()
+        made = block_unit(block, rng)
+        if block not in seen and len(made.pieces[0].text) <= LONGEST:
+            seen.add(block)
+            return made
 
 
-def block_unit(block: Block) -> Unit:
+def block_unit(block: Block, rng: Random) -> Unit:
     """Return a block as a unit.
 
     Raises:
@@ -70,7 +74,7 @@ def block_unit(block: Block) -> Unit:
     """
     if not cancels(block):
         raise ValueError(f"a block does not cancel at every state: {[operation.text for operation in block]}")
-    return unit(spaced(block))
+    return unit(spaced(block, rng))
 
 
 @lru_cache(maxsize=1)

@@ -84,4 +84,4 @@ def _interleave(operations: Sequence[Operation], rng: Random) -> str:
         for filler in ((REVERSE, REVERSE), draw_block(rng, 2)):
             chunks.insert(rng.randint(0, len(chunks)), filler)
         if not any(left[-1] == right[0] == REVERSE for left, right in pairwise(chunks)):
-            return spaced(operation for chunk in chunks for operation in chunk)
+            return spaced((operation for chunk in chunks for operation in chunk), rng)

@@ -11,6 +11,8 @@ SPEECH = r"(?:(?:he|she|they|the [a-z]+|a [a-z]+) )?(?:asked|asks|called|cried|s
 SENTENCE = re.compile(rf"(^|\n(?:- )?[\"'(]?|[.!?]['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})|^[\"'(])([a-z])")
 SPACES = re.compile(r" {2,}")
 EMPTY = re.compile(r"\n(?: *\n){2,}")
+HEARD = re.compile(r"\b([Tt])he sound of the (?=[a-z-]+ )")
+"""What is said of a sound that says itself that it is one: the slap of oars."""
 LOOSE = re.compile(r" *(\n) *| +([,.;:!?])")
 CONSONANT = re.compile(r"(?:uni(?!m|n)|use|usu|uti|euro|ewe|one\b|once|ukulele|u-|ubiq)", re.IGNORECASE)
 VOWEL = re.compile(r"(?:[aeiou]|8|11\b|18\b|hour|honest|honou?r|heir|x-ray|mp3|lp\b|mri\b|sos\b)", re.IGNORECASE)
@@ -46,9 +48,12 @@ def tidy(text: str) -> str:
 
     >>> tidy("a  hour ago , a unicorn came. it was an one-off")
     'An hour ago, a unicorn came. It was a one-off'
+    >>> tidy("the sound of the slap of oars carries further")
+    'The slap of oars carries further'
     """
     text = LOOSE.sub(lambda found: found[1] or found[2], SPACES.sub(" ", text))
     text = EMPTY.sub("\n\n", text).strip()
+    text = HEARD.sub(r"\1he ", text)
     text = MANY.sub(_agreed, text)
     text = ARTICLE.sub(_article, re.sub(r"\b([Aa])n ", r"\1 ", text))
     return SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
