@@ -92,10 +92,7 @@ class Niah(Task):
             return [key], [needles.draw_uuid(rng, needles.stem_of(key, STEM)) for _ in range(near)]
         drawn = needles.draw_keys(own, rng, asked + self.unlike)
         keys, unlike = drawn[:asked], drawn[asked:]
-        shares = [near // asked + (place < near % asked) for place in range(asked)]
-        alike = [
-            one for key, share in zip(keys, shares, strict=True) for one in needles.near_keys(own, rng, key, share)
-        ]
+        alike = [one for key in keys for one in needles.near_keys(own, rng, key, near)]
         return [*map(str, keys)], [*map(str, (*alike, *unlike))]
 
     def _values(self, count: int, own: Streams) -> list[str]:
