@@ -72,6 +72,8 @@ def _told(fault: Exception) -> str:
         return fault.format_message()
     if isinstance(fault, CarraraError):
         return str(fault)
+    if isinstance(fault, PermissionError) and fault.filename:
+        return f"{str(fault.filename)!r} cannot be read or written ({fault.strerror})"
     return (
         f"{type(fault).__name__}: {str(fault)[:400]}: this is unexpected: a file may be damaged, or Carrara is at "
         "fault; `carrara --debug ...` shows where"

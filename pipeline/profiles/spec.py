@@ -127,7 +127,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(read_text(path))
     except FileNotFoundError:
         raise ProfileError(f"there is no profile file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise ProfileError(f"{path}: not a valid TOML file: it is nested too deep") from None
+    except (OSError, ValueError) as error:  # no text, no TOML, or a number of thousands of digits
         raise ProfileError(f"{path}: not a valid TOML file: {error}") from None
 
 
