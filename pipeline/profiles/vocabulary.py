@@ -116,7 +116,7 @@ def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
     except ValueError:
         raise ProfileError(f"{source_of(vocabulary)}: not a list of base64 and rank") from None
     values = set(ranks.values())
-    if len(values) < len(lines) or not values <= set(range(len(lines) + SPARE)):
+    if len(values) < len(lines) or min(values, default=0) < 0 or max(values, default=0) >= len(lines) + SPARE:
         raise ProfileError(f"{source_of(vocabulary)}: its ranks are not numbers from 0 up, each of one token")
     if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
         raise ProfileError(f"{source_of(vocabulary)}: it has no token for the byte {missing[0]:#04x}")
