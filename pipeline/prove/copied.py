@@ -18,6 +18,7 @@ from pipeline.prove.needles import mark_faults
 from pipeline.prove.row import drawn_faults, sample_faults, turns_of
 from pipeline.prove.witness import Witness
 from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
+from pipeline.store.journal import UNREADABLE
 from pipeline.store.manifest import SealedShard, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
@@ -81,7 +82,7 @@ def check_shard(job: CheckJob) -> Checked:
     if job.path("data").is_file():
         try:
             reader.read()
-        except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+        except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
             faults.append(str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})")
         faults += reader.faults
     named = tuple(f"{job.name}: {fault}" for fault in faults)
@@ -165,7 +166,7 @@ class Reader:
                 faults = sample_faults(row, sample) or [*mark_faults(row, sample, plan, plan.profiles[0], count=True)]
             yield from faults
             yield from self._release_faults(row)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+        except (ArithmeticError, *UNREADABLE) as fault:
             yield f"it cannot be read as a row ({fault!r})"
 
     def _release_faults(self, row: Row) -> Iterator[str]:

@@ -18,6 +18,7 @@ from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
 from pipeline.store.files import denied, file_digest, put_aside, read_fault, written_aside
+from pipeline.store.journal import UNREADABLE
 from pipeline.store.manifest import manifest_path, unseal
 from pipeline.store.parquet import content_key, is_done
 from pipeline.tasks.base import Sample
@@ -180,7 +181,7 @@ def _judged(job: ProveJob, witness: Witness) -> Verdict:
         return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
     try:
         fresh = _proved(job, witness, list(found.values()))
-    except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+    except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
         if isinstance(fault, BuildError):
             raise
         said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} has no readable rows"
