@@ -138,7 +138,7 @@ test-harnesses: $(VENV)/.ready-test $(ALL:%=$(ENVS)/%/.ready)  ## every harness 
 test-slow: $(VENV)/.ready-test $(LIGHT:%=$(ENVS)/%/.ready)  ## the full sweeps: all profiles, all lengths
 	@$(BIN)/python -m pytest -m slow
 
-test-faults: $(VENV)/.ready-test  ## thousands of damaged and hostile manifests, rows, locks and recipes: CASES=2000
+test-faults: $(VENV)/.ready-test  ## kills, and thousands of damaged and hostile files of every kind: CASES=2000
 	@CARRARA_FAULT_CASES='$(CASES)' $(BIN)/python -m pytest -m faults
 
 lint: $(VENV)/.ready-test  ## ruff and mypy --strict

@@ -24,9 +24,9 @@ from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.seal import seal
 from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proof, run_prove, write_proof
 from pipeline.recipe import digest
-from pipeline.store.files import clean_aside
+from pipeline.store.files import alone_in, clean_aside
 from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
-from pipeline.store.occupied import occupied
+from pipeline.store.occupied import occupied, unchanged
 from pipeline.store.recipes import check_release, keep_recipe, recipe_path
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
@@ -85,8 +85,12 @@ class Stages:
 
         Raises:
             CorruptError: for the first shard or record that does not hold; files proven broken are moved aside.
-            BuildError: if the machine is at fault, or another version of Carrara.
+            BuildError: if the machine is at fault, or another version of Carrara, or a build is running.
         """
+        with unchanged(self.plan.out, self.plan.recipe):
+            return self._verify()
+
+    def _verify(self) -> list[Manifest | None]:
         check_frozen(self.plan)
         check_recipe(self.plan.out, self.plan.recipe)
         for profile in self.plan.profiles:
@@ -180,10 +184,12 @@ class Stages:
                     f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it"
                 )
         check_balance(self.plan)
-        made = resealed(self.plan, profile, proofs)
-        if msgspec.structs.replace(known, carrara=made.carrara) != made:
-            with suppress(BuildError):
-                write_manifest(manifest_path(self.plan.out, profile.name), made)
+        path = manifest_path(self.plan.out, profile.name)
+        with alone_in(path.parent):
+            made = resealed(self.plan, profile, proofs)
+            if msgspec.structs.replace(known, carrara=made.carrara) != made:
+                with suppress(BuildError):
+                    write_manifest(path, made)
         return made
 
     def _sealed(self, profile: Profile) -> Manifest | None:

@@ -31,6 +31,8 @@ HOSTILE: tuple[Any, ...] = (
     *(-1, 0, 1, 10**9, 2**31, 2**63, 10**40, -(10**40), 0.5, 1e308, True, False),
     *([], {}, [None], {"": None}, [[]], {"32k": None}, {"../x": {}}, ["a"] * 300),
 )  # fmt: skip
+ASKED = ("--model", "m", "--endpoint", "http://127.0.0.1:9/v1", "--tries", "1", "--timeout", "1")
+"""How `carrara run` asks a server that is not there."""
 MOST_SECONDS = 10
 ROWS = [made.row(number) for number in range(3)] + made.pair(3)
 
@@ -110,7 +112,7 @@ def commands(folder: Path, out: Path, predictions: Path) -> dict[str, list[str]]
         "chance": ["chance", where],
         "verify": ["verify", "--against", where, "--workers", "1", "--quiet"],
         "publish": ["publish", where, "--repo", "org/x", "--dry-run", "--out", str(out / "published")],
-        "run": ["run", where, "--model", "m", "--base-url", "http://127.0.0.1:9", "--out", str(out / "o.jsonl")],
+        "run": ["run", where, *ASKED, "--out", str(out / "o.jsonl")],
     }
 
 
@@ -121,6 +123,7 @@ def held(args: list[str], home: Path, out: Path) -> Result:
     assert time.process_time() - began < MOST_SECONDS, args
     assert done.exception is None or isinstance(done.exception, SystemExit), (args, done.exception)
     assert done.exit_code in (0, 1, 2, 130), (args, done.exit_code)
+    assert "this is unexpected" not in done.stderr, (args, done.stderr)
     if done.exit_code == 1:
         assert done.stderr.count("\n") == 1, (args, done.stderr)
         assert done.stderr.startswith("carrara: "), done.stderr

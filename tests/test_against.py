@@ -16,9 +16,14 @@ from loopback import Hub
 from loopback.client import CLIENTS_OWN
 from pipeline import __version__
 from pipeline.assemble import plan as plans
+from pipeline.frozen.lock import write_lock
+from pipeline.profiles import load_profile
 from pipeline.publish.hub import release
+from pipeline.publish.staging import Staged
+from pipeline.release.freeze import lock_of
 from pipeline.rows import sha256_text
 from pipeline.store.parquet import read_rows
+from pipeline.store.split import Split
 from pipeline.tasks import TASKS
 
 
@@ -322,6 +327,50 @@ def test_a_prompt_changed_in_a_copy_without_answers_is_named(built: Path, shown:
     assert found.startswith(f"{SHARD}: row {name!r}: ")
     assert "the SHA-256 of its prompt is wrong" in found
     assert any("its prompt is not the one that was built" in fault for fault in faults(built, "--against", shown))
+
+
+def test_a_copy_without_answers_is_held_to_the_seed_of_the_lock(built: Path, shown: Path) -> None:
+    """A fact is another wherever it stands, and every digest fits."""
+    unseen = "without the frozen folder, a {} that was changed together with its digests is not seen"
+    lock = ("--lock", built.parent / "tiny.lock.json")
+    assert unseen.format("question or text") in went(carrara("verify", "--against", shown))
+    line = went(carrara("verify", "--against", shown, *lock))
+    assert "answers withheld, questions and answers drawn again from the seed of the lock; every byte" in line
+    assert unseen.format("text") in line
+    assert "is not seen" not in went(carrara("verify", built, "--against", shown))
+    number, prompt = retold(built)
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        metadata = json.loads(rows[number]["metadata"])
+        rows[number]["metadata"] = json.dumps({**metadata, "prompt_sha256": sha256_text(prompt)})
+        if "prompt" in rows[number]:
+            rows[number]["prompt"] = prompt
+
+    for part in ("data", "index"):
+        rewritten(shown / part / f"{SHARD}.parquet", change)
+    resealed(shown)
+    went(carrara("verify", "--against", shown))
+    (found,) = faults("--against", shown, *lock)
+    assert found.endswith(": the answer in its text differs from the one that was drawn")
+
+
+def retold(built: Path) -> tuple[int, str]:
+    """Return a row and its prompt with another answer of as many tokens."""
+    counter = load_profile("o200k").counter()
+    for number, row in enumerate(read_rows(built / "o200k/data" / f"{SHARD}.parquet")):
+        for last in "0123456789" if row["target"][-1].isdigit() else "abcdefghijklmnopqrstuvwxyz":
+            other = row["prompt"].replace(row["target"], row["target"][:-1] + last)
+            same = counter.count(other) == counter.count(row["prompt"])
+            if row["subtask"] == "standard" and other != row["prompt"] and same:
+                return number, other
+    raise AssertionError("every other answer has another number of tokens")
+
+
+def test_what_publish_withholds_is_drawn_again_from_the_lock(split: Split, apart: Staged, tmp_path: Path) -> None:
+    """Of every task."""
+    write_lock(tmp_path / "x.lock.json", lock_of(split.folder.parent))
+    line = went(carrara("verify", "--against", apart.folder, "--lock", tmp_path / "x.lock.json"))
+    assert "answers withheld, questions and answers drawn again from the seed of the lock; every byte" in line
 
 
 def test_a_split_is_rebuilt_from_its_lock_alone(built: Path, copy: Path, tmp_path: Path) -> None:

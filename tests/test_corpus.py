@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import tomllib
 import unicodedata
@@ -31,6 +32,7 @@ from pipeline.worlds.writing.topics import topics
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
 import builds
+from frozen import published, resealed, rewritten
 
 Record = dict[str, Any]
 GOOD = {"format": "poem", "topic": "tea", "text": "Steam over the cup.\n\nNobody speaks."}
@@ -434,6 +436,34 @@ def test_a_build_does_without_the_file(built: Path, corpus: Path, recipe: Path, 
     before = builds.stamps(out)
     assert carrara("verify", out, "--workers", 1).exit_code == 0
     assert builds.below(builds.stamps(out), "o200k/data", "samples") == builds.below(before, "o200k/data", "samples")
+
+
+def better_chance(found: list[Record]) -> None:
+    metadata = json.loads(found[0]["metadata"])
+    found[0]["metadata"] = json.dumps({**metadata, "baselines": dict.fromkeys(metadata["baselines"], 0.5)})
+
+
+def test_a_copy_is_held_to_the_corpus_where_it_is_at_hand(built: Path, tmp_path: Path) -> None:
+    where = built / "o200k"
+    assert "questions and keys drawn again from the seed;" in carrara("verify", "--against", where).stdout
+    alone = published(built, tmp_path / "alone")
+    for path in sorted(alone.rglob("*.parquet")):
+        rewritten(path, better_chance)
+    resealed(alone, retold=True)
+    done = carrara("verify", "--against", alone, "--workers", 1)
+    assert done.exit_code == 0
+    assert (
+        "questions and keys drawn again from the seed in 0 rows; 4 come from a corpus that is not here" in done.stdout
+    )
+    assert "filler, or a text of a corpus with its key, that was changed together with its digests" in done.stdout
+    forged = alone / "corpora" / next((built / "corpora").iterdir()).name
+    other = freeze(read_corpus(lines(tmp_path / "c.jsonl", texts(4))), alone / "corpora")
+    (alone / "corpora" / f"{other}.parquet").rename(forged)
+    assert "4 come from a corpus that is not here" in carrara("verify", "--against", alone, "--workers", 1).stdout
+    shutil.copyfile(built / "corpora" / forged.name, forged)
+    done = carrara("verify", "--against", alone, "--workers", 1)
+    assert done.exit_code == 1
+    assert "metadata has baselines" in done.stdout
 
 
 def test_a_recipe_whose_corpus_is_not_there(corpus: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -399,6 +400,35 @@ def test_the_recipe_is_held_to_the_manifest_before_its_names_are_read(built: Pat
     line = one_line(builds.run("verify", built, "--workers", 1))
     assert "recipes/32k.json" in line
     assert "nothing was moved" in line
+    assert builds.stamps(built) == before
+
+
+@pytest.mark.parametrize("name", [MANIFEST, PROOF, "recipes/32k.json", "o200k", "recipes", "."])
+def test_what_may_not_be_read_is_named_and_nothing_is_touched(name: str, recipe: Path, built: Path) -> None:
+    """An administrator may read all, so the commands run without that right."""
+    head = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] if os.geteuid() == 0 else []
+    if head and subprocess.run([*head, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no way to give up the right to read all")
+    kept, before = (built / name).stat().st_mode, builds.stamps(built)
+    (built / name).chmod(0)
+    words = {
+        MANIFEST: ("verify", "build", "score", "freeze", "publish", "against"),
+        ".": ("verify", "freeze", "publish"),
+    }
+    for word in words.get(name, ("verify", "freeze") if (built / name).is_dir() else ("verify", "build")):
+        args = {
+            "verify": ["verify", built, "--workers", 1],
+            "build": ["build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1],
+            "score": ["score", built / "o200k", recipe],
+            "freeze": ["freeze", built],
+            "publish": ["publish", built, "--repo", "org/x", "--dry-run", "--out", built.parent / "staged"],
+            "against": ["verify", "--against", built / "o200k", "--workers", 1],
+        }[word]
+        how = builds.command(*args)
+        ended = subprocess.run(**{**how, "args": [*head, *how["args"]]}, timeout=60, check=False)
+        assert str(built / name) in one_line(ended), word
+        assert re.search("Permission denied|is not readable", one_line(ended)), word
+    (built / name).chmod(kept)
     assert builds.stamps(built) == before
 
 

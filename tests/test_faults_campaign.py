@@ -5,17 +5,24 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import builds
+from loopback import Hub
+from loopback.client import environment
+from loopback.server import WRITER
 from pipeline.cli import cli
 from pipeline.streams import stream
+from published import SEED
 
 MANY = bool(int(os.environ.get("CARRARA_FAULT_CASES", "0")))
 """Whether this is a campaign, as of `make test-faults`, and no sample of one."""
@@ -37,6 +44,14 @@ def whole(recipe: Path) -> Path:
     out = recipe.parent / "whole"
     assert all(builds.stages(recipe, out).build())
     return out
+
+
+@pytest.fixture(scope="module")
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished build whose keys may be withheld."""
+    folder = tmp_path_factory.mktemp("hidden")
+    assert all(builds.stages(builds.recipe_file(folder / "tiny.toml", seed=SEED), folder / "out").build())
+    return folder / "out"
 
 
 @pytest.fixture
@@ -94,6 +109,72 @@ def test_other_commands_end_with_the_same_bytes_when_they_were_killed(
             ended = builds.run(*AFTER[name], small=False)
             assert ended.returncode == 0, (delay, ended.stderr)
         assert builds.contents(home) == unharmed, delay
+        shutil.rmtree(home)
+
+
+def state(hub: Hub) -> dict[str, Any]:
+    """Return all that a Hub shows: of each repo who may see it, its branches, tags and history, by their files."""
+    return {
+        name: {
+            "private": repo.private,
+            "branches": {branch: commit.files for branch, commit in repo.branches.items()},
+            "tags": {tag: commit.files for tag, commit in repo.tags.items()},
+            "history": [commit.summary for commit in repo.branches["main"].history()],
+        }
+        for name, repo in hub.repos.items()
+    }
+
+
+PUBLISH = ("publish", "v1.0.0", "--repo", "org/tiny-{tokenizer}", "--keys", "separate")
+
+
+@pytest.mark.faults
+def test_a_killed_publish_ends_with_the_same_hub(
+    hidden: Path, rng: Random, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed at a random moment, or at a random request before or after the Hub has done what it asks."""
+
+    def fresh(folder: str) -> Path:
+        shutil.copytree(hidden, tmp_path / folder / "v1.0.0")
+        monkeypatch.chdir(tmp_path / folder)
+        return tmp_path / folder
+
+    def publish(hub: Hub, home: Path) -> subprocess.CompletedProcess[str]:
+        return builds.run(*PUBLISH, small=False, env=environment(hub, home))
+
+    home, begun = fresh("unharmed"), time.monotonic()
+    with Hub(home / "hub") as hub:
+        assert publish(hub, home).returncode == 0
+        taken, requests, published = time.monotonic() - begun, len(hub.log), state(hub)
+    assert [repo["private"] for repo in published.values()] == [False, True]
+    unharmed = builds.below(builds.contents(home), "v1.0.0")
+    for number in range(MORE):
+        home, victim, said = fresh(str(number)), list[builds.Running](), []
+
+        def kill(_: str, victim: list[builds.Running] = victim) -> None:
+            victim[0].process.kill()
+            victim[0].process.wait()
+
+        where: float | tuple[int, bool] = rng.uniform(0.1, taken)
+        with Hub(home / "hub") as hub:
+            if number % 2 == 0 or not MANY:
+                where = rng.randrange(requests), rng.random() < 0.5
+                hub.fail(".", skip=where[0], done=where[1], then=kill)
+            with builds.Running(*PUBLISH, small=False, env=environment(hub, home)) as running:
+                victim.append(running)
+                if isinstance(where, float):
+                    time.sleep(where)
+                    running.process.kill()
+                said += running.process.communicate(timeout=60)
+                assert isinstance(where, float) or running.process.returncode == -signal.SIGKILL, where
+            hub.faults.clear()
+            ended = publish(hub, home)
+            said += [ended.stdout, ended.stderr]
+            assert ended.returncode == 0, (where, ended.stderr)
+            assert state(hub) == published, where
+        assert builds.below(builds.contents(home), "v1.0.0") == unharmed, where
+        assert not any(WRITER in each for each in said), where
+        assert not any(WRITER.encode() in path.read_bytes() for path in builds.files(home)), where
         shutil.rmtree(home)
 
 

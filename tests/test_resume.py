@@ -6,8 +6,12 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,12 +22,20 @@ import builds
 from pipeline import metrics, tasks
 from pipeline import stages as stage_module
 from pipeline.assemble import plan as plans
+from pipeline.assemble.jobs import PackJob
 from pipeline.engine import Inline
+from pipeline.errors import BuildError
 from pipeline.paths import aside_of
-from pipeline.store.files import tree_aside
+from pipeline.prove import seal
+from pipeline.prove.shard import ProveJob, read_proof
+from pipeline.store.files import clean_aside, tree_aside, written_aside
+from pipeline.store.manifest import read_manifest
+from pipeline.store.occupied import unchanged
 from pipeline.store.parquet import read_rows
 from pipeline.tasks.bio.standard import Standard
 
+PAIRS = 40 if int(os.environ.get("CARRARA_FAULT_CASES", "0")) else 2
+"""Builds that are made twice at once; `make test-faults` makes more."""
 STANDARD = ("bio", "standard")
 SHARD_FOLDERS = ("o200k/data", "o200k/keys", "o200k/proofs")
 
@@ -409,6 +421,89 @@ def test_a_killed_build_holds_no_other_recipe_up(recipe: Path, tmp_path: Path) -
     builds.stages(other, out).build()
     builds.stages(other, tmp_path / "fresh").build()
     assert builds.contents(out) == builds.contents(tmp_path / "fresh")
+
+
+def test_verify_and_build_do_not_meet(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    """Whoever comes second is told who came first, and what he could do."""
+    out = tmp_path / "out"
+    with builds.Running(*arguments(recipe, out, 1), pause=0.2) as running:
+        running.when(lambda: list(out.glob("o200k/data/bio/32k/*.parquet")))
+        before = builds.below(builds.contents(out), "recipes", "samples")
+        ended = builds.run("verify", out, "--tokenizer", "o200k", "--workers", 1)
+        (line,) = ended.stderr.splitlines()
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert line.startswith(f"carrara: {str(out)!r} is being built (process {running.process.pid} on ")
+        assert line.endswith("): verify it when that has ended")
+        assert builds.below(builds.contents(out), "recipes", "samples") == before
+        assert running.ended() == (0, "")
+    assert builds.contents(out) == whole
+    plan = builds.planned(recipe, out)
+    with unchanged(out, plan.recipe), unchanged(out, plan.recipe), pytest.raises(BuildError) as caught:
+        builds.stages(recipe, out).build()
+    assert str(caught.value).startswith(f"another command is verifying tier 32k of {str(out)!r}: wait for it")
+    (manifest,) = builds.stages(recipe, out).verify()
+    assert manifest is not None
+    assert builds.contents(out) == whole
+
+
+def test_what_is_being_written_is_not_cleared_away(tmp_path: Path) -> None:
+    """A build that ends clears away what killed ones left, but not what its neighbour is writing."""
+    path, left = tmp_path / "x.parquet", tmp_path / "x.parquet.part-host-00000000-1"
+    left.touch()
+    with written_aside(path) as aside:
+        aside.write_bytes(b"half")
+        clean_aside([path])
+        assert aside.read_bytes() == b"half"
+        assert not left.exists()
+        aside.write_bytes(b"whole")
+    assert path.read_bytes() == b"whole"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.faults
+def test_two_builds_of_a_recipe_in_namespaces_of_their_own(recipe: Path, whole: dict[str, str], tmp_path: Path) -> None:
+    """As in two containers on one folder: the same process number, and neither sees the other's processes."""
+    head = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if subprocess.run([*head, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no process namespaces here")
+    for number in range(PAIRS):
+        out, pair = tmp_path / str(number), []
+        for workers in (1, 1 + number % 2):
+            how = builds.command(*arguments(recipe, out, workers), pause=0.03)
+            pair.append(subprocess.Popen(**{**how, "args": [*head, *how["args"]]}))
+            time.sleep(0.02 * (number % 13))
+        ends = [(process.communicate(timeout=120)[1], process.returncode) for process in pair]
+        assert ends == [("", 0), ("", 0)], number
+        assert builds.contents(out) == whole, number
+
+
+@pytest.mark.parametrize("tiers", [("32k", "128k")])
+def test_two_tiers_that_end_at_once_are_both_sealed(tiers: tuple[str, ...], tmp_path: Path) -> None:
+    """A manifest is read and written again: what the neighbour has added meanwhile stays in it."""
+    out, plans = tmp_path / "out", {}
+    for tier in tiers:
+        recipe = builds.recipe_file(tmp_path / f"{tier}.toml", tier=tier)
+        plans[tier] = builds.planned(recipe, out)
+        builds.stages(recipe, out).build()
+    proofs = {
+        tier: [proof for shard in plan.all_shards() if (proof := read_proof(ProveJob(PackJob(plan, shard))))]
+        for tier, plan in plans.items()
+    }
+    (out / "o200k/manifest.json").unlink()
+    before, seen = seal.read_manifest, threading.Barrier(2, timeout=0.5)
+
+    def slow(*args: Any) -> Any:
+        found = before(*args)
+        with suppress(threading.BrokenBarrierError):
+            seen.wait()  # both have read, unless one of them waits for the other
+        return found
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
+        patch.setattr(seal, "read_manifest", slow)
+        list(pool.map(lambda tier: seal.seal(plans[tier], plans[tier].profiles[0], proofs[tier]), tiers))
+    manifest = read_manifest(out, "o200k")
+    assert manifest is not None
+    assert set(manifest.tiers) == set(tiers)
 
 
 def test_names_written_aside_are_of_one_process_on_one_host() -> None:

@@ -16,6 +16,8 @@ from pipeline.errors import CarraraError, unknown
 from pipeline.terminal.printing import say
 from pipeline.terminal.signals import INTERRUPTED, Terminated, handled, leave, terminate
 
+LONGEST = 2000
+"""Characters of an error that are shown."""
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 COMMANDS = {
@@ -62,8 +64,14 @@ class OneLine(click.Group):
             if debug:
                 sys.excepthook = lambda *it: say("".join(traceback.format_exception(*it)).rstrip(), err=True)
                 raise
-            say(f"carrara: {' '.join(_told(fault).split())}", err=True)
+            say(f"carrara: {_one_line(_told(fault))}", err=True)
             sys.exit(1)
+
+
+def _one_line(said: str) -> str:
+    """Return what is said in one line; of one that quotes far too much, the middle is left out."""
+    line = " ".join(said.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} [...] {line[-LONGEST // 2 :]}"
 
 
 def _told(fault: Exception) -> str:
@@ -72,6 +80,8 @@ def _told(fault: Exception) -> str:
         return fault.format_message()
     if isinstance(fault, CarraraError):
         return str(fault)
+    if isinstance(fault, PermissionError) and fault.filename:
+        return f"{str(fault.filename)!r} cannot be read or written ({fault.strerror})"
     return (
         f"{type(fault).__name__}: {str(fault)[:400]}: this is unexpected: a file may be damaged, or Carrara is at "
         "fault; `carrara --debug ...` shows where"

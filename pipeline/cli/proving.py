@@ -178,7 +178,7 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
         seen = [_rebuilt(given, lock, names, made, how)] if made else []
         for split, name in zip(splits, names, strict=True):
             own = given.folder or made
-            copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None)
+            copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora))
             seen.append(check(copy, _engine(how), quiet=how["quiet"]))
     _report(given.where, seen)
 

@@ -16,7 +16,7 @@ import msgspec
 
 from pipeline.errors import FrozenError
 from pipeline.recipe import Recipe, digest, is_secret, recipe_fault
-from pipeline.store.files import written_aside
+from pipeline.store.files import denied, read_fault, written_aside
 from pipeline.typed import (
     Frame,
     Identifier,
@@ -144,6 +144,8 @@ def read_lock(path: Path) -> Lock:
         said, known = table.pop("digest"), table.get("format")
         found = digest(table)
     except OSError as fault:
+        if denied(fault):
+            raise FrozenError(read_fault(path, fault)) from fault
         raise FrozenError(f"no lock {str(path)!r} ({fault.strerror}): make one with carrara freeze") from fault
     except (ValueError, KeyError, RecursionError) as fault:
         raise FrozenError(f"{str(path)!r} is not a lock: give a file that carrara freeze wrote") from fault

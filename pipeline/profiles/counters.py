@@ -18,6 +18,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.errors import CarraraError, ProfileError
+
 Counts = NDArray[np.int32]
 
 
@@ -41,21 +43,44 @@ class Counter(Protocol):
 
 
 class BaseCounter:
-    """What engines share: all follows from `_encode`, and an engine overrides what it does faster."""
+    """What engines share: all follows from `_encode`, and an engine overrides what it does faster.
+
+    An engine that fails on a text, or panics, as those in Rust do, raises a `ProfileError` that names it.
+    """
 
     def __init__(self, package: str) -> None:
         self.name = package_name(package)
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of one encode, without special tokens."""
-        return self._encode(text)
+        try:
+            return self._encode(text)
+        except BaseException as fault:
+            self._explain(fault)
+            raise
 
     def count(self, text: str) -> int:
         """Return the tokens of one encode, without special tokens."""
-        return self._count(text)
+        try:
+            return self._count(text)
+        except BaseException as fault:
+            self._explain(fault)
+            raise
 
     def counts(self, texts: Sequence[str]) -> Counts:
         """Return the tokens each text has inside a longer one, after a newline."""
+        try:
+            return self._inside(texts)
+        except BaseException as fault:
+            self._explain(fault)
+            raise
+
+    def _explain(self, fault: BaseException) -> None:
+        """Raise an error that names the engine, if the fault is one of its own."""
+        if is_foreign(fault):
+            raise ProfileError(f"{self.name} cannot count a text: {first_line(fault)}") from fault
+
+    def _inside(self, texts: Sequence[str]) -> Counts:
         return np.fromiter(self._counts(texts), dtype=np.int32, count=len(texts))
 
     def _encode(self, text: str) -> list[int]:
@@ -71,9 +96,19 @@ class BaseCounter:
 class InContext(BaseCounter):
     """Engines that may put a space before a text, so that counts must be taken after a newline."""
 
-    def counts(self, texts: Sequence[str]) -> Counts:
-        """Return the tokens each text has inside a longer one, after a newline."""
-        return super().counts(["\n" + text for text in texts]) - np.int32(self.count("\n"))
+    def _inside(self, texts: Sequence[str]) -> Counts:
+        return super()._inside(["\n" + text for text in texts]) - np.int32(self._count("\n"))
+
+
+def is_foreign(fault: BaseException) -> bool:
+    """Tell whether a fault is one of somebody else's code; what panics in Rust is no `Exception` in Python."""
+    ours = isinstance(fault, CarraraError | MemoryError)
+    return (isinstance(fault, Exception) and not ours) or type(fault).__name__ == "PanicException"
+
+
+def first_line(fault: BaseException) -> str:
+    """Return the first line of what a library says is wrong, shortened."""
+    return next(iter(str(fault).splitlines()), "")[:200] or type(fault).__name__
 
 
 def package_name(package: str) -> str:

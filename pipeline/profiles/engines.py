@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import numpy as np
 
 from pipeline.errors import ProfileError
-from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext
+from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext, first_line, is_foreign
 from pipeline.profiles.pieces import bpe_of_pieces, whole_tags
 from pipeline.profiles.spec import Engine, Vocabulary
 from pipeline.profiles.vocabulary import (
@@ -24,6 +25,9 @@ from pipeline.profiles.vocabulary import (
     vocabulary_bytes,
     vocabulary_file,
 )
+
+PROBE = ("Marta Okafor was born on 1987-03-09.\n", ">> a.append(-1729)\n", "x" * 400 + "!\n", " \n" * 50)
+"""Texts that a counter is tried on when it is opened: some patterns never come to an end."""
 
 
 class TiktokenCounter(BaseCounter):
@@ -69,8 +73,7 @@ class SplintrCounter(BaseCounter):
     def _count(self, text: str) -> int:
         return len(self._tokenizer.encode_flat(text)) // 4
 
-    def counts(self, texts: Sequence[str]) -> Counts:
-        """Return the tokens each text has inside a longer one."""
+    def _inside(self, texts: Sequence[str]) -> Counts:
         return _flat_counts(self._tokenizer, texts)
 
 
@@ -99,11 +102,10 @@ class BuiltinCounter(BaseCounter):
             return len(self._tokenizer.encode_flat(text)) // 4
         return len(self._encode(text))
 
-    def counts(self, texts: Sequence[str]) -> Counts:
-        """Return the tokens each text has inside a longer one."""
+    def _inside(self, texts: Sequence[str]) -> Counts:
         if self._flat and not any("<" in text for text in texts):
             return _flat_counts(self._tokenizer, texts)
-        return super().counts(texts)
+        return super()._inside(texts)
 
     def _stretches(self, text: str) -> list[str]:
         """Split at whole pieces; what only looks like one stays in the text around it."""
@@ -201,7 +203,24 @@ class TransformersCounter(InContext):
 
 
 def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
-    """Return the counter of an engine for a vocabulary; None for the engine "none"."""
+    """Return the counter of an engine for a vocabulary, which has counted a little; None for the engine "none".
+
+    Raises:
+        ProfileError: if the vocabulary is missing or another one, or the engine cannot use it.
+    """
+    try:
+        with silent():
+            counter = _opened(vocabulary, engine)
+            if counter is not None:
+                counter.counts(PROBE)
+            return counter
+    except BaseException as fault:
+        if is_foreign(fault):
+            raise _unusable(vocabulary, f"{engine.engine} cannot use it", fault) from None
+        raise
+
+
+def _opened(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
     pattern = engine.pattern or vocabulary.pattern
     if engine.engine == "none":
         return None
@@ -218,11 +237,23 @@ def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
     return SplintrJsonCounter(vocabulary) if vocabulary.form == "json" else SplintrCounter(vocabulary, pattern)
 
 
+@contextmanager
+def silent() -> Iterator[None]:
+    """Send what libraries print by themselves nowhere, such as the place in Rust where one of them panicked."""
+    with ExitStack() as stack:
+        with suppress(OSError):  # closed already
+            kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+            stack.callback(os.close, kept)
+            stack.callback(os.close, nowhere)
+            stack.callback(os.dup2, kept, 2)
+            os.dup2(nowhere, 2)
+        yield
+
+
 def _flat_counts(tokenizer: Any, texts: Sequence[str]) -> Counts:
     _, offsets = tokenizer.encode_batch_flat(texts)
     return np.diff(np.frombuffer(offsets, dtype="<u8")).astype(np.int32)
 
 
-def _unusable(vocabulary: Vocabulary, what: str, error: Exception) -> ProfileError:
-    reason = next(iter(str(error).splitlines()), type(error).__name__)
-    return ProfileError(f"{source_of(vocabulary)}: {what}: {reason}")
+def _unusable(vocabulary: Vocabulary, what: str, error: BaseException) -> ProfileError:
+    return ProfileError(f"{source_of(vocabulary)}: {what}: {first_line(error)}")

@@ -6,22 +6,48 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.errors import ProfileError
 from pipeline.profiles.spec import Pieces, Vocabulary
-from pipeline.profiles.vocabulary import vocabulary_bytes
+from pipeline.profiles.vocabulary import source_of, vocabulary_bytes
 
+LONGEST = 1024
+"""Bytes of a piece: all ways to halve it are tried."""
 _SPACE = "\u2581"  # how SentencePiece spells a space
 
 
 def pieces_of(vocabulary: Vocabulary) -> list[str]:
-    """Return the text of every piece, in order of ids, as SentencePiece files spell it."""
+    """Return the text of every piece, in order of ids, as SentencePiece files spell it.
+
+    Raises:
+        ProfileError: if it is no list of pieces, or not one of this layout.
+    """
     layout = _layout(vocabulary)
     lines = vocabulary_bytes(vocabulary).splitlines()
-    tokens = [base64.b64decode(line.rpartition(b" ")[0]) for line in lines]  # a control token has no bytes
+    try:
+        tokens = [base64.b64decode(line.rpartition(b" ")[0]) for line in lines]  # a control token has no bytes
+    except ValueError:
+        raise ProfileError(f"{source_of(vocabulary)}: not a list of base64 and rank") from None
+    if fault := _layout_fault(layout, tokens):
+        raise ProfileError(f"{source_of(vocabulary)}: {fault}")
     spelled = [token.decode(errors="replace").replace(" ", _SPACE) for token in tokens]
     first = layout.bytes_from
     spelled[first : first + 256] = [f"<0x{token[0]:02X}>" for token in tokens[first : first + 256]]
     spelled[: len(layout.control)] = layout.control
     return spelled
+
+
+def _layout_fault(layout: Pieces, tokens: Sequence[bytes]) -> str:
+    """Return what is wrong with a list of pieces, or with what the profile says of it."""
+    single = tokens[layout.bytes_from : layout.bytes_from + 256]
+    if len(single) < 256 or any(len(token) != 1 for token in single):
+        return f"bytes_from = {layout.bytes_from}: the 256 pieces from there on are not bytes"
+    if not 0 < len(layout.control) <= layout.bytes_from:
+        return f"control = {list(layout.control)}: give the names of the pieces without text, which come first"
+    edges = [edge for pair in layout.whole for edge in pair]
+    if edges != sorted(edges) or any(edge >= len(tokens) for edge in edges):
+        return f"whole = {list(map(list, layout.whole))}: give ranges of ids below {len(tokens)}, in order"
+    longest = max(map(len, tokens))
+    return f"a piece has {longest:,} bytes: {LONGEST:,} at most are read" if longest > LONGEST else ""
 
 
 def whole_ids(layout: Pieces) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
 from pipeline.paths import read_text
-from pipeline.typed import Whole, typed
+from pipeline.typed import Line, Whole, typed
 
 Pairs = tuple[tuple[Whole, Whole], ...]
 
@@ -58,11 +58,11 @@ class Vocabulary:
         pieces: for the form "pieces" only.
     """
 
-    form: str = ""
-    entry: str = ""
-    file: str = ""
-    hub: str = ""
-    revision: str = ""
+    form: Line = ""
+    entry: Line = ""
+    file: Line = ""
+    hub: Line = ""
+    revision: Line = ""
     first_id: Whole = 0
     size: Whole = 0
     sha256: str = ""
@@ -83,8 +83,8 @@ class Engine:
         optional: no error if this vocabulary is beyond the engine; no TOML says so.
     """
 
-    engine: str = ""
-    entry: str = ""
+    engine: Line = ""
+    entry: Line = ""
     pattern: str = ""
     slow: bool = False
     cost: str = ""
@@ -127,7 +127,9 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(read_text(path))
     except FileNotFoundError:
         raise ProfileError(f"there is no profile file {str(path)!r}") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except RecursionError:
+        raise ProfileError(f"{path}: not a valid TOML file: it is nested too deep") from None
+    except (OSError, ValueError) as error:  # no text, no TOML, or a number of thousands of digits
         raise ProfileError(f"{path}: not a valid TOML file: {error}") from None
 
 

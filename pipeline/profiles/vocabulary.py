@@ -8,7 +8,6 @@ theirs, so the digest pinned in a profile is the published file's own SHA-256 wh
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import importlib
 from functools import lru_cache
@@ -19,6 +18,9 @@ from typing import Any
 from pipeline.errors import ProfileError
 from pipeline.paths import checked_file
 from pipeline.profiles.spec import Vocabulary
+
+SPARE = 1 << 16
+"""Ranks that a vocabulary may leave out."""
 
 
 def optional_module(name: str, extra: str) -> ModuleType:
@@ -103,9 +105,19 @@ def builtin(entry: str) -> Any:
 
 
 def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
-    """Return the merge rank of every token's bytes."""
-    lines = (line.split() for line in vocabulary_bytes(vocabulary).splitlines() if line)
+    """Return the merge rank of every token's bytes.
+
+    Raises:
+        ProfileError: if it is no list of ranks, a byte has none, or two tokens have the same.
+    """
+    lines = [line.split() for line in vocabulary_bytes(vocabulary).splitlines() if line]
     try:
-        return {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
-    except (ValueError, binascii.Error):
+        ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
+    except ValueError:
         raise ProfileError(f"{source_of(vocabulary)}: not a list of base64 and rank") from None
+    values = set(ranks.values())
+    if len(values) < len(lines) or min(values, default=0) < 0 or max(values, default=0) >= len(lines) + SPARE:
+        raise ProfileError(f"{source_of(vocabulary)}: its ranks are not numbers from 0 up, each of one token")
+    if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
+        raise ProfileError(f"{source_of(vocabulary)}: it has no token for the byte {missing[0]:#04x}")
+    return ranks

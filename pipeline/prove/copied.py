@@ -15,9 +15,10 @@ from pipeline.assemble.plan import Plan
 from pipeline.errors import CarraraError
 from pipeline.frozen.lock import ShardLock
 from pipeline.prove.needles import mark_faults
-from pipeline.prove.row import sample_faults, turns_of
+from pipeline.prove.row import drawn_faults, sample_faults, turns_of
 from pipeline.prove.witness import Witness
 from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
+from pipeline.store.journal import UNREADABLE
 from pipeline.store.manifest import SealedShard, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
@@ -36,7 +37,9 @@ Place = tuple[Any, ...]
 class CheckJob:
     """One shard of a copy: what its manifest says of it, what its lock says, and the keys it should have.
 
-    `start` is the place of its first row among those of the family, if the seed is public.
+    `drawn` is the plan that its samples are drawn from again, if the seed is public or the lock tells it, `corpora`
+    whether the texts of users are at hand that it needs, and `start` the place of its first row among those of the
+    family.
     """
 
     folder: Path
@@ -46,7 +49,9 @@ class CheckJob:
     tag: str
     locked: ShardLock | None = None
     keys: Path | None = None
-    start: int | None = None
+    drawn: Plan | None = None
+    corpora: bool = False
+    start: int = 0
 
     @property
     def name(self) -> str:
@@ -60,12 +65,13 @@ class CheckJob:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was seen of one shard."""
+    """What was seen of one shard: how many of its rows were `recounted`, and how many `drawn` again."""
 
     shard: str
     ids: tuple[str, ...]
     places: Mapping[Place, int]
     recounted: int
+    drawn: int
     faults: tuple[str, ...]
 
 
@@ -76,11 +82,11 @@ def check_shard(job: CheckJob) -> Checked:
     if job.path("data").is_file():
         try:
             reader.read()
-        except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+        except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
             faults.append(str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})")
         faults += reader.faults
     named = tuple(f"{job.name}: {fault}" for fault in faults)
-    return Checked(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, named)
+    return Checked(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, reader.drawn, named)
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
@@ -105,6 +111,7 @@ class Reader:
         self.ids: list[str] = []
         self.places: Counter[Place] = Counter()
         self.faults: list[str] = []
+        self.drawn = 0
 
     def read(self) -> None:
         """Read all rows; what is wrong goes to `faults`, the first faulty rows by name."""
@@ -131,7 +138,9 @@ class Reader:
             if row is None:
                 self.faults.append("its keys have more rows than its data")
                 return
-            faults = [*self._row_faults(row, kept, next(samples, None)), *(_key_faults(row, key) if beside else ())]
+            sample = next(samples, None)
+            self.drawn += sample is not None
+            faults = [*self._row_faults(row, kept, sample), *(_key_faults(row, key) if beside else ())]
             self.ids.append(str(row.get("id")))
             self.places[tuple(row.get(name) for name in ("family", "subtask", "length", "complexity"))] += 1
             if faults:
@@ -139,23 +148,25 @@ class Reader:
             self.witness.seen += 1
             yield row
 
-    def _samples(self) -> Iterator[Sample]:
-        """Draw the samples of the shard again, if the seed is public and no text comes from a corpus."""
-        plan, family = self.job.plan, self.job.name.partition("/")[0]
-        if self.job.start is None or any(cell.knob("corpus", "") for cell in plan.recipe.of_family(family)):
+    def _samples(self) -> Iterator[Sample | None]:
+        """Draw the samples of the shard again, where the seed is known and the corpus at hand."""
+        plan = self.job.drawn
+        if plan is None:
             return iter(())
-        rows = plan.rows(family)[self.job.start :][: self.job.shard.rows]
-        return (draw_sample(plan, row) for row in rows)
+        rows = plan.rows(self.job.name.partition("/")[0])[self.job.start :][: self.job.shard.rows]
+        return (
+            draw_sample(plan, row) if self.job.corpora or not row.stratum.knob("corpus", "") else None for row in rows
+        )
 
     def _row_faults(self, row: Row, kept: Row | None, sample: Sample | None) -> Iterator[str]:
         try:
-            faults = list(self._withheld_faults(row, kept) if self.job.withheld else self.witness.faults(row))
-            if sample is not None and not faults:
-                plan = self.job.plan
+            faults = list(self._withheld_faults(row, kept, sample) if self.job.withheld else self.witness.faults(row))
+            if sample is not None and self.job.drawn and not self.job.withheld and not faults:
+                plan = self.job.drawn
                 faults = sample_faults(row, sample) or [*mark_faults(row, sample, plan, plan.profiles[0], count=True)]
             yield from faults
             yield from self._release_faults(row)
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+        except (ArithmeticError, *UNREADABLE) as fault:
             yield f"it cannot be read as a row ({fault!r})"
 
     def _release_faults(self, row: Row) -> Iterator[str]:
@@ -165,8 +176,8 @@ class Reader:
         if json.loads(row["metadata"]).get("canary") != CANARY:
             yield "it has no canary"
 
-    def _withheld_faults(self, row: Row, kept: Row | None) -> Iterator[str]:
-        """Check a row without its answer, and compare the answer in its text with the maintainer's keys."""
+    def _withheld_faults(self, row: Row, kept: Row | None, sample: Sample | None) -> Iterator[str]:
+        """Check a row without its answer, and compare the answer in its text with the maintainer's keys and sample."""
         cell = self.cells.get((row["family"], row["subtask"], row["length"]))
         if cell is None:
             yield "its stratum is not in the manifest"
@@ -182,6 +193,10 @@ class Reader:
         except ValueError as fault:
             yield str(fault)
             return
+        if sample is not None:
+            yield from drawn_faults(row, sample)
+            if not task_of(cell).keyed_by_packing and solved != tuple(sample.key.answers):
+                yield "the answer in its text differs from the one that was drawn"
         if kept is not None:
             yield from _own_faults(row, kept, solved)
         elif self.job.keys:

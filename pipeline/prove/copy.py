@@ -8,14 +8,14 @@ that it is the right one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.assemble.plan import Plan
 from pipeline.engine import run
-from pipeline.errors import CarraraError
+from pipeline.errors import CarraraError, PoolError
 from pipeline.frozen.guard import profile_fault
 from pipeline.frozen.lock import Lock, ProfileLock, ShardLock
 from pipeline.profiles import Profile
@@ -28,16 +28,21 @@ from pipeline.store.manifest import PARTS, Made, Manifest
 from pipeline.store.parquet import read_rows
 from pipeline.store.split import Split
 from pipeline.terminal.progress import meter
+from pipeline.worlds.writing.corpus import corpus_digest, frozen
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A split to check, with what it is held to. `own` is the maintainer's folder of the same profile."""
+    """A split to check, with what it is held to.
+
+    `own` is the maintainer's folder of the same profile; `corpora` are folders in which texts of users may lie.
+    """
 
     split: Split
     profile: Profile
     lock: Lock | None = None
     own: Path | None = None
+    corpora: tuple[Path, ...] = ()
 
     @property
     def withheld(self) -> bool:
@@ -55,15 +60,40 @@ class Copy:
         for tier, made in self.split.manifest.tiers.items():
             recipe = published_recipe(self.split.manifest, tier)
             plan = Plan(recipe, (self.profile,), self.split.folder, recipe.families)
+            drawn, corpora = self._drawn(recipe, tier)
             locked = self.frozen.tiers[tier].shards if self.frozen and tier in self.frozen.tiers else {}
             starts: Counter[str] = Counter()
             for shard in sorted(made.shards, key=lambda shard: shard.shard):
                 family = shard.shard.partition("/")[0]
                 keys = self.own / "keys" / f"{shard.shard}.parquet" if self.own and self.withheld else None
-                start = None if self.withheld else starts[family]
                 lock = locked.get(shard.shard)
-                yield CheckJob(self.split.folder, plan, shard, self.withheld, made.tag, lock, keys, start)
+                start = starts[family]
+                yield CheckJob(
+                    self.split.folder, plan, shard, self.withheld, made.tag, lock, keys, drawn, corpora, start
+                )
                 starts[family] += shard.rows
+
+    def _drawn(self, told: Recipe, tier: str) -> tuple[Plan | None, bool]:
+        """Return the plan that a tier's samples are drawn from again, and whether the corpora that it needs are there.
+
+        It is what the manifest tells, or where keys are withheld, the lock.
+        """
+        frozen = self.lock.tiers.get(tier) if self.lock else None
+        recipe = told if not self.withheld else frozen.recipe if frozen else None
+        if recipe is None:
+            return None, False
+        needed = {str(corpus) for cell in recipe.strata if (corpus := cell.knob("corpus", ""))}
+        homes = [folder.parent for folder in self.corpora if needed and _has_all(folder, needed)]
+        plan = Plan(recipe, (self.profile,), homes[0] if homes else self.split.folder, recipe.families)
+        return plan, bool(homes)
+
+
+def _has_all(folder: Path, corpora: Iterable[str]) -> bool:
+    """Tell whether a folder holds some corpora, each with the text that its name says."""
+    try:
+        return all(corpus_digest(frozen(folder / f"{each}.parquet")) == each for each in corpora)
+    except PoolError:
+        return False
 
 
 def published_recipe(manifest: Manifest, tier: str) -> Recipe:
@@ -188,12 +218,33 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     counted = (
         f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "all counted"
     )
-    answers = "all re-solved from their text"
-    if copy.withheld:
-        answers += ", answers match the keys" if copy.own else ", answers withheld"
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
-    if not copy.withheld:
-        answers += ", questions and keys drawn again from the seed"
-    if not copy.lock:
-        held += " (without a lock, filler that was changed together with its digests is not seen)"
-    return f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"
+    answers = ", ".join(["all re-solved from their text", *_answers(copy, rows, sum(each.drawn for each in checked))])
+    unseen = _unseen(copy, all_drawn=all(each.drawn == len(each.ids) for each in checked))
+    return (
+        f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"
+        f"{f' ({unseen})' if unseen else ''}"
+    )
+
+
+def _answers(copy: Copy, rows: int, drawn: int) -> Iterator[str]:
+    """Yield what the questions and answers of a copy were held to."""
+    if copy.withheld:
+        yield "answers match the keys" if copy.own else "answers withheld"
+    what = "questions and answers drawn again from the seed of the lock"
+    what = what if copy.withheld else "questions and keys drawn again from the seed"
+    if drawn == rows:
+        yield what
+    elif drawn or not copy.withheld or copy.lock:
+        yield f"{what} in {drawn:,} rows; {rows - drawn:,} come from a corpus that is not here"
+
+
+def _unseen(copy: Copy, *, all_drawn: bool) -> str:
+    """Return what may be wrong with a copy that nobody could see who has no more than was given."""
+    if copy.own or (copy.lock and not copy.withheld):
+        return ""
+    if copy.withheld:
+        what = "text" if all_drawn else "question or text"
+        return f"without the frozen folder, a {what} that was changed together with its digests is not seen"
+    what = "filler" if all_drawn else "filler, or a text of a corpus with its key,"
+    return f"without a lock, {what} that was changed together with its digests is not seen"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from pipeline.assemble.joining import conversation
@@ -28,16 +29,23 @@ def sample_faults(row: Row, sample: Sample | None) -> list[str]:
     """Return where a row says something else than the sample it is of."""
     if sample is None or row["id"] != sample.id:
         return ["another row belongs here"]
+    faults = list(drawn_faults(row, sample))
+    if json.loads(row["metadata"])["latent"] != sample.latent:
+        faults.append("its latent structure differs")
+    return faults
+
+
+def drawn_faults(row: Row, sample: Sample) -> Iterator[str]:
+    """Yield where the columns that a row has even without its answer are not those of its sample."""
     key = sample.key.columns()
     wanted = {
         "question": sample.question,
         "answer_prefix": "",
         **{name: key[name] for name in ("choices", "random_string_to_prepend")},
     }
-    faults = [f"{name} is {row[name]!r} in place of {value!r}" for name, value in wanted.items() if row[name] != value]
-    if json.loads(row["metadata"])["latent"] != sample.latent:
-        faults.append("its latent structure differs")
-    return faults
+    for name, value in wanted.items():
+        if row[name] != value:
+            yield f"{name} is {row[name]!r} in place of {value!r}"
 
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:

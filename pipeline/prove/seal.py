@@ -15,6 +15,7 @@ from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.prove.shard import Proof
 from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
+from pipeline.store.files import alone_in
 from pipeline.store.manifest import (
     DEPTH_BINS,
     PORTIONS,
@@ -40,8 +41,10 @@ SOUGHT = frozenset({"relevant", "match"})
 
 def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
-    manifest = manifest_of(plan, profile, proofs)
-    write_manifest(manifest_path(plan.out, profile.name), manifest)
+    path = manifest_path(plan.out, profile.name)
+    with alone_in(path.parent):  # another tier may be sealed at the same time
+        manifest = manifest_of(plan, profile, proofs)
+        write_manifest(path, manifest)
     return manifest
 
 

@@ -17,7 +17,8 @@ from pipeline.assemble.jobs import PackJob, draw_sample, samples_of
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
-from pipeline.store.files import file_digest, put_aside, read_fault, written_aside
+from pipeline.store.files import denied, file_digest, put_aside, read_fault, written_aside
+from pipeline.store.journal import UNREADABLE
 from pipeline.store.manifest import manifest_path, unseal
 from pipeline.store.parquet import content_key, is_done
 from pipeline.tasks.base import Sample
@@ -90,10 +91,16 @@ class Verdict:
 
 
 def recorded(path: Path) -> Proof | None:
-    """Return the proof in a file; None if there is none that can be read."""
+    """Return the proof in a file; None if there is none.
+
+    Raises:
+        BuildError: if the machine does not let it be read.
+    """
     try:
         return read_record(path, Proof)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as fault:
+        if denied(fault):
+            raise BuildError(read_fault(path, fault)) from fault
         return None
 
 
@@ -174,7 +181,7 @@ def _judged(job: ProveJob, witness: Witness) -> Verdict:
         return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
     try:
         fresh = _proved(job, witness, list(found.values()))
-    except (CarraraError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as fault:
+    except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
         if isinstance(fault, BuildError):
             raise
         said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} has no readable rows"
@@ -187,9 +194,10 @@ def _judged(job: ProveJob, witness: Witness) -> Verdict:
 
 def _record_fault(job: ProveJob, fresh: Proof) -> str:
     """Tell which record of a shard that holds says something else."""
+    there = job.path.exists()  # asked first: another process may write it just now
     known = recorded(job.path)
     for path, said in ((job.manifest, job.listed), (job.path, known)):
-        if (said is None and path == job.path and path.exists()) or (said and not fresh.agrees(said)):
+        if (said is None and path == job.path and there) or (said and not fresh.agrees(said)):
             return (
                 f"{str(path)!r} does not say of {job.pack.shard.name} what its bytes show: it was edited or broken; "
                 "delete it and run the same command again to write it from the bytes"

@@ -15,6 +15,9 @@ from pathlib import Path
 from pipeline.errors import BuildError
 from pipeline.paths import aside_of, checked_file
 
+NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
+"""What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
+
 
 @contextmanager
 def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
@@ -25,12 +28,11 @@ def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     Raises:
         BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
     """
-    aside = aside_of(path)
+    aside, held = aside_of(path), -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(path)
-        if secret:
-            aside.touch(mode=0o600)
+        held = _kept(aside, 0o600 if secret else 0o666)
         yield aside
         os.replace(aside, path)
     except OSError as fault:
@@ -38,6 +40,19 @@ def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+        if held >= 0:
+            os.close(held)
+
+
+def _kept(path: Path, mode: int) -> int:
+    """Make a file and hold its lock, so that a build that clears away what was left there passes it over."""
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT, mode)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_SH)
+        if path.exists():
+            return held
+        os.close(held)  # it was cleared away before it was locked
 
 
 def check_regular(path: Path) -> None:
@@ -126,12 +141,39 @@ def read_fault(path: Path, fault: Exception) -> str:
     return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
 
 
+def denied(fault: BaseException) -> bool:
+    """Tell whether the machine withholds a file that may well be there, as for want of a permission."""
+    return isinstance(fault, OSError) and fault.errno not in NONE_THERE
+
+
+def closed_in(folder: Path) -> str:
+    """Return why a folder, or one in it, cannot be read, so that it would seem empty; nothing if all of them can."""
+    inside = sorted(folder.iterdir()) if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK) else []
+    closed = [each for each in (folder, *inside) if each.is_dir() and not os.access(each, os.R_OK | os.X_OK)]
+    return f"{str(closed[0])!r} cannot be read ({os.strerror(errno.EACCES)})" if closed else ""
+
+
 def link(source: Path, target: Path) -> None:
     """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
+    target.unlink(missing_ok=True)
     with suppress(OSError):
         os.link(source, target)
         return
     shutil.copy(source, target)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in this block with the same folder: what it reads there, it may write again."""
+    held = -1
+    with suppress(OSError):  # none there, or a file system without locks
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        if held >= 0:
+            os.close(held)
 
 
 def file_digest(path: Path) -> str:
@@ -147,7 +189,13 @@ def put_aside(path: Path) -> None:
 
 
 def clean_aside(paths: Iterable[Path]) -> None:
-    """Remove half-written files that killed processes left beside these files."""
+    """Remove half-written files that killed processes left beside these files; what is being written stays."""
     for path in paths:
-        for half in sorted(path.parent.glob(f"{path.name}.part-*")):
-            half.unlink(missing_ok=True)
+        for half in sorted(path.parent.glob(f"{glob.escape(path.name)}.part-*")):
+            with suppress(OSError):
+                held = os.open(half, os.O_RDWR)
+                try:
+                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    half.unlink()
+                finally:
+                    os.close(held)

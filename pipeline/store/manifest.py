@@ -14,9 +14,10 @@ from typing import Annotated
 from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import astuple, replace
 
+from pipeline.errors import BuildError
 from pipeline.recipe import Knob, is_secret
 from pipeline.store.chance import Chance
-from pipeline.store.files import file_digest, written_aside
+from pipeline.store.files import alone_in, denied, file_digest, read_fault, written_aside
 from pipeline.typed import (
     Frame,
     Identifier,
@@ -228,10 +229,17 @@ def manifest_path(out: Path, profile: str) -> Path:
 
 
 def read_manifest(out: Path, profile: str) -> Manifest | None:
-    """Return a profile's manifest, or None if it is not sealed."""
+    """Return a profile's manifest, or None if it is not sealed.
+
+    Raises:
+        BuildError: if the machine does not let it be read, which is no fault of the manifest.
+    """
+    path = manifest_path(out, profile)
     try:
-        return read_record(manifest_path(out, profile), Manifest)
-    except (OSError, ValueError):
+        return read_record(path, Manifest)
+    except (OSError, ValueError) as fault:
+        if denied(fault):
+            raise BuildError(read_fault(path, fault)) from fault
         return None
 
 
@@ -243,9 +251,10 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 
 def unseal(path: Path, tier: str) -> None:
     """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
-    manifest = read_manifest(path.parent.parent, path.parent.name)
-    left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
-    if manifest is None or not left:
-        path.unlink(missing_ok=True)
-        return
-    write_manifest(path, replace(manifest, tiers=left, totals=Totals.of(kept.totals for kept in left.values())))
+    with alone_in(path.parent):
+        manifest = read_manifest(path.parent.parent, path.parent.name)
+        left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
+        if manifest is None or not left:
+            path.unlink(missing_ok=True)
+            return
+        write_manifest(path, replace(manifest, tiers=left, totals=Totals.of(kept.totals for kept in left.values())))

@@ -1,7 +1,9 @@
 """One recipe of a tier at a time in a release folder: two would remove each other's shards.
 
-Who builds holds a shared lock on a file of its recipe, so that parts and repeated builds of one recipe go together. The
-kernel lets go of it when the process dies, in whatever container or way, so that a stale file holds nobody up.
+Who builds holds a shared lock on a file of its recipe, so that parts and repeated builds of one recipe go together. Who
+verifies holds one on the recipe that is kept there, which needs no right to write, so that no build changes what is
+being proven. The kernel lets go of a lock when the process dies, in whatever container or way: a stale file holds
+nobody up.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,8 +19,11 @@ from pathlib import Path
 from pipeline.errors import BuildError
 from pipeline.recipe import Recipe, digest
 from pipeline.store.files import disk_fault
+from pipeline.store.recipes import recipe_path
 
 NAME = ".building-"
+TRIES, WAIT = 20, 0.05
+"""How often, and after how many seconds, a lock is asked for that another build may hold for a moment."""
 
 
 @contextmanager
@@ -25,20 +31,63 @@ def occupied(out: Path, recipe: Recipe) -> Iterator[None]:
     """Keep a folder for the builds of a recipe while the block runs.
 
     Raises:
-        BuildError: if another recipe of this tier, or another release, is being built there; it names the process.
+        BuildError: if another recipe of this tier, or another release, is being built there; it names the process. Or
+            if the tier is being verified.
     """
-    release = digest([recipe.release, recipe.version, recipe.variant, recipe.frame])[:8]
-    path = out / f"{NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
+    path = _place(out, recipe)
     file = _held(path)
     try:
-        for other in sorted(out.glob(f"{NAME}*-*-*")):
-            same_tier = other.name.split("-")[-2] == recipe.tier
-            same_release = other.name.removeprefix(NAME).startswith(release)
-            if other != path and (same_tier or not same_release):
-                _refuse_held(other)
+        for other in _others(path, itself=False):
+            if who := _holder(other):
+                raise BuildError(
+                    f"another recipe is being built in {str(out)!r} ({who}): wait for it, or give another folder with "
+                    "--out"
+                )
+        if _is_verified(recipe_path(out, recipe.tier)):
+            raise BuildError(
+                f"another command is verifying tier {recipe.tier} of {str(out)!r}: wait for it, or give another folder "
+                "with --out"
+            )
         yield
     finally:
         _let_go(path, file)
+
+
+@contextmanager
+def unchanged(out: Path, recipe: Recipe) -> Iterator[None]:
+    """Keep builds of a recipe's tier out of a folder while it is verified. Nothing is written there.
+
+    Raises:
+        BuildError: if such a build is running; it names the process.
+    """
+    file = -1
+    with suppress(OSError):  # no recipe there, or a file system without locks
+        file = os.open(recipe_path(out, recipe.tier), os.O_RDONLY | os.O_NONBLOCK)
+        fcntl.flock(file, fcntl.LOCK_SH)
+    try:
+        for other in _others(_place(out, recipe), itself=True):
+            if who := _holder(other):
+                raise BuildError(f"{str(out)!r} is being built ({who}): verify it when that has ended")
+        yield
+    finally:
+        if file >= 0:
+            os.close(file)
+
+
+def _place(out: Path, recipe: Recipe) -> Path:
+    """Return the file of a recipe that is being built."""
+    release = digest([recipe.release, recipe.version, recipe.variant, recipe.frame])[:8]
+    return out / f"{NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
+
+
+def _others(own: Path, *, itself: bool) -> Iterator[Path]:
+    """Yield the files of recipes of the same tier, or of any of another release, perhaps with the recipe's own."""
+    release, tier, _ = own.name.removeprefix(NAME).split("-")
+    for other in sorted(own.parent.glob(f"{NAME}*-*-*")):
+        same_tier = other.name.split("-")[-2] == tier
+        same_release = other.name.removeprefix(NAME).startswith(release)
+        if (itself or other != own) and (same_tier or not same_release):
+            yield other
 
 
 def _held(path: Path) -> int:
@@ -51,28 +100,45 @@ def _held(path: Path) -> int:
                 fcntl.flock(file, fcntl.LOCK_SH)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(file), path.stat()):
-                    os.write(file, f"process {os.getpid()} on {socket.gethostname()}".encode())
+                    os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
                     return file
             os.close(file)
     except OSError as fault:
         raise BuildError(disk_fault(path, fault)) from fault
 
 
-def _refuse_held(path: Path) -> None:
-    """Refuse a folder if the lock of a file is held; remove a file that nobody holds."""
-    with suppress(FileNotFoundError, PermissionError):
-        file = os.open(path, os.O_RDWR)
+def _holder(path: Path) -> str:
+    """Return who holds the lock of a recipe's file; a file that nobody holds is removed."""
+    with suppress(OSError):
+        file = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
         except BlockingIOError:
-            who = "".join(filter(str.isprintable, os.read(file, 200).decode(errors="replace")))
-            raise BuildError(
-                f"another recipe is being built in {str(path.parent)!r} ({who}): wait for it, or give another folder "
-                "with --out"
-            ) from None
+            first = os.read(file, 200).decode(errors="replace").partition("\n")[0]
+            return "".join(filter(str.isprintable, first)) or "unknown"
         finally:
             os.close(file)
+    return ""
+
+
+def _is_verified(path: Path) -> bool:
+    """Tell whether somebody holds the lock of a kept recipe for longer than a build that asks the same."""
+    for _ in range(TRIES):
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        except BlockingIOError:
+            time.sleep(WAIT)
+        except OSError:  # a file system without locks
+            return False
+        finally:
+            os.close(file)
+    return True
 
 
 def _let_go(path: Path, file: int) -> None:

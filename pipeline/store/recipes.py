@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.errors import BuildError
 from pipeline.recipe import Recipe, Stratum, is_secret, recipe_fault
-from pipeline.store.files import written_aside
+from pipeline.store.files import closed_in, denied, read_fault, written_aside
 from pipeline.typed import read_record
 
 
@@ -55,8 +55,8 @@ def _readable(out: Path, mended: str) -> list[Recipe]:
     for path in sorted((out / "recipes").glob("*.json")):
         try:
             found.append(_read(path))
-        except BuildError:
-            if path != recipe_path(out, mended):
+        except BuildError as fault:
+            if path != recipe_path(out, mended) or denied(fault.__cause__ or fault):
                 raise
     return found
 
@@ -65,8 +65,10 @@ def kept_recipes(out: Path) -> list[Recipe]:
     """Return the recipes of a release folder, by tier.
 
     Raises:
-        BuildError: if one of them cannot be read.
+        BuildError: if one of them cannot be read, or a folder beside them.
     """
+    if closed := closed_in(out):
+        raise BuildError(closed)
     return [_read(path) for path in sorted((out / "recipes").glob("*.json"))]
 
 
@@ -76,6 +78,8 @@ def _read(path: Path) -> Recipe:
         if fault := recipe_fault(recipe) or _unknown_key(json.loads(path.read_bytes())):
             raise ValueError(fault)
     except (OSError, ValueError) as fault:
+        if denied(fault):
+            raise BuildError(read_fault(path, fault)) from fault
         raise BuildError(
             f"{str(path)!r} cannot be read ({getattr(fault, 'strerror', None) or fault}): build its tier again"
         ) from fault

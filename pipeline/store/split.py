@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from pipeline.errors import SplitError, unknown
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
+from pipeline.store.files import closed_in, denied, read_fault
 from pipeline.store.manifest import Manifest, TierCell
 from pipeline.store.parquet import opened
 from pipeline.typed import read_record
@@ -187,10 +188,14 @@ def open_split(folder: Path) -> Split:
         SplitError: if the folder holds no sealed split, or several.
     """
     path = folder / "manifest.json"
+    if closed := closed_in(folder):
+        raise SplitError(closed)
     if path.exists():
         try:
             return Split(folder, read_record(path, Manifest))
         except (OSError, ValueError) as fault:
+            if denied(fault):
+                raise SplitError(read_fault(path, fault)) from None
             raise SplitError(
                 f"{str(path)!r} is no manifest ({getattr(fault, 'strerror', None) or fault}): build or fetch it again"
             ) from None
