@@ -31,7 +31,7 @@ def test_units_come_back_as_they_were_made(name: str) -> None:
     order = np.array([len(units) - 1, 0, 1, 0])
     assert pool.take(order) == [units[place] for place in order]
     assert pool[len(units) - 1] == units[-1]
-    assert pool.texts(order) == [piece.text for place in order for piece in units[place].pieces]
+    assert pool.texts(order) == ["".join(piece.text for piece in units[place].pieces) for place in order]
     assert pool.spoken == (name == "spoken")
 
 

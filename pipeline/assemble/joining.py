@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -65,12 +65,12 @@ class Joined:
     def layout(self, layout: Layout, stock: Stock, packing: Packing) -> Joined:
         """Join a packed layout and return itself."""
         self._fixed(layout.head, None)
-        start = 0
+        start, add = 0, self._spoken(stock, packing) if stock.pool.spoken else self._plain(stock, packing)
         for item, end, depth in zip(layout.placed, packing.slots, packing.depths, strict=True):
-            self._filler(stock, packing, start, end)
+            add(start, end)
             self._fixed(item.unit.pieces, depth)
             start = end
-        self._filler(stock, packing, start, len(packing.units))
+        add(start, len(packing.units))
         self.question_start = self.chars
         self._fixed(layout.tail, None)
         return self
@@ -102,14 +102,27 @@ class Joined:
             "depth": depth,
         }
 
-    def _filler(self, stock: Stock, packing: Packing, start: int, end: int) -> None:
-        taken = packing.units[start:end]
-        if stock.pool.spoken:
-            pieces = [piece for unit in stock.pool.take(taken) for piece in unit.pieces]
+    def _plain(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
+        """Return what adds filler from one place to another; its texts are taken out of the pool at once."""
+        texts = stock.pool.texts(packing.units)
+
+        def add(start: int, end: int) -> None:
+            self._filler(texts[start:end], packing, start, end)
+
+        return add
+
+    def _spoken(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
+        """Return the same for filler of real turns."""
+        units = stock.pool.take(packing.units)
+
+        def add(start: int, end: int) -> None:
+            pieces = [piece for unit in units[start:end] for piece in unit.pieces]
             self.messages.extend((str(piece.turn), piece.text) for piece in pieces)
-            texts = list(map(reading, pieces))
-        else:
-            texts = stock.pool.texts(taken)
+            self._filler(list(map(reading, pieces)), packing, start, end)
+
+        return add
+
+    def _filler(self, texts: Sequence[str], packing: Packing, start: int, end: int) -> None:
         self.parts.extend(texts)
         self.chars += sum(map(len, texts))
         self.tokens += int(packing.before[end] - packing.before[start])

@@ -69,10 +69,13 @@ class Pool:
         return _units(self.table.take(pa.array(places)))
 
     def texts(self, places: Indices) -> list[str]:
-        """Return the texts of all pieces of the units at some places."""
-        taken = pc.list_flatten(self.table.column("text").take(pa.array(places)))
-        found: list[str] = taken.to_numpy().tolist()
-        return found
+        """Return the texts of the units at some places, each with all of its pieces."""
+        taken = self.table.column("text").take(pa.array(places))
+        flat: list[str] = pc.list_flatten(taken).to_numpy().tolist()
+        if len(flat) == len(places):
+            return flat
+        pieces = iter(flat)
+        return ["".join(islice(pieces, count)) for count in pc.list_value_length(taken).to_numpy().tolist()]
 
     def longest(self, count: int) -> list[Unit]:
         """Return the units with the most characters, the longest first, of equal ones the first."""
