@@ -370,20 +370,23 @@ def test_forms_and_wider_neighbourhoods_betray_few_lines() -> None:
     assert best_guesses(rows, 2, group) < 0.68
 
 
-def test_relevant_operations_that_stand_alone_are_found() -> None:
-    grown = [sample for sample in samples("len", 20, 400) if int(sample.key.target) >= 24]
-    for sample in grown[:6]:
+def test_relevant_operations_with_neighbours_of_their_own_are_found() -> None:
+    line, idle = ">> a.reverse()", f"{DO_NOTHING}\n"
+    turning = [sample for sample in samples("print", 20, 400) if sample.relevant.count(line) >= 6]
+    for sample in turning[:6]:
         row = publish(sample)
         text, shift, marks = row.text, 0, []
         for mark in row.needles:
             start, end = mark.char_start + shift, mark.char_end + shift
-            if mark.role == "relevant":
-                idle = f"{DO_NOTHING}\n"
-                text = text[:start] + idle + text[start:end] + idle + text[end:]
-                start, end, shift = start + len(idle), end + len(idle), shift + 2 * len(idle)
+            if mark.role == "relevant" and text.startswith(line, start):
+                before = len(idle) * text.endswith(idle, 0, start)
+                behind = len(idle) * text.startswith(idle, end)
+                text = text[: start - before] + text[start:end] + text[end + behind :]
+                start, end, shift = start - before, end - before, shift - before - behind
             marks.append(replace(mark, char_start=start, char_end=end))
         faults = check(replace(row, turns=(("user", text),), needles=tuple(marks)))
-        assert any("of kind addition stand between 'idle' and 'idle'" in fault for fault in faults)
+        assert any("of kind reverse stand between 'removal' and 'addition'" in fault for fault in faults)
+    assert len(turning) >= 6
 
 
 def test_an_addition_that_nothing_parts_from_the_next_line_is_found() -> None:

@@ -32,7 +32,7 @@ BEHIND: Mapping[str, Mapping[str, int]] = {
 }
 """What stands before and behind a relevant operation, and how often of a hundred; nothing leaves it beside a block."""
 LOOSE = 0.12
-"""How often a line that does nothing stands between a removal and a reverse, or a reverse and an addition."""
+"""How often a line that does nothing stands where it need not: behind a removal, or between reverse and addition."""
 
 
 def parted(before: Operation, after: Operation, rng: Random) -> bool:
