@@ -62,12 +62,11 @@ class Recall(Reading):
         return [found for key in keys for found in [_taken_for(key, lines)] if found]
 
     def last_match(self) -> Sequence[Passage] | None:
-        """Return the last line that states the value of each asked key; where just one matches, by half of it."""
-        if not self.keys:
+        """Return the last line that answers, where several do; where one does, the last that matches by half."""
+        if self.subtask != "niah_mv":
             return self.half_known(LAST)
-        lines = [one for one in self.passages if niah_text.STATED.match(one.text)]
-        found = [[one for one in lines if f" filed under {key} is " in one.text][-1:] for key in self.keys]
-        return [one for some in found for one in some]
+        (key,) = self.keys
+        return [one for one in self.passages if one.text.startswith(f"The {niah_text.CODE} filed under {key} is ")][-1:]
 
 
 def _holders(text: str, number: int) -> list[str]:
@@ -81,10 +80,10 @@ def _holders(text: str, number: int) -> list[str]:
 
 
 def _taken_for(key: str, lines: Sequence[Passage]) -> Passage | None:
-    """Return the first of some lines that holds a part of a key, as if it held all of it."""
-    parts = key.split(" ") if " " in key else [key[:8]]
+    """Return the first of some lines that holds a half of a key, as if it held all of it."""
+    one, _, other = key.partition(" ")
+    half = re.compile(rf"(?:{one} [a-z]+|[a-z]+ {other})(?= is )" if other else rf"{key[:8]}-[0-9a-f-]+")
     for line in lines:
-        for part in parts:
-            if found := re.search(rf"\b[a-z]+ {part}\b|\b{part} [a-z]+(?= is )|\b{part}-[0-9a-f-]+", line.text):
-                return replace(line, text=line.text.replace(found[0], key))
+        if found := half.search(line.text):
+            return replace(line, text=line.text.replace(found[0], key))
     return None
