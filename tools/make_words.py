@@ -33,8 +33,8 @@ ENDINGS = {
 }
 # Words of grammar, forms of irregular verbs, and words that nobody wants to meet in a list.
 UNFIT = """
-    about above after again against ahead almost along already also although altogether always among amongst anew anybody
-    anyone because include overall plus sure will
+    about above after again against ahead almost along already also although altogether always among amongst anew
+    anybody anyone because include overall plus sure will
     anything around aside away been before began begun behind being below beneath beside besides between beyond born
     both bought broke brought build built burnt came cannot caught chose could dealt does done down drawn drew drove
     during each either else even ever every everybody everyone fallen fell felt fewer fled flew foresaw forgot fought
