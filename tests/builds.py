@@ -30,6 +30,9 @@ from pipeline.tasks import TASKS, families
 from pipeline.tasks.base import Task
 
 Place = tuple[str, str]
+SMOKE = load_recipe("smoke").strata
+SMOKE_ROWS = sum(cell.total for cell in SMOKE)
+SMOKE_TOKENS = sum(cell.total * cell.length for cell in SMOKE)
 SHARD_TOKENS = 8192
 SHARDS = 5
 """How many shards of SHARD_TOKENS the recipe below has."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import builds
 from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
 from pipeline.errors import ProfileError
@@ -29,7 +30,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = carrara("build", "smoke", "--out", out, "--tokenizer", "o200k", "--workers", 1)
     assert done.exit_code == 0, done.output
     assert str(out / "o200k" / "data") in done.stdout
-    assert "133 rows" in done.stdout
+    assert f"{builds.SMOKE_ROWS} rows" in done.stdout
     assert "all recounted by tiktoken" in done.stdout
     assert done.stderr == "", "progress is for terminals"
     return out
@@ -113,7 +114,7 @@ def test_build_json_is_the_manifest(built: Path) -> None:
     done = carrara("build", "smoke", "--out", built, "--tokenizer", "o200k", "--json")
     manifest = json.loads((built / "o200k" / "manifest.json").read_text(encoding="ascii"))
     assert json.loads(done.stdout) == {"o200k": manifest}
-    assert manifest["tiers"]["32k"]["proven"]["rows"] == manifest["totals"]["rows"] == 133
+    assert manifest["tiers"]["32k"]["proven"]["rows"] == manifest["totals"]["rows"] == builds.SMOKE_ROWS
 
 
 def test_build_of_one_family_does_not_seal(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_the_notebook_runs(root: Path, tmp_path: Path, monkeypatch: pytest.Monke
     client.execute()
     shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     said = "".join(output.get("text", "") for output in shown)
-    assert "133 rows" in said
-    assert "133 of 133 rows have a prediction" in said
+    assert f"{builds.SMOKE_ROWS} rows" in said
+    assert f"{builds.SMOKE_ROWS} of {builds.SMOKE_ROWS} rows have a prediction" in said
     assert any("image/png" in output.get("data", {}) for output in shown)
     assert sum("text/html" in output.get("data", {}) for output in shown) == 3

@@ -244,7 +244,9 @@ def test_rows_counted_once_where_two_encoders_exist_are_not_published(split: Spl
     def once(manifest: dict[str, Any]) -> None:
         manifest["tiers"]["32k"]["proven"]["recounted"] = 9
 
-    with pytest.raises(StageError, match="9 of 133 rows of tier 32k were counted twice: run `carrara verify`"):
+    with pytest.raises(
+        StageError, match=f"9 of {builds.SMOKE_ROWS} rows of tier 32k were counted twice: run `carrara verify`"
+    ):
         staged(builds.retold(split, once), tmp_path / "x")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -72,12 +73,18 @@ def _said(facts: Facts) -> dict[str, Any]:
         "recipes": _recipes(facts),
         "evaluated": [task["id"] for task in evaluated(facts)],
         "reserve": any(made.reserve for made in facts.manifest.tiers.values()),
-        "example_family": facts.families[facts.tiers[0]][-1],
-        "example_config": f"{facts.families[facts.tiers[0]][-1]}_{facts.tiers[0]}",
+        "example_family": _example_family(facts),
+        "example_config": f"{_example_family(facts)}_{facts.tiers[0]}",
         "window": max(cell.context_tokens for cell in facts.strata(facts.tiers[0])),
         "inspect": {"config": plain},
         "lm": _lm(facts, plain),
     }
+
+
+def _example_family(facts: Facts) -> str:
+    """Return the family with most strata in the shortest tier: there is something of it at every length."""
+    cells = Counter(cell.family for cell in facts.strata(facts.tiers[0]))
+    return max(facts.families[facts.tiers[0]], key=lambda family: cells[family])
 
 
 def plain_config(facts: Facts) -> str:
