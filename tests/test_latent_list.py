@@ -251,7 +251,7 @@ def test_relevant_operations_have_the_forms_of_filler() -> None:
             )
 
 
-def test_the_pool_is_distinct_and_its_lines_are_thirds() -> None:
+def test_the_pool_is_distinct_and_its_lines_are_of_three_kinds() -> None:
     made = units()
     assert len(made) == pool.BLOCKS
     assert len({unit.pieces[0].text for unit in made}) == len(made)
@@ -265,7 +265,7 @@ def test_the_pool_is_distinct_and_its_lines_are_thirds() -> None:
         kinds["lines"] += count * len(lines)
         assert lines[-1].startswith((">> a.pop(", ">> a.remove("))
     others = kinds["lines"] - kinds["idle"] - kinds["reverse"]
-    assert all(0.31 < lines / kinds["lines"] < 0.36 for lines in (kinds["idle"], kinds["reverse"], others))
+    assert all(0.2 < lines / kinds["lines"] < 0.42 for lines in (kinds["idle"], kinds["reverse"], others))
 
 
 def test_the_filler_of_a_prompt_is_a_prefix_of_one_order() -> None:

@@ -17,7 +17,7 @@ from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, START, Operatio
 Block = tuple[Operation, ...]
 LIVE = 4
 """How many elements of its own a block has in the list at once, at most."""
-DOUBLE = 0.25
+DOUBLE = 0.5
 """How many of the blocks that reverse do so twice in a row."""
 APART = 12
 """Unknown elements in the list that a block is drawn on: its ends are out of each other's reach."""
@@ -68,14 +68,9 @@ def draw_block(rng: Random, pairs: int, turns: int = 0) -> Block:
             return block
 
 
-def draw_run(rng: Random, length: int, pairs: int, turns: int = 0) -> Block:
-    """Draw some reverses in a row, with a block behind them. It cancels if their number is even."""
-    return (REVERSE,) * length + draw_block(rng, pairs, turns)
-
-
-def draw_runs(rng: Random, lengths: Sequence[int]) -> Block:
-    """Draw runs of reverses, each with a pair behind it. It cancels if the sum of their lengths is even."""
-    return tuple(operation for length in lengths for operation in draw_run(rng, length, 1))
+def draw_run(rng: Random, length: int, pairs: int) -> Block:
+    """Draw an even number of reverses in a row, with a block behind them."""
+    return (REVERSE,) * length + draw_block(rng, pairs)
 
 
 def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
@@ -100,17 +95,10 @@ def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
 
 
 def _steps(rng: Random, pairs: int, turns: int) -> list[str]:
-    """Order additions, as many removals and an even number of reverses: none at an end, two side by side or none.
-
-    No reverse stands between an addition and a removal, the one place where it costs one more line that does nothing.
-    """
-    while True:
-        steps = _nest(rng, pairs)
-        side = 2 if rng.random() < DOUBLE else 1
-        places = [place for place in range(1, len(steps)) if steps[place - 1 : place + 1] != ["add", "take"]]
-        if len(places) >= 2 * turns // side:
-            break
-    for place in sorted(rng.sample(places, 2 * turns // side), reverse=True):
+    """Order additions, as many removals and an even number of reverses: none at an end, two side by side or none."""
+    steps = _nest(rng, pairs)
+    side = 2 if rng.random() < DOUBLE else 1
+    for place in sorted(rng.sample(range(1, len(steps)), 2 * turns // side), reverse=True):
         steps[place:place] = ["reverse"] * side
     return steps
 

@@ -20,19 +20,18 @@ CLASS = {"append": "add", "insert": "add", "pop": "take", "remove": "take", "rev
 IDLE = f"{DO_NOTHING}\n"
 TURNED = f"{REVERSE.text}\n{IDLE}{REVERSE.text}\n"
 """Two reverses, which cancel."""
-AROUND: Mapping[str, Mapping[tuple[str, str], int]] = {
-    "add": {
-        (TURNED, IDLE): 82,
-        (TURNED, f"{IDLE}{TURNED}"): 6,
-        (f"{TURNED}{IDLE}", IDLE): 6,
-        ("", IDLE): 4,
-        (IDLE, IDLE): 2,
-    },
-    "take": {(IDLE, ""): 85, (f"{TURNED}{IDLE}", ""): 15},
-    "reverse": {("", ""): 4, ("", IDLE): 37, (IDLE, ""): 41, (IDLE, IDLE): 18},
+BEFORE: Mapping[str, Mapping[str, int]] = {
+    "add": {TURNED: 30, f"{TURNED}{IDLE}": 8, "": 36, IDLE: 26},
+    "take": {f"{TURNED}{IDLE}": 36, IDLE: 64},
+    "reverse": {IDLE: 72, "": 28},
+}
+BEHIND: Mapping[str, Mapping[str, int]] = {
+    "add": {f"{IDLE}{TURNED}": 18, IDLE: 82},
+    "take": {TURNED: 12, f"{IDLE}{TURNED}": 8, "": 55, IDLE: 25},
+    "reverse": {IDLE: 72, "": 28},
 }
 """What stands before and behind a relevant operation, and how often of a hundred; nothing leaves it beside a block."""
-LOOSE = 0.08
+LOOSE = 0.12
 """How often a line that does nothing stands where it need not: behind a removal, or between reverse and addition."""
 
 
@@ -56,8 +55,9 @@ def spaced(block: Iterable[Operation], rng: Random) -> str:
 
 def surroundings(rng: Random, name: str) -> tuple[str, str]:
     """Draw the lines before and behind a relevant operation."""
-    around = AROUND[CLASS[name]]
-    before, behind = rng.choices(list(around), list(around.values()))[0]
+    before, behind = (
+        rng.choices(list(side[CLASS[name]]), list(side[CLASS[name]].values()))[0] for side in (BEFORE, BEHIND)
+    )
     if name != REVERSE.name:
         return before, behind
     return spaced(draw_block(rng, 1), rng) + before, behind + spaced(draw_block(rng, 1), rng)

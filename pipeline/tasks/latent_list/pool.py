@@ -16,23 +16,24 @@ import numpy as np
 from pipeline.streams import Indices, Streams, Wheel
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.latent_list.gaps import spaced
-from pipeline.worlds.blocks import Block, cancels, draw_block, draw_run, draw_runs
+from pipeline.worlds.blocks import Block, cancels, draw_block, draw_run
 
 SHAPES: tuple[Callable[[Random], Block], ...] = (
     partial(draw_block, pairs=1),
-    partial(draw_run, length=2, pairs=2, turns=1),
-    partial(draw_runs, lengths=(3, 1)),
-    partial(draw_run, length=2, pairs=3, turns=2),
+    partial(draw_block, pairs=2, turns=1),
+    partial(draw_block, pairs=3),
+    partial(draw_block, pairs=3, turns=1),
+    partial(draw_run, length=2, pairs=2),
+    partial(draw_run, length=4, pairs=2),
 )
-QUOTAS = (592, 1100, 900, 1500)
-"""How many units there are of each shape: a pair; two reverses with a block of two pairs and two reverses behind; three
-reverses and one, each with a pair behind; two reverses with a block of three pairs and four reverses behind. In deep
-blocks an operation has neighbours of many kinds, and indices far from the ends."""
-STANDS = (1, 2, 2, 4)
-"""How often each of them stands on the wheel: of all lines a third does nothing, and a third reverses."""
+QUOTAS = (592, 1000, 300, 900, 500, 800)
+"""How many units there are of each shape: blocks of one to three pairs, and runs of two or four reverses with a block
+of two pairs behind. In deep blocks an operation has neighbours of many kinds, and indices far from the ends."""
+STANDS = (1, 4, 1, 3, 3, 4)
+"""How often each of them stands on the wheel: of all lines two fifths do nothing and one fifth reverses."""
 BLOCKS = sum(QUOTAS)
 SMALL = QUOTAS[0]
-LONGEST = 340
+LONGEST = 300
 """Characters of a unit."""
 MIXED, MORE = 40, 64
 """Spares: units as the wheel has them, then pairs, for the variety of their token counts."""
