@@ -9,6 +9,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+import builds
+
 NAME = "from_build_to_curve.ipynb"
 
 

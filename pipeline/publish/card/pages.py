@@ -82,9 +82,11 @@ def _said(facts: Facts) -> dict[str, Any]:
 
 
 def _example_family(facts: Facts) -> str:
-    """Return the family with most strata in the shortest tier: there is something of it at every length."""
-    cells = Counter(cell.family for cell in facts.strata(facts.tiers[0]))
-    return max(facts.families[facts.tiers[0]], key=lambda family: cells[family])
+    """Return the family with most rows in the shortest tier."""
+    rows = Counter[str]()
+    for cell in facts.strata(facts.tiers[0]):
+        rows[cell.family] += cell.rows
+    return max(facts.families[facts.tiers[0]], key=lambda family: rows[family])
 
 
 def plain_config(facts: Facts) -> str:
