@@ -14,6 +14,7 @@ FAMILIES = (
     "idk",
     "bio",
     "recall",
+    "rag",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 
