@@ -1,5 +1,6 @@
 """Rag: answer questions from documents that a search has put together (HELMET, section 2.1 and appendix B.1)."""
 
+from pipeline.tasks.rag.joins import Bridge, Compare, Listed
 from pipeline.tasks.rag.lookups import Described, Single
 
 NOTES = """\
@@ -7,4 +8,4 @@ Questions about an invented land, over short documents that a search for the que
 the longest tier, the nearest ones by their words. Near misses are written for each row, as many at every length.
 """
 
-TASKS = (Single(), Described())
+TASKS = (Single(), Described(), Bridge(), Compare(), Listed())

@@ -109,6 +109,21 @@ def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
     return list(dict.fromkeys(found))
 
 
+def given(question: str) -> list[dict[tuple[str, str], str]]:
+    """Return what a question says of things that it does not name: values by form and relation, in every reading."""
+    found = []
+    for form, relation, mark, pattern in _questions():
+        match = pattern.fullmatch(question)
+        if match and mark == "*":
+            found.append({(form.name, relation.name): plain(match["value"])})
+        if match and mark == "?":
+            for described, first, second, said in _descriptions():
+                if two := said.fullmatch(match["name"]):
+                    one, other = plain(two["one"]), plain(two["other"])
+                    found.append({(described.name, first): one, (described.name, second): other})
+    return found
+
+
 @cache
 def _questions() -> list[tuple[Form, Relation, str, re.Pattern[str]]]:
     """Return every wording of a question as a pattern."""

@@ -50,6 +50,9 @@ def places(subtask: str) -> tuple[Place, ...]:
         return tuple(place for place in _places("*") if _fits(forms()[place[0]], forms()[place[0]].relation(place[1])))
     if subtask == "described":
         return tuple(place for place in _places("?") if len(_described(forms()[place[0]], place[1])) > 1)
+    if subtask == "bridge":
+        reached = {one.type for form in forms().values() for one in form.relations if one.lines["="]}
+        return tuple(place for place in _places("?") if forms()[place[0]].kind in reached)
     return _places("?")
 
 

@@ -77,6 +77,7 @@ class Rag(Task):
         latent = {
             "asked": asked.asks,
             "depths": self.depths(stratum, index, shared),
+            "first": deal(shared.of("first"), stratum.rows, index, 2),
             "golds": list(asked.golds),
             "elsewhere": elsewhere,
             "shown": list(self.shown(world, own, stratum, asked)),

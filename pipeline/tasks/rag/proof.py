@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.rag.asked import Answer, Table, answers
+from pipeline.tasks.rag.asked import Answer, Table, answers, given
 from pipeline.tasks.rag.reader import Entry, entries, plain, read
 
 ASKED = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
+MENTIONS = 2
+"""How often a near miss names what is asked about."""
 SHOWN = re.compile(r"^Example \d+, with documents of its own:\n((?:Document.+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE)
 
 
@@ -100,20 +102,20 @@ def _near_faults(
     near = [one for one in found if one.start in starts]
     if len(near) != decoys or len(starts) != decoys:
         yield f"{len(near)} near misses in place of {decoys}"
-    named = [one for one in needed if one.name in asked]
+    named, facts = [one for one in needed if one.name in asked], given(asked)
     for one in near:
-        if one.form not in [each.form for each in needed]:
+        if one.form.name not in {each.form.name for each in needed}:
             yield f"the near miss {one.name!r} is of another kind than what is asked about"
-        if named and row.stratum.subtask != "list" and max(one.text.count(each.name) for each in named) < 2:
-            yield f"the near miss {one.name!r} does not name twice what is asked about"
-        if not named and not _half(one, asked):
+        if facts and not any(_half(one, each) for each in facts):
             yield f"the near miss {one.name!r} does not share half of what is asked"
+        if not facts and max(one.text.count(each.name) for each in named) < MENTIONS:
+            yield f"the near miss {one.name!r} does not name twice what is asked about"
 
 
-def _half(one: Entry, asked: str) -> bool:
-    """Tell whether a document states a value that the question names, or says it otherwise."""
-    words = re.findall(r"[A-Z][\w']+|\d{4}", asked.split(" ", 1)[1])
-    return any(word in one.text for word in words) or any(plain(value) in asked for value in one.facts.values())
+def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
+    """Tell whether a document has all but one of some facts, and names the value of that one otherwise."""
+    wrong = [value for (form, name), value in facts.items() if one.form.name != form or one.facts.get(name) != value]
+    return len(wrong) == 1 and bool(re.search(rf"(?<!\w){re.escape(wrong[0])}(?!\w)", one.text, re.IGNORECASE))
 
 
 def _elsewhere_faults(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from pipeline.tasks.line_cache import LINES
-from pipeline.worlds.gazetteer.forms import Form, forms
+from pipeline.worlds.gazetteer.forms import Form, forms, words_of
 
 DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
 LINE = re.compile(r"Document(?: \(title: ([^()]+)\)|:) (.+)")
@@ -21,7 +21,7 @@ WHO = {
 """How sentences name a person who is known from the first one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """A document as read: where it stands, its form, whom or what it is about, and what it states."""
 
@@ -35,10 +35,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A sentence as a pattern: the relation that it states, or none where it is colour."""
+    """A sentence as a pattern: the relation that it states and the type of its values, or none where it is colour."""
 
     pattern: re.Pattern[str]
     relation: str
+    kind: str
 
 
 def plain(name: str) -> str:
@@ -92,14 +93,14 @@ def take_apart(line: str) -> tuple[str, str, dict[str, str]]:
             stated = wording.pattern.fullmatch(sentence)
             if wording.relation in facts or not stated:
                 raise ValueError(f"the document about {name!r} states its {wording.relation} twice")
-            facts[wording.relation] = _uncapitalised(stated["value"], wording.pattern)
+            facts[wording.relation] = _uncapitalised(stated["value"], wording.kind)
     return form, plain(name), {relation: plain(value) for relation, value in facts.items()}
 
 
-def _uncapitalised(value: str, pattern: re.Pattern[str]) -> str:
-    """Return a value without the capital that it has at the start of a sentence, if it is no name."""
-    capital = pattern.pattern.startswith("(?P<value>") and not re.search(r"[A-Z&]", value[1:])
-    return value[0].lower() + value[1:] if capital else value
+def _uncapitalised(value: str, kind: str) -> str:
+    """Return a value without the capital that it has at the start of a sentence, if it is a word of a list."""
+    small = value[0].lower() + value[1:]
+    return small if small in words_of().get(kind, ()) else value
 
 
 def _lead(sentence: str) -> tuple[str, str, str, str]:
@@ -125,11 +126,11 @@ def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
 def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
     """Return one pattern for all sentences of a form but the first, and the wordings by the number of its groups."""
     one = forms()[form]
-    said = [(text, relation.name) for relation in one.relations[1:] for text in relation.lines["-"]]
-    said += [(text, "") for text in one.colour]
-    patterns = [_pattern(text, one) for text, _ in said]
+    said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
+    said += [(text, "", "") for text in one.colour]
+    patterns = [_pattern(text, one) for text, _, _ in said]
     joined = "|".join(f"(?P<w{number}>{re.sub('[?]P<(?:value|name)>', '?:', each)})" for number, each in enumerate(patterns))
-    wordings = [Wording(re.compile(each), relation) for each, (_, relation) in zip(patterns, said, strict=True)]
+    wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, said, strict=True)]
     return re.compile(joined), wordings
 
 

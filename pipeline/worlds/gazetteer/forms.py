@@ -34,7 +34,7 @@ BLOCK = re.compile(r"\[(\w+)\] (\w+)(?:@(\w+))?(?: (\+?)(\d+)-(\d+))?")
 MARKS = "-?=~<>*"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Relation:
     """A relation of a kind of thing: the type of its values, and the lines on it by mark.
 
@@ -61,7 +61,7 @@ class Relation:
         return self.type in ("year", "number")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Form:
     """One kind of passage about one kind of thing; `weight` is its share of all passages, its first relation leads."""
 

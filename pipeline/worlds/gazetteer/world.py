@@ -24,7 +24,7 @@ TOKENS_PER_PASSAGE = 43
 """One passage for so many tokens of the tier: about three times what a prompt can hold."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Gazetteer:
     """All passages of a world, in order: of one thing they stand together.
 
