@@ -11,6 +11,8 @@ from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
 from pipeline.worlds.gazetteer.passages import naming
 
 TRIES = 400
+STEPS = 3
+"""The most things between the one that a bridge starts from and its answer."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,10 @@ def places(subtask: str) -> tuple[Place, ...]:
     if subtask == "described":
         return tuple(place for place in _places("?") if len(_described(forms()[place[0]], place[1])) > 1)
     if subtask == "bridge":
-        reached = {one.type for form in forms().values() for one in form.relations if one.lines["="]}
+        reached = {form.kind for form in forms().values()}
+        for _ in range(STEPS):
+            some = [form for form in forms().values() if form.kind in reached]
+            reached = {one.type for form in some for one in form.relations if one.lines["="]}
         return tuple(place for place in _places("?") if forms()[place[0]].kind in reached)
     return _places("?")
 
@@ -99,6 +104,12 @@ def _core(name: str) -> str:
     return name[4:] if name[:4] in ("the ", "The ") else name
 
 
+def _short(rng: Random, relation: Relation) -> str:
+    """Draw a wording of a question for a long phrase: one in which the fewest words come behind it."""
+    behind = [len(said.split("{name}")[1].split()) for said in relation.lines["?"]]
+    return rng.choice([said for said, words in zip(relation.lines["?"], behind, strict=True) if words == min(behind)])
+
+
 def _id(form: Form, relation: Relation) -> str:
     return f"{form.name}.{relation.name}"
 
@@ -125,7 +136,7 @@ def _descr(
     said = " and ".join(rng.choice(one.lines["~"]).format(value=facts[one.name]) for one in two)
     phrase = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} {said}"
     gold = world.stating(thing.name, relation.name) or 0
-    question = rng.choice(relation.lines["?"]).format(name=phrase)
+    question = _short(rng, relation).format(name=phrase)
     return Asked(question, facts[relation.name], (gold,), form.name, relation.name, _id(form, relation), (), given)
 
 
@@ -144,14 +155,16 @@ def _bridge(
 ) -> Asked | None:
     """Walk back from the thing that is asked about to one that leads to it."""
     golds, phrases, names = [world.stating(thing.name, relation.name) or 0], list[str](), [thing.name]
+    taken = [relation]
     while len(golds) < complexity:
         steps = list(_leading(world, names[-1]))
         if not steps:
             return None
         number, step = rng.choice(steps)
         passage = world.passages[number]
-        if passage.thing.name in names:
+        if passage.thing.name in names or step in taken:
             return None
+        taken.append(step)
         phrases.append(rng.choice(step.lines["="]))
         golds.append(number)
         names.append(passage.thing.name)
@@ -164,7 +177,9 @@ def _bridge(
     if answer in names or any(answer in world.passages[number].words for number in golds[1:]):
         return None
     passage = world.passages[golds[-1]]
-    question = rng.choice(relation.lines["?"]).format(name=phrase)
+    question = _short(rng, relation).format(name=phrase)
+    if any(_core(name) in question for name in names[:-1]):
+        return None
     return Asked(question, answer, tuple(golds[::-1]), passage.form, start, _id(form, relation), (names[-1],))
 
 

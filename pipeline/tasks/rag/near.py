@@ -7,6 +7,7 @@ from random import Random
 
 from pipeline.tasks.rag.asking import Asked, slot_of
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, forms
+from pipeline.worlds.gazetteer.passages import naming
 
 MENTIONS = 2
 """How often a near miss names what the question asks about."""
@@ -43,7 +44,8 @@ def _drawn(
     kept, missed = list(given) if number % 2 else list(given)[::-1]
     facts = {kept: given[kept], missed: _other(world, rng, form, asked, missed)}
     facts[relation.name] = _other(world, rng, form, asked, relation.name)
-    return facts, [(slot_of(form, form.relation(missed)), given[missed])]
+    slot = slot_of(form, form.relation(missed))
+    return facts, [(slot, given[missed])] * min(MENTIONS, len(naming(form.name, slot)))
 
 
 def _other(world: Gazetteer, rng: Random, form: Form, asked: Asked, name: str) -> str:

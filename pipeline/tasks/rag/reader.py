@@ -80,7 +80,7 @@ def take_apart(line: str) -> tuple[str, str, dict[str, str]]:
         raise ValueError(f"no document: {line[:80]!r}")
     first, *rest = SENTENCE.split(found[2])
     form, relation, name, value = _lead(first)
-    if found[1] and found[1] != plain(name):
+    if found[1] and plain(found[1]) != plain(name):
         raise ValueError(f"a document about {name!r} has the title {found[1]!r}")
     facts = {relation: value}
     whole, wordings = _sentences(form)
