@@ -12,6 +12,7 @@ from pipeline.readers.bio import Biographies
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
 from pipeline.readers.mrcr import Talk
+from pipeline.readers.rag import Documents
 from pipeline.readers.recall import Recall
 from pipeline.readers.views import READERS, Reader
 from pipeline.rows import Row
@@ -26,6 +27,7 @@ READINGS: dict[str, type[Reading]] = {
     "idk": Stories,
     "bio": Biographies,
     "recall": Recall,
+    "rag": Documents,
 }
 
 

@@ -173,8 +173,8 @@ class Rag(Task):
         return list(proof.faults(row, int(row.stratum.knob("decoys", DECOYS[0]))))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the scores of no guess, and of a reader that takes the value from the first hit of a search."""
-        return {"uniform": 0.0, "first_hit": float(sample.latent["first_hit"])}
+        """Return the score of a guess: there is nothing to guess from."""
+        return {"uniform": 0.0}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the relation that is asked for."""

@@ -37,6 +37,10 @@ class Compare(Rag):
     title = "which of two named things is older, longer or larger"
     complexities = (2,)
 
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the score of naming one of the two."""
+        return {"uniform": 0.5}
+
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the relation that is asked for, and whether the right one is named first."""
         return {**super().dealt(sample), "first": (sample.latent["first"], 2)}
@@ -67,6 +71,10 @@ class Listed(Rag):
         """Return the names of the things, in alphabetical order."""
         target = ", ".join(sorted(text.plain(one.thing.name) for one in golds))
         return Key(target, (target,))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of a guess, and of the thing of the first hit of a search."""
+        return {"uniform": 0.0, "first_hit": sample.latent["first_hit"] * 2 / (1 + sample.stratum.complexity)}
 
     def example(self, world: Gazetteer, rng: Random, stratum: Stratum) -> dict[str, Any]:
         """Draw a demonstration: what two or three things of the world have in common."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Sample
 from pipeline.tasks.rag.frame import KNOBS, Rag
 from pipeline.tasks.recall import depths
 
@@ -19,6 +22,14 @@ class Single(Rag):
     def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
         """Return the depth of the document that is needed, by the knob ``depth``."""
         return [depths.depth(stratum, index, shared)]
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of a guess, and of a reader that takes the value from the first hit of a search."""
+        return {"uniform": 0.0, "first_hit": float(sample.latent["first_hit"])}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the relation that is asked for, and the point of the grid that its document stands at."""
+        return {**super().dealt(sample), **depths.dealt(sample.latent["depths"][0], sample.stratum)}
 
 
 class Described(Single):
