@@ -26,11 +26,13 @@ K1, B = (9, 10), (4, 10)
 IDF, TF = 1024, 4096
 """What weights of terms and their frequencies are multiples of one part of."""
 TERM = re.compile("[a-z0-9]+")
-FUNCTION = frozenset(
-    "a about after all an and any are as at be been before but by did do does for from had has have her his how if in "
-    "into is it its more most no not of on or one other out over s she so some than that the their them there they "
-    "this to up was we were what when where which who whom whose will with".split()
-)
+FUNCTION_TEXT = """
+    a about after all an and any are as at be been before but by did do does for from had has have her his how if in
+    into is it its more most no not of on or one other out over s she so some than that the their them there they
+    this to up was we were what when where which who whom whose will with
+"""
+FUNCTION = frozenset(FUNCTION_TEXT.split())
+"""Words that are no terms."""
 CONTEXT = Context(prec=40)
 """Arithmetic that is the same everywhere, whatever a program has set."""
 

@@ -4,8 +4,9 @@ from pipeline.tasks.rag.joins import Bridge, Compare, Listed
 from pipeline.tasks.rag.lookups import Described, Single
 
 NOTES = """\
-Questions about an invented land, over short documents that a search for the question has put together: of some 24,000 in
-the longest tier, the nearest ones by their words. Near misses are written for each row, as many at every length.
+Questions about an invented land, over short documents that a search for the question has put together: of some 24,000
+in the longest tier, the nearest ones by their words. Near misses are written for each row, as many at every length. In
+long prompts most documents have few words in common with the question: lexically near ones run out.
 """
 
 TASKS = (Single(), Described(), Bridge(), Compare(), Listed())

@@ -65,9 +65,7 @@ def _larger(table: Table, form: Form, relation: Relation, match: re.Match[str]) 
     yield from _compared(table, form, relation, match, larger=True)
 
 
-def _compared(
-    table: Table, form: Form, relation: Relation, match: re.Match[str], *, larger: bool
-) -> Iterator[Answer]:
+def _compared(table: Table, form: Form, relation: Relation, match: re.Match[str], *, larger: bool) -> Iterator[Answer]:
     found = [
         [one for one in table.by_name.get(plain(match[side]), ()) if one.form is form and relation.name in one.facts]
         for side in "ab"

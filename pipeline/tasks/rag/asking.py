@@ -119,7 +119,9 @@ def _single(
 ) -> Asked | None:
     gold = world.stating(thing.name, relation.name)
     question = rng.choice(relation.lines["?"]).format(name=thing.name)
-    return Asked(question, thing.facts[relation.name], (gold or 0,), form.name, relation.name, _id(form, relation), (thing.name,))
+    return Asked(
+        question, thing.facts[relation.name], (gold or 0,), form.name, relation.name, _id(form, relation), (thing.name,)
+    )
 
 
 def _descr(

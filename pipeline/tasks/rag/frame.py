@@ -35,7 +35,7 @@ class Rag(Task):
     scorer = "exact"
     shots = 2
     most_shots = 2
-    knobs = KNOBS
+    knobs: Mapping[str, tuple[Any, ...]] = KNOBS
     reply = text.ONE
     shuffled = True
     """Whether documents stand in any order, and not in that of the search."""
@@ -143,7 +143,9 @@ class Rag(Task):
         world, titled, rng = gazetteer(own, stratum.tier), haystack.titled(stratum), own.of("scatter")
         asked, elsewhere = self.drawn(stratum, sample.index, own, shared)
         near = self.near(own, stratum, asked, self.golds(world, asked, own, stratum))
-        placed = [Placed(unit(said, "relevant"), depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)]
+        placed = [
+            Placed(unit(said, "relevant"), depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
+        ]
         placed += [Placed(unit(text.document(one, titled=titled), "decoy"), rng.random()) for one in near]
         out = self.out(world, asked)
         if elsewhere is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -16,7 +18,7 @@ class Single(Rag):
 
     subtask = "single"
     title = "a fact about a named thing, among documents that a search finds for it"
-    knobs = {**KNOBS, **depths.DEPTH}
+    knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({**KNOBS, **depths.DEPTH})
     shuffled = False
 
     def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:

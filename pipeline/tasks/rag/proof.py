@@ -13,7 +13,9 @@ from pipeline.tasks.rag.reader import Entry, entries, plain, read
 ASKED = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
 MENTIONS = 2
 """How often a near miss names what is asked about."""
-SHOWN = re.compile(r"^Example \d+, with documents of its own:\n((?:Document.+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE)
+SHOWN = re.compile(
+    r"^Example \d+, with documents of its own:\n((?:Document.+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE
+)
 
 
 def question(text: str) -> str:

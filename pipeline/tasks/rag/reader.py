@@ -129,7 +129,9 @@ def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
     said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
     said += [(text, "", "") for text in one.colour]
     patterns = [_pattern(text, one) for text, _, _ in said]
-    joined = "|".join(f"(?P<w{number}>{re.sub('[?]P<(?:value|name)>', '?:', each)})" for number, each in enumerate(patterns))
+    joined = "|".join(
+        f"(?P<w{number}>{re.sub('[?]P<(?:value|name)>', '?:', each)})" for number, each in enumerate(patterns)
+    )
     wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, said, strict=True)]
     return re.compile(joined), wordings
 

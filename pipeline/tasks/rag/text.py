@@ -9,8 +9,8 @@ from pipeline.worlds.gazetteer import Passage
 DOCUMENT = {True: "Document (title: {title}) {text}\n", False: "Document: {text}\n"}
 """A passage as prompts have it, with and without its title."""
 INTRODUCTION = """\
-Below are documents about an invented land, one paragraph each. A question about them follows at the end, and everything \
-that is needed to answer it stands in the documents.
+Below are documents about an invented land, one paragraph each. A question about them follows at the end, and \
+everything that is needed to answer it stands in the documents.
 """
 EXAMPLE = "Example {number}, with documents of its own:\n{documents}Question: {question}\nAnswer: {answer}\n"
 START = "Documents:\n"

@@ -6,5 +6,15 @@ from pipeline.worlds.gazetteer.things import Thing
 from pipeline.worlds.gazetteer.world import WORLD, Gazetteer, gazetteer
 
 __all__ = [
-    "WORLD", "Form", "Gazetteer", "Passage", "Relation", "Thing", "forms", "gazetteer", "kinds", "source_digest", "words_of",
-]  # fmt: skip
+    "WORLD",
+    "Form",
+    "Gazetteer",
+    "Passage",
+    "Relation",
+    "Thing",
+    "forms",
+    "gazetteer",
+    "kinds",
+    "source_digest",
+    "words_of",
+]

@@ -1,8 +1,8 @@
 """What passages of each form say: their facts, the wordings of these, the questions about them, and colour.
 
-The forms are data, in ``pools/gazetteer/*.txt``: writers fill them in, readers take passages apart with them. A file has
-a head of ``name: value`` lines, a block for each relation, and lines of colour. A block begins with its relation and the
-type of its values, ``[designer] person 22-65``; the first letter of each of its lines tells what it is:
+The forms are data, in ``pools/gazetteer/*.txt``: writers fill them in, readers take passages apart with them. A file
+has a head of ``name: value`` lines, a block for each relation, and lines of colour. A block begins with its relation
+and the type of its values, ``[teacher] person 12-45``; the first letter of each of its lines tells what it is:
 
 - ``-`` a sentence that states the fact, with ``{value}`` in it;
 - ``?`` a question for the value, about ``{name}``;
@@ -12,7 +12,8 @@ type of its values, ``[designer] person 22-65``; the first letter of each of its
 - ``*`` a question for all things that have the value.
 
 A sentence names its subject by ``{Name}`` (in full, in the first sentence of a passage alone), ``{It}``, ``{it}``,
-``{him}``, ``{Its}`` or ``{its}``. Any other word in braces is a slot: filled with a word of that list, or with a name of that kind.
+``{him}``, ``{Its}`` or ``{its}``. Any other word in braces is a slot: filled with a word of that list, or with a name
+of that kind; ``{other}`` is another thing of the kind.
 """
 
 from __future__ import annotations
@@ -149,9 +150,7 @@ def parse(name: str, text: str) -> Form:
     rest = [one for one in relations if one.name != head["lead"]]
     if len(leads) != 1 or not colour:
         raise ValueError(f"{name}.txt has no colour, or no lead {head['lead']!r}")
-    return Form(
-        name, head["kind"], head["noun"], head["subject"], int(head["weight"]), (*leads, *rest), tuple(colour)
-    )
+    return Form(name, head["kind"], head["noun"], head["subject"], int(head["weight"]), (*leads, *rest), tuple(colour))
 
 
 def _sorted(name: str, lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -13,7 +13,15 @@ from pipeline.worlds.words import pool
 
 FEW = 40
 """Surnames of the smallest world."""
-QUALIFIED = {"museum": "of", "school": "of", "theatre": "of", "bridge": "at", "lighthouse": "near", "mill": "at", "inn": "at"}
+QUALIFIED = {
+    "museum": "of",
+    "school": "of",
+    "theatre": "of",
+    "bridge": "at",
+    "lighthouse": "near",
+    "mill": "at",
+    "inn": "at",
+}
 """Kinds whose names are told apart by a town, and the word before it."""
 FIRST_NAMES = "writing/people"
 

@@ -16,8 +16,10 @@ COLOURS = (2, 3)
 """Sentences of colour in a passage."""
 LEAST = 84
 """A passage of fewer words, before names are put in, gets one more sentence of colour."""
-SINCE = (8, 70)
-"""How many years after a thing's first one its colour may be set."""
+SINCE, GROWN = (2, 70), 24
+"""How many years after a thing's first one its colour may be set: for people, when they are grown; before its end."""
+OFTEN = 3
+"""How often a sentence of colour that names something comes while one that names nothing comes once."""
 PRONOUNS = {
     "f": {"It": "She", "it": "she", "him": "her", "Its": "Her", "its": "her"},
     "m": {"It": "He", "it": "he", "him": "him", "Its": "His", "its": "his"},
@@ -66,17 +68,18 @@ class Writer:
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
         while sum(len(text.split()) for text, _ in [*said, *colours]) < LEAST:
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
-        items = [(text, self._filled(thing, text, {"value": value})) for text, value in said]
+        items = [(text, self._filled(thing, form, text, {"value": value})) for text, value in said]
         for sentence, fills in colours:
-            items.insert(rng.randint(1, len(items)), (sentence, self._filled(thing, sentence, fills)))
+            items.insert(rng.randint(1, len(items)), (sentence, self._filled(thing, form, sentence, fills)))
         named = tuple((slot, value) for _, fills in items for slot, value in fills.items() if slot != "value")
         return Passage(thing, form_name, " ".join(_told(rng, thing, form, items)), named)
 
     def _colour(self, thing: Thing, form: Form, taken: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """Return the next sentence of colour of a form: all of them come, in random order, before one comes again."""
+        """Return the next sentence of colour of a form: all of them come before the deal begins anew."""
         deck = self._dealt.setdefault(form.name, [])
         if not deck:
-            deck += self._rng.sample(form.colour, len(form.colour))
+            deck += [*form.colour, *_varied(form) * (OFTEN - 1)]
+            self._rng.shuffle(deck)
         sentence = deck.pop()
         return (sentence, {}) if sentence not in taken else self._colour(thing, form, taken)
 
@@ -88,20 +91,33 @@ class Writer:
             taken.add(sentence)
             yield sentence, {slot: value}
 
-    def _filled(self, thing: Thing, sentence: str, given: Mapping[str, str]) -> dict[str, str]:
+    def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> dict[str, str]:
         """Fill the slots of a sentence."""
         filled: dict[str, str] = {}
         for slot in map(str.lower, slots(sentence)):
             slot = slot.removeprefix("a_")
-            filled[slot] = given[slot] if slot in given else self._fill(thing, slot)
+            filled[slot] = given[slot] if slot in given else self._fill(thing, form, slot)
         return filled
 
-    def _fill(self, thing: Thing, slot: str) -> str:
+    def _fill(self, thing: Thing, form: Form, slot: str) -> str:
         if slot in words_of():
             return self._rng.choice(words_of()[slot])
         if slot == "year":
-            return str(thing.era + self._rng.randint(*SINCE))
+            return str(thing.era + self._rng.randint(*_since(form)))
         return self._cast.another(self._rng, thing.kind if slot == "other" else slot, thing.name)
+
+
+@cache
+def _varied(form: Form) -> tuple[str, ...]:
+    """Return the sentences of colour of a form that name something, and so seldom come twice."""
+    return tuple(one for one in form.colour if {*map(str.lower, slots(one))} - words_of().keys())
+
+
+@cache
+def _since(form: Form) -> tuple[int, int]:
+    """Return how many years after its first one a thing is sure to be there."""
+    ends = [one.span[0] for one in form.relations if one.later and one.span]
+    return (GROWN if form.kind == "person" else SINCE[0], min([SINCE[1], 50, *ends]) - 1)
 
 
 @cache
@@ -124,9 +140,7 @@ PRONOUN = 0.75
 """How often a pronoun stands where it may."""
 
 
-def _sentence(
-    sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str
-) -> str:
+def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str) -> str:
     """Return a sentence with its slots filled; where a `noun` is given, it stands for the first mention."""
     parts, at, first = [], 0, noun
     for found in SLOT.finditer(sentence):

@@ -1,7 +1,8 @@
 """The world `gazetteer`: an invented land, and passages about what is in it (HELMET, section 2.1: a corpus to search).
 
 One world for each seed and tier, shared by all prompts of the tier. Every name is unique; surnames, towns and words of
-names come again in names of every kind. A fact is there if a passage states it, and a thing has one value of a relation.
+names come again in names of every kind. A fact is there if a passage states it, and a thing has one value of each
+relation.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Gazetteer:
         return next((one for one in self.about[name] if relation in self.passages[one].facts), None)
 
     def invent(self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Container[str] = ()) -> Thing:
-        """Draw another thing of a kind, which has some facts in any case; its name is neither of the world nor taken."""
+        """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either."""
         stock, town = replace(self.cast.stock, rng=rng), fixed.get("town", "")
         name = ""
         while not name or name in self.about or name in taken:
