@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from random import Random
 
@@ -33,7 +33,7 @@ FUNCTION_TEXT = """
 """
 FUNCTION = frozenset(FUNCTION_TEXT.split())
 """Words that are no terms."""
-CONTEXT = Context(prec=40)
+CONTEXT = Context(prec=40, rounding=ROUND_HALF_EVEN)
 """Arithmetic that is the same everywhere, whatever a program has set."""
 
 
@@ -50,7 +50,9 @@ def terms(text: str) -> list[str]:
 def idf(passages: int, holding: int) -> int:
     """Return the weight of a term that so many of the passages hold, in parts of `IDF`."""
     ratio = CONTEXT.divide(Decimal(2 * (passages - holding) + 1), Decimal(2 * holding + 1))
-    return int(CONTEXT.multiply(CONTEXT.ln(CONTEXT.add(ratio, Decimal(1))), Decimal(IDF)).to_integral_value())
+    return int(
+        CONTEXT.multiply(CONTEXT.ln(CONTEXT.add(ratio, Decimal(1))), Decimal(IDF)).to_integral_value(ROUND_HALF_EVEN)
+    )
 
 
 class Index:

@@ -92,8 +92,8 @@ class Rag(Task):
         members = [] if asked.golds else [one.thing.name for one in golds]
         for turn in count():
             found = list(near_misses(world, own.of("decoys", turn), asked, wanted, members))
-            free = not any(asked.answer in one.words for one in found)
-            if free or asked.answer in asked.about or stratum.knob("answer_elsewhere", ELSEWHERE[0]):
+            free = stratum.knob("answer_elsewhere", ELSEWHERE[0]) or asked.answer in (*asked.about, "")
+            if free or not any(_names(one, asked.answer) for one in found):
                 return found
         raise AssertionError
 
@@ -152,7 +152,7 @@ class Rag(Task):
             out.add(elsewhere)
             placed.append(Placed(unit(text.document(world.passages[elsewhere], titled=titled), "anchor"), rng.random()))
         elif asked.answer and asked.answer not in asked.about:
-            out.update(world.holding[asked.answer])
+            out.update(place for place, one in enumerate(world.passages) if _names(one, asked.answer))
         return Layout(
             head=tuple(_head(world, latent["shown"], titled=titled)),
             placed=tuple(placed),
@@ -181,6 +181,11 @@ class Rag(Task):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the relation that is asked for."""
         return {"relation": (sample.latent["asked"], len(places(self.subtask)))}
+
+
+def _names(passage: Passage, value: str) -> bool:
+    """Tell whether a value stands anywhere in a passage."""
+    return text.plain(value).lower() in f"{passage.title} {passage.text}".lower()
 
 
 def _documents(shown: Sequence[Mapping[str, Any]]) -> set[int]:

@@ -140,7 +140,8 @@ def _pattern(said: str, form: Form) -> str:
     """Return a pattern of a sentence; its slots take any words."""
     parts, at = [], 0
     for found in PLACE.finditer(said):
-        parts += [re.escape(said[at : found.start()]), _slot(found[1], form)]
+        before = re.sub(r"(?<![^ ])([aA])\\ $", r"\1n?\\ ", re.escape(said[at : found.start()]))
+        parts += [before, _slot(found[1], form)]
         at = found.end()
     return "".join([*parts, re.escape(said[at:])])
 

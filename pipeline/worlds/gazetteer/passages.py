@@ -136,6 +136,7 @@ def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapp
         clear = sentence.startswith(("{Name}", "{It}"))
 
 
+ARTICLE = (" a ", "A ")
 PRONOUN = 0.75
 """How often a pronoun stands where it may."""
 
@@ -154,7 +155,10 @@ def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapp
             said = ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
         else:
             said = fills[slot.lower()]
-        parts += [sentence[at : found.start()], said]
+        before = sentence[at : found.start()]
+        if before.endswith(ARTICLE) and starts_with_vowel(said):
+            before = before[:-1] + "n "
+        parts += [before, said]
         at = found.end()
     text = "".join([*parts, sentence[at:]])
     return text[0].upper() + text[1:]
