@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from pipeline.readers.base import LAST, End, Passage, Reading
 from pipeline.tasks.rag.reader import DOCUMENTS, END, take_apart
-
-EITHER = re.compile(r"(?:earlier|later|\w+), (?:the )?(.+) or (?:the )?(.+)\?")
 
 
 class Documents(Reading):
@@ -20,11 +17,6 @@ class Documents(Reading):
     def body(self) -> tuple[int, int]:
         """The characters between the lines that begin and end the documents."""
         return self.text.find(DOCUMENTS) + len(DOCUMENTS), self.text.rfind(END) + 1
-
-    def guess(self) -> str:
-        """Return the first of two things to choose from; what else is asked is not known."""
-        either = EITHER.search(self.question) if self.subtask == "compare" else None
-        return either[1] if either else super().guess()
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return the first or last document of a thing that shares a word with the named one, as if it were that."""

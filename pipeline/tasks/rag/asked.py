@@ -12,6 +12,10 @@ from itertools import permutations
 from pipeline.tasks.rag.reader import Entry, plain
 from pipeline.worlds.gazetteer.forms import Form, Relation, forms
 
+OF_TWO = "whichever of "
+PAIR = re.compile(r"Consider ([^.]+)\. (.+)")
+ONE = re.compile(r"\bthe one (?:that|who) ")
+"""How a question tells one of two things that it names."""
 Answer = tuple[str, tuple[Entry, ...]]
 """An answer, and the documents that it needs."""
 
@@ -42,6 +46,8 @@ class Table:
 def answers(table: Table, question: str) -> list[Answer]:
     """Return every answer to a question, each with the documents that it needs; several answers of a list together."""
     found = dict[str, Answer]()
+    if pair := PAIR.fullmatch(question):
+        question = ONE.sub(f"{OF_TWO}{pair[1]} ", pair[2])
     for form, relation, mark, pattern in _questions():
         if match := pattern.fullmatch(question):
             for answer in _MARKS[mark](table, form, relation, match):
@@ -57,26 +63,6 @@ def _asked_value(table: Table, form: Form, relation: Relation, match: re.Match[s
                 yield entry.facts[relation.name], used
 
 
-def _smaller(table: Table, form: Form, relation: Relation, match: re.Match[str]) -> Iterator[Answer]:
-    yield from _compared(table, form, relation, match, larger=False)
-
-
-def _larger(table: Table, form: Form, relation: Relation, match: re.Match[str]) -> Iterator[Answer]:
-    yield from _compared(table, form, relation, match, larger=True)
-
-
-def _compared(table: Table, form: Form, relation: Relation, match: re.Match[str], *, larger: bool) -> Iterator[Answer]:
-    found = [
-        [one for one in table.by_name.get(plain(match[side]), ()) if one.form is form and relation.name in one.facts]
-        for side in "ab"
-    ]
-    if all(len(each) == 1 for each in found):
-        one, other = (each[0] for each in found)
-        first, second = (int(each.facts[relation.name].replace(",", "")) for each in (one, other))
-        if first != second:
-            yield (one if (first > second) == larger else other).name, (one, other)
-
-
 def _members(table: Table, form: Form, relation: Relation, match: re.Match[str]) -> Iterator[Answer]:
     value = plain(match["value"])
     some = [one for one in table.by_value.get(value, ()) if one.form is form and one.facts.get(relation.name) == value]
@@ -84,7 +70,7 @@ def _members(table: Table, form: Form, relation: Relation, match: re.Match[str])
         yield ", ".join(sorted(one.name for one in some)), tuple(some)
 
 
-_MARKS = {"?": _asked_value, "<": _smaller, ">": _larger, "*": _members}
+_MARKS = {"?": _asked_value, "*": _members}
 
 
 def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
@@ -98,6 +84,8 @@ def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
                 for entry in table.by_name.get(name, ()):
                     if entry.form is form and relation.name in entry.facts:
                         found.append((entry.facts[relation.name], (*needed, entry)))
+    if phrase.startswith(OF_TWO):
+        found += _of_two(table, phrase.removeprefix(OF_TWO))
     for form, first, second, pattern in _descriptions():
         if match := pattern.fullmatch(phrase):
             one, other = plain(match["one"]), plain(match["other"])
@@ -120,6 +108,36 @@ def given(question: str) -> list[dict[tuple[str, str], str]]:
                     one, other = plain(two["one"]), plain(two["other"])
                     found.append({(described.name, first): one, (described.name, second): other})
     return found
+
+
+def _of_two(table: Table, phrase: str) -> Iterator[tuple[str, tuple[Entry, ...]]]:
+    """Yield the one of two things that has the smaller or larger number, with the documents of both."""
+    for form, relation, larger, said in _comparisons():
+        if not phrase.endswith(said):
+            continue
+        named = phrase.removesuffix(said)
+        for joint in re.finditer(" and ", named):
+            pair = [
+                [one for one in table.by_name.get(plain(name), ()) if one.form is form and relation.name in one.facts]
+                for name in (named[: joint.start()], named[joint.end() :])
+            ]
+            if all(len(each) == 1 for each in pair):
+                one, other = (each[0] for each in pair)
+                first, second = (int(each.facts[relation.name].replace(",", "")) for each in (one, other))
+                if first != second:
+                    yield (one if (first > second) == larger else other).name, (one, other)
+
+
+@cache
+def _comparisons() -> list[tuple[Form, Relation, bool, str]]:
+    """Return what can be said of one of two things: by which relation, and whether of the larger."""
+    return [
+        (form, relation, mark == ">", re.sub(rf"^(?:Who|Which)(?: {form.noun})?|, [^,]+$", "", said))
+        for form in forms().values()
+        for relation in form.relations
+        for mark in "<>"
+        for said in relation.lines[mark]
+    ]
 
 
 @cache

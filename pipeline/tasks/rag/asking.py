@@ -11,6 +11,7 @@ from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
 from pipeline.worlds.gazetteer.passages import naming
 
 TRIES = 400
+OF_TWO = "Consider {a} and {b}. {question}"
 STEPS = 3
 """The most things between the one that a bridge starts from and its answer."""
 
@@ -198,16 +199,40 @@ def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
 def _compare(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
 ) -> Asked | None:
+    """Ask for another fact about one of two: its name would not do, for whoever names both is right."""
     others = [one for one in world.cast.things[form.kind] if relation.name in one.stated[form.name]]
     other, mark = rng.choice(others), rng.choice([mark for mark in "<>" if relation.lines[mark]])
     values = [int(one.facts[relation.name].replace(",", "")) for one in (thing, other)]
-    if values[0] == values[1]:
+    wanted = [one for one in _told(form, thing, other) if one is not relation]
+    if values[0] == values[1] or not wanted:
         return None
     right, wrong = (thing, other) if (values[0] < values[1]) == (mark == "<") else (other, thing)
     named = (right.name, wrong.name) if first == 0 else (wrong.name, right.name)
     golds = tuple(world.stating(name, relation.name) or 0 for name in named)
-    question = rng.choice(relation.lines[mark]).format(a=named[0], b=named[1])
-    return Asked(question, right.name, golds, form.name, relation.name, _id(form, relation), named)
+    said, more = _predicate(rng.choice(relation.lines[mark]), form.noun), rng.choice(wanted)
+    asking = _short(rng, more).format(name=f"the one {'who' if form.kind == 'person' else 'that'} {said}")
+    question = OF_TWO.format(a=named[0], b=named[1], question=asking)
+    return Asked(question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named)
+
+
+def _told(form: Form, *things: Thing) -> list[Relation]:
+    """Return the relations that can be asked for and have another value in each of some things."""
+    facts = [one.stated[form.name] for one in things]
+    return [
+        one
+        for one in form.relations
+        if one.lines["?"] and all(one.name in each for each in facts) and len({each[one.name] for each in facts}) > 1
+    ]
+
+
+def _predicate(question: str, noun: str) -> str:
+    """Return what a question of two things says of the one that it asks for.
+
+    >>> _predicate("Which town has more inhabitants, {a} or {b}?", "town")
+    'has more inhabitants'
+    """
+    said = question.removesuffix(", {a} or {b}?").removeprefix("Who ").removeprefix("Which ")
+    return said.removeprefix(f"{noun} ")
 
 
 def _listed(

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.recipe import TIERS, Stratum
-from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.streams import Indices, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.rag.text import document
 from pipeline.worlds.gazetteer import WORLD, gazetteer, source_digest
@@ -71,6 +71,8 @@ def filler(own: Streams, stratum: Stratum, question: str, out: Iterable[int], *,
     ranks = np.empty(len(order), dtype=np.int64)
     ranks[order] = np.arange(len(order))
     if shuffled:
-        ranks = Shuffled(own.of("places"), len(order)).take(len(order))
-    kept = order[~np.isin(order, np.fromiter(sorted(gone), dtype=np.int64, count=len(gone)))]
-    return Filler(name, _Taken(kept), NONE, "ranked", ranks=ranks)
+        ranks = words(own.of("places"), len(order)).astype(np.int64)
+    kept = np.ones(len(order), dtype=np.bool_)
+    kept[sorted(gone)] = False
+    order = order[kept[order]]
+    return Filler(name, _Taken(order), NONE, "ranked", ranks=ranks)

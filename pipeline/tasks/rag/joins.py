@@ -31,15 +31,15 @@ class Bridge(Rag):
 
 
 class Compare(Rag):
-    """Which of two named things has the smaller or the larger number or year."""
+    """A fact about that one of two named things which has the smaller or the larger number or year."""
 
     subtask = "compare"
-    title = "which of two named things is older, longer or larger"
+    title = "a fact about that one of two named things which is older, longer or larger"
     complexities = (2,)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the score of naming one of the two."""
-        return {"uniform": 0.5}
+        """Return the score of a guess, and of taking either of the two things."""
+        return {"uniform": 0.0, "either": 0.5}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the relation that is asked for, and whether the right one is named first."""
