@@ -40,3 +40,12 @@ def plain(value: str) -> str:
     'Breck'
     """
     return value[4:] if value[:4] in ("the ", "The ") else value
+
+
+def accepted(value: str) -> tuple[str, ...]:
+    """Return every accepted form of a value, the target first: the names of firms may be said in words.
+
+    >>> accepted("Walton & Sons")
+    ('Walton & Sons', 'Walton and Sons')
+    """
+    return (plain(value), plain(value).replace(" & ", " and ")) if " & " in value else (plain(value),)
