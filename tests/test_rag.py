@@ -217,6 +217,7 @@ def test_a_search_alone_does_not_find_the_document(build: tuple[Plan, list[Row]]
         samples = [draw_sample(plan, RowPlan(cell, index, "")) for index in range(cell.rows)]
         hits = [task_of(cell).baselines(one, one.key)["first_hit"] for one in samples]
         assert sum(hits) <= most * len(hits)
+        assert all(hit == (one.latent["ranks"][0] == 0) for hit, one in zip(hits, samples, strict=True))
 
 
 def test_hard_documents_share_more_words_with_the_question_than_random_ones(tmp_path: Path) -> None:

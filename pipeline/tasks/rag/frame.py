@@ -81,7 +81,7 @@ class Rag(Task):
             "golds": list(asked.golds),
             "elsewhere": elsewhere,
             "shown": list(self.shown(world, own, stratum, asked)),
-            "first_hit": self.first_hit(own, stratum, asked, golds),
+            **self.searched(own, stratum, asked, golds),
         }
         relevant = tuple(text.document(gold, titled=haystack.titled(stratum)) for gold in golds)
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds))
@@ -126,16 +126,20 @@ class Rag(Task):
         rng.shuffle(numbers)
         return {"question": question, "answer": text.plain(answer), "documents": numbers}
 
-    def first_hit(self, own: Streams, stratum: Stratum, asked: Asked, golds: Sequence[Passage]) -> bool:
-        """Tell whether the first hit of a search, over near misses too, is a document that the answer needs."""
-        found = haystack.index(own, stratum.tier)
-        scores = found.scores(asked.question)
-        scores[sorted({*asked.golds, *asked.sharing})] = -1
+    def searched(self, own: Streams, stratum: Stratum, asked: Asked, golds: Sequence[Passage]) -> dict[str, Any]:
+        """Return what a search over the world and the near misses finds.
 
-        def best(some: Sequence[Passage]) -> int:
-            return max((found.score(asked.question, f"{one.title} {one.text}") for one in some), default=-1)
-
-        return best(golds) > max(int(scores.max()), best(self.near(own, stratum, asked, golds)))
+        That is whether its first hit is a document that the answer needs, how many passages stand before each of these
+        (`ranks`), and how many of the world score at least a quarter of the best (`close`).
+        """
+        found, question = haystack.index(own, stratum.tier), asked.question
+        scores = found.scores(question)
+        scores[sorted(self.out(gazetteer(own, stratum.tier), asked))] = -1
+        near = [found.score(question, f"{one.title} {one.text}") for one in self.near(own, stratum, asked, golds)]
+        needed = [found.score(question, f"{one.title} {one.text}") for one in golds]
+        before = [int((scores >= one).sum()) + sum(other >= one for other in near) for one in needed]
+        best = max(*needed, *near, int(scores.max()))
+        return {"first_hit": min(before) == 0, "ranks": before, "close": int((4 * scores >= best).sum())}
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the documents that are needed at their depths, and near misses anywhere."""
