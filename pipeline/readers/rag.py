@@ -19,13 +19,14 @@ class Documents(Reading):
         return self.text.find(DOCUMENTS) + len(DOCUMENTS), self.text.rfind(END) + 1
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
-        """Return the first or last document of a thing that shares a word with the named one, as if it were that."""
+        """Return for each thing that is named the first or last document of another that shares a word with it."""
         names = [take_apart(one.text.rstrip("\n"))[1] for one in self.passages]
-        asked = [name for name in sorted(set(names), key=len) if name in self.question]
-        if not asked or self.subtask in ("described", "compare", "list"):
+        asked = [name for name in sorted(set(names)) if name in self.question]
+        asked = [name for name in asked if not any(name in other and name != other for other in asked)]
+        if not asked or self.subtask in ("described", "list"):
             return None
-        found = self._alike(names, asked[-1])
-        return list(found)[-1:] if end == LAST else list(found)[:1]
+        found = [list(self._alike(names, name)) for name in asked]
+        return [one for some in found for one in (some[-1:] if end == LAST else some[:1])]
 
     def _alike(self, names: Sequence[str], asked: str) -> Iterator[Passage]:
         """Yield the documents of other things whose names share a word with one, under that name."""
