@@ -62,8 +62,9 @@ def pack(room: int, pool: Counts, filler: Filler, wanted: Sequence[float], rng: 
 
 def _closers(taken: int, filler: Filler) -> Iterator[NDArray[np.int64]]:
     """Yield the units that may close the gap: the spares, and if need be with those behind the prefix of the order."""
-    yield filler.spares
-    if filler.policy != "sequence":
+    if len(filler.spares):
+        yield filler.spares
+    if filler.policy != "sequence" or not len(filler.spares):
         yield np.concatenate([filler.spares, filler.order.take(taken + MORE)[taken:]])
 
 
@@ -90,10 +91,11 @@ def _closed(
 
 def _prefix(room: int, pool: Counts, filler: Filler) -> tuple[NDArray[np.int64], int]:
     """Return the longest prefix that leaves a gap the spares can close, and the gap."""
-    largest = int(pool[filler.spares].max())
+    some = filler.spares if len(filler.spares) else filler.order.take(MORE)
+    largest = int(pool[some].max())
     if room < 3 * largest:
         raise FitError(f"there is room for {room} tokens of filler, but three times its largest unit is {3 * largest}")
-    mean = float(pool[filler.spares].mean())
+    mean = float(pool[some].mean())
     goal, count = room - 3 * largest, int(1.1 * room / mean) + 16
     while True:
         order = filler.order.take(count)
@@ -136,7 +138,9 @@ def _trace(reach: list[int], counts: Sequence[int], total: int) -> list[int]:
 
 
 def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, rng: Random) -> NDArray[np.int64]:
-    """Put the spares where nothing tells them from the other units."""
+    """Put the spares where nothing tells them from the other units; those of a sequence's own order keep it."""
+    if filler.policy == "sequence" and not len(filler.spares):
+        return np.concatenate([prefix, spares])
     open_places = np.arange(len(prefix) + 1)
     if filler.joints is not None:
         open_places = np.append(np.flatnonzero(filler.joints[prefix]), len(prefix))

@@ -13,6 +13,7 @@ from pipeline.readers.graph import Edges
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
 from pipeline.readers.mrcr import Talk
+from pipeline.readers.rag import Documents
 from pipeline.readers.recall import Recall
 from pipeline.readers.views import READERS, Reader
 from pipeline.rows import Row
@@ -28,6 +29,7 @@ READINGS: dict[str, type[Reading]] = {
     "bio": Biographies,
     "recall": Recall,
     "graph": Edges,
+    "rag": Documents,
 }
 
 

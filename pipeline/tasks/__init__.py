@@ -15,6 +15,7 @@ FAMILIES = (
     "bio",
     "recall",
     "graph",
+    "rag",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

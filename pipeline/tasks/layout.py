@@ -71,7 +71,8 @@ class Order(Protocol):
 class Filler:
     """What fills a prompt: units of one pool.
 
-    `order` is drawn from as far as the budget goes; `spares` close the last gap, each used at most once. ``free`` and
+    `order` is drawn from as far as the budget goes; `spares` close the last gap, each used at most once. Where there
+    are none, the next units of the order do, so that no unit is kept from its place in the order. ``free`` and
     ``sequence`` keep the order and put spares at random places, or where `joints` (one for each unit of the pool) says
     that one may stand before a unit, and last. ``ranked`` sorts all by `ranks` (one for each unit), stably.
     """

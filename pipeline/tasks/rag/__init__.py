@@ -1,0 +1,12 @@
+"""Rag: answer questions from documents that a search has put together (HELMET, section 2.1 and appendix B.1)."""
+
+from pipeline.tasks.rag.joins import Bridge, Compare, Listed
+from pipeline.tasks.rag.lookups import Described, Single
+
+NOTES = """\
+Questions about an invented land, over short documents that a search for the question has put together: of some 24,000
+in the longest tier, the nearest ones by their words. Near misses are written for each row, as many at every length. In
+long prompts most documents have few words in common with the question: lexically near ones run out.
+"""
+
+TASKS = (Single(), Described(), Bridge(), Compare(), Listed())

@@ -1,0 +1,78 @@
+"""The haystack of `rag`: passages of the gazetteer, those first that a search for the question finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from pipeline.recipe import TIERS, Stratum
+from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.rag.text import document
+from pipeline.worlds.gazetteer import WORLD, gazetteer, source_digest
+from pipeline.worlds.ranking import Index
+
+NEGATIVES, TITLES = ("hard", "random"), (True, False)
+NONE = np.empty(0, dtype=np.int64)
+
+
+def titled(stratum: Stratum) -> bool:
+    """Tell whether the documents of a stratum have titles."""
+    return bool(stratum.knob("titles", TITLES[0]))
+
+
+def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every passage of a tier; a fact is its kind, subject, relation and value, with bars between them."""
+    for passage in gazetteer(streams, spec.tier).passages:
+        told = (passage.thing.kind, passage.thing.name)
+        facts = tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
+        yield unit(document(passage, titled="untitled" not in spec.name), "filler", facts)
+
+
+def spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of passages of a tier, with titles or without."""
+    name = f"gazetteer-{stratum.tier}" if titled(stratum) else f"gazetteer-untitled-{stratum.tier}"
+    return PoolSpec(name, 1, stratum.tier, f"{WORLD}:{source_digest()}", make_passages)
+
+
+def index(streams: Streams, tier: str) -> Index:
+    """Return the index of all passages of a tier, titles included; `streams` are any below the same seed."""
+    return _index(Streams((streams.path[0],)), tier)
+
+
+@lru_cache(maxsize=len(TIERS))
+def _index(streams: Streams, tier: str) -> Index:
+    return Index(f"{passage.title} {passage.text}" for passage in gazetteer(streams, tier).passages)
+
+
+class _Taken:
+    """An order that is all there."""
+
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices."""
+        return self._order[:count]
+
+
+def filler(own: Streams, stratum: Stratum, question: str, out: Iterable[int], *, shuffled: bool) -> Filler:
+    """Return a row's filler without the passages that are `out`.
+
+    The order, who enters, is that of the search, or random by the knob ``negatives``. Hard ones stand in the text as
+    the search ranks them, the best first, or `shuffled`.
+    """
+    gone, name, found = frozenset(out), spec(stratum).name, index(own, stratum.tier)
+    if stratum.knob("negatives", NEGATIVES[0]) == "random":
+        return Filler(name, Shuffled(own.of("filler"), len(found), gone), NONE)
+    order, _ = found.ranking(question, own.of("ties"))
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    if shuffled:
+        ranks = words(own.of("places"), len(order)).astype(np.int64)
+    kept = np.ones(len(order), dtype=np.bool_)
+    kept[sorted(gone)] = False
+    order = order[kept[order]]
+    return Filler(name, _Taken(order), NONE, "ranked", ranks=ranks)

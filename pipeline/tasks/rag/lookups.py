@@ -1,0 +1,41 @@
+"""rag.single and rag.described: one document answers (HELMET, section 2.1, after NQ and PopQA; RULER, qa_1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Sample
+from pipeline.tasks.rag.frame import KNOBS, Rag
+from pipeline.tasks.recall import depths
+
+
+class Single(Rag):
+    """A relation of a thing that is named."""
+
+    subtask = "single"
+    title = "a fact about a named thing, among documents that a search finds for it"
+    knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({**KNOBS, **depths.DEPTH})
+    shuffled = False
+
+    def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
+        """Return the depth of the document that is needed, by the knob ``depth``."""
+        return [depths.depth(stratum, index, shared)]
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of a guess, and of a reader that takes the value from the first hit of a search."""
+        return {"uniform": 0.0, "first_hit": float(sample.latent["first_hit"])}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the relation that is asked for, and the point of the grid that its document stands at."""
+        return {**super().dealt(sample), **depths.dealt(sample.latent["depths"][0], sample.stratum)}
+
+
+class Described(Single):
+    """A relation of a thing that two attributes tell from all others."""
+
+    subtask = "described"
+    title = "a fact about a thing that is described by two others, among documents that a search finds for it"

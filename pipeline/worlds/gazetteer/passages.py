@@ -1,0 +1,164 @@
+"""Passages about things: a title, sentences that state facts, and between them colour that states none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from pipeline.worlds.gazetteer.forms import SLOT, SUBJECT, Form, forms, slots, words_of
+from pipeline.worlds.gazetteer.names import bare, gender_of
+from pipeline.worlds.gazetteer.things import Cast, Thing
+from pipeline.worlds.writing.surface import starts_with_vowel
+
+COLOURS = (2, 3)
+"""Sentences of colour in a passage."""
+LEAST = 84
+"""A passage of fewer words, before names are put in, gets one more sentence of colour."""
+SINCE, GROWN = (2, 70), 24
+"""How many years after a thing's first one its colour may be set: for people, when they are grown; before its end."""
+OFTEN = 3
+"""How often a sentence of colour that names something comes while one that names nothing comes once."""
+PRONOUNS = {
+    "f": {"It": "She", "it": "she", "him": "her", "Its": "Her", "its": "her"},
+    "m": {"It": "He", "it": "he", "him": "him", "Its": "His", "its": "his"},
+    "": {"It": "It", "it": "it", "him": "it", "Its": "Its", "its": "its"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage: what it is about, its form, its text, the facts it states, and what its colour names by type."""
+
+    thing: Thing
+    form: str
+    text: str
+    named: tuple[tuple[str, str], ...]
+
+    @property
+    def title(self) -> str:
+        """The name of the thing as titles have it."""
+        return bare(self.thing.name)
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What the passage states, by relation."""
+        return self.thing.stated[self.form]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All values that it states or names."""
+        return frozenset((*self.facts.values(), *(value for _, value in self.named)))
+
+
+class Writer:
+    """Writes the passages of a world; all draws are from `rng`."""
+
+    def __init__(self, rng: Random, cast: Cast) -> None:
+        self._rng, self._cast = rng, cast
+        self._dealt: dict[str, list[str]] = {}
+
+    def write(self, thing: Thing, form_name: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
+        """Write one passage; its colour names the things `wanted`, each a slot and what fills it."""
+        form, rng = forms()[form_name], self._rng
+        said = [(rng.choice(form.relation(name).wordings), value) for name, value in thing.stated[form_name].items()]
+        colours = list(self._naming(form, wanted))
+        while len(colours) < rng.choice(COLOURS):
+            colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
+        while sum(len(text.split()) for text, _ in [*said, *colours]) < LEAST:
+            colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
+        items = [(text, self._filled(thing, form, text, {"value": value})) for text, value in said]
+        for sentence, fills in colours:
+            items.insert(rng.randint(1, len(items)), (sentence, self._filled(thing, form, sentence, fills)))
+        named = tuple((slot, value) for _, fills in items for slot, value in fills.items() if slot != "value")
+        return Passage(thing, form_name, " ".join(_told(rng, thing, form, items)), named)
+
+    def _colour(self, thing: Thing, form: Form, taken: Sequence[str]) -> tuple[str, Mapping[str, str]]:
+        """Return the next sentence of colour of a form: all of them come before the deal begins anew."""
+        deck = self._dealt.setdefault(form.name, [])
+        if not deck:
+            deck += [*form.colour, *_varied(form) * (OFTEN - 1)]
+            self._rng.shuffle(deck)
+        sentence = deck.pop()
+        return (sentence, {}) if sentence not in taken else self._colour(thing, form, taken)
+
+    def _naming(self, form: Form, wanted: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Yield sentences of colour, no two the same, with slots that are to be filled with what is wanted."""
+        taken = set[str]()
+        for slot, value in wanted:
+            sentence = self._rng.choice([one for one in naming(form.name, slot) if one not in taken])
+            taken.add(sentence)
+            yield sentence, {slot: value}
+
+    def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> dict[str, str]:
+        """Fill the slots of a sentence."""
+        filled: dict[str, str] = {}
+        for slot in map(str.lower, slots(sentence)):
+            slot = slot.removeprefix("a_")
+            filled[slot] = given[slot] if slot in given else self._fill(thing, form, slot)
+        return filled
+
+    def _fill(self, thing: Thing, form: Form, slot: str) -> str:
+        if slot in words_of():
+            return self._rng.choice(words_of()[slot])
+        if slot == "year":
+            return str(thing.era + self._rng.randint(*_since(form)))
+        return self._cast.another(self._rng, thing.kind if slot == "other" else slot, thing.name)
+
+
+@cache
+def _varied(form: Form) -> tuple[str, ...]:
+    """Return the sentences of colour of a form that name something, and so seldom come twice."""
+    return tuple(one for one in form.colour if {*map(str.lower, slots(one))} - words_of().keys())
+
+
+@cache
+def _since(form: Form) -> tuple[int, int]:
+    """Return how many years after its first one a thing is sure to be there."""
+    ends = [one.span[0] for one in form.relations if one.later and one.span]
+    return (GROWN if form.kind == "person" else SINCE[0], min([SINCE[1], 50, *ends]) - 1)
+
+
+@cache
+def naming(form: str, slot: str) -> tuple[str, ...]:
+    """Return the sentences of colour of a form that have a slot just once."""
+    return tuple(one for one in forms()[form].colour if list(map(str.lower, slots(one))).count(slot) == 1)
+
+
+def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+    """Yield sentences with their subjects: a pronoun only where the sentence before had the same subject in front."""
+    pronouns = PRONOUNS[gender_of(thing.name) if thing.kind == "person" else ""]
+    noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
+    clear = False
+    for sentence, fills in items:
+        yield _sentence(sentence, fills, thing.name, pronouns, "" if clear and rng.random() < PRONOUN else noun)
+        clear = sentence.startswith(("{Name}", "{It}"))
+
+
+ARTICLE = (" a ", "A ")
+PRONOUN = 0.75
+"""How often a pronoun stands where it may."""
+
+
+def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str) -> str:
+    """Return a sentence with its slots filled; where a `noun` is given, it stands for the first mention."""
+    parts, at, first = [], 0, noun
+    for found in SLOT.finditer(sentence):
+        slot = found[1]
+        if slot == "Name":
+            said, first = name, ""
+        elif slot in SUBJECT:
+            said = first + ("'s" if slot.lower() == "its" else "") if first else pronouns[slot]
+            first = ""
+        elif slot == "a_value":
+            said = ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
+        else:
+            said = fills[slot.lower()]
+        before = sentence[at : found.start()]
+        if before.endswith(ARTICLE) and starts_with_vowel(said):
+            before = before[:-1] + "n "
+        parts += [before, said]
+        at = found.end()
+    text = "".join([*parts, sentence[at:]])
+    return text[0].upper() + text[1:]

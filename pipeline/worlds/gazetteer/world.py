@@ -1,0 +1,89 @@
+"""The world `gazetteer`: an invented land, and passages about what is in it (HELMET, section 2.1: a corpus to search).
+
+One world for each seed and tier, shared by all prompts of the tier. Every name is unique; surnames, towns and words of
+names come again in names of every kind. A fact is there if a passage states it, and a thing has one value of each
+relation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+
+from pipeline.recipe import TIERS
+from pipeline.streams import Streams
+from pipeline.worlds.gazetteer.forms import kinds
+from pipeline.worlds.gazetteer.names import DRAWS, QUALIFIED, Stock
+from pipeline.worlds.gazetteer.passages import Passage, Writer
+from pipeline.worlds.gazetteer.things import Cast, Thing, cast, new_era, parts
+
+WORLD = "gazetteer@1"
+TOKENS_PER_PASSAGE = 43
+"""One passage for so many tokens of the tier: about three times what a prompt can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gazetteer:
+    """All passages of a world, in order: of one thing they stand together.
+
+    `about` gives the passages of a thing by its name, `holding` those that state or name a value.
+    """
+
+    cast: Cast
+    passages: Sequence[Passage]
+    about: Mapping[str, Sequence[int]]
+    holding: Mapping[str, Sequence[int]]
+
+    def thing(self, name: str) -> Thing:
+        """Return the thing of a name."""
+        return self.cast.by_name[name]
+
+    def stating(self, name: str, relation: str) -> int | None:
+        """Return the passage that states a relation of a thing, if one does."""
+        return next((one for one in self.about[name] if relation in self.passages[one].facts), None)
+
+    def invent(self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Container[str] = ()) -> Thing:
+        """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either."""
+        stock, town = replace(self.cast.stock, rng=rng), fixed.get("town", "")
+        name = ""
+        while not name or name in self.about or name in taken:
+            name = DRAWS[kind](stock)
+            if kind in QUALIFIED:
+                town = town or rng.choice(stock.towns)
+                name = f"{name} {QUALIFIED[kind]} {town}"
+        thing = Thing(kind, name, new_era(rng, kind))
+        self.cast.state(rng, thing, {**fixed, "town": town} if kind in QUALIFIED else fixed)
+        return thing
+
+    def write(self, rng: Random, thing: Thing, form: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
+        """Write a passage about a thing that is not of the world, whose colour names what is wanted."""
+        return Writer(rng, self.cast).write(thing, form, wanted)
+
+
+def gazetteer(streams: Streams, tier: str) -> Gazetteer:
+    """Return the world of a tier; `streams` are those of any row or pool below the same seed."""
+    return _gazetteer(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_PASSAGE)
+
+
+@lru_cache(maxsize=2)
+def _gazetteer(world: Streams, size: int) -> Gazetteer:
+    rng = world.of("facts")
+    found = cast(rng, Stock.of(world.of("names"), size), counts(size))
+    writer = Writer(world.of("texts"), found)
+    passages = [writer.write(thing, form) for thing, form in parts(found.things)]
+    about, holding = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    for number, passage in enumerate(passages):
+        about[passage.thing.name].append(number)
+        for value in passage.words:
+            holding[value].append(number)
+    return Gazetteer(found, passages, dict(about), dict(holding))
+
+
+def counts(size: int) -> dict[str, int]:
+    """Return how many things of each kind a world of so many passages has, by the weights of their forms."""
+    weights = {kind: sum(form.weight for form in some) / len(some) for kind, some in kinds().items()}
+    every = sum(form.weight for some in kinds().values() for form in some)
+    return {kind: max(12, round(size * weight / every)) for kind, weight in weights.items()}
