@@ -100,7 +100,7 @@ def test_plan_stats_shows_what_guessers_score(tmp_path: Path) -> None:
 
 def test_stages_one_by_one_make_the_same_as_build(tmp_path: Path, built: Path) -> None:
     how = ["--out", tmp_path, "--tokenizer", "o200k", "--workers", 1]
-    assert "4 of 4 files written" in carrara("sample", "smoke", *how).stdout
+    assert f"{len(families())} of {len(families())} files written" in carrara("sample", "smoke", *how).stdout
     pools = len(make_plan(load_recipe("smoke"), ("o200k",), tmp_path).all_pools())
     assert f"{pools} of {pools} files written" in carrara("render", "smoke", *how).stdout
     assert "4 shards written" in carrara("pack", "smoke", *how).stdout
@@ -133,7 +133,9 @@ def test_show_prints_a_prompt_for_reading(built: Path) -> None:
         assert f"= {row['context_tokens']:,} tokens" in done.stdout
         assert "[relevant, depth " in done.stdout
         assert "accepted: " in done.stdout
-        assert "lines, " in done.stdout
+        assert (
+            "lines, " in done.stdout or row["subtask"] == "json_kv"
+        )  # whose marks stand too near to fold what is between
         assert "\x1b" not in done.stdout
         whole = carrara("show", built, row["id"], "--full", "--tokenizer", "o200k").stdout
         assert "characters of filler" not in whole

@@ -13,8 +13,8 @@ FAMILIES = (
     "mrcr",
     "idk",
     "bio",
-    "recall",
     "graph",
+    "recall",
     "rag",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
