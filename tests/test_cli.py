@@ -133,9 +133,7 @@ def test_show_prints_a_prompt_for_reading(built: Path) -> None:
         assert f"= {row['context_tokens']:,} tokens" in done.stdout
         assert "[relevant, depth " in done.stdout
         assert "accepted: " in done.stdout
-        assert (
-            "lines, " in done.stdout or row["subtask"] == "json_kv"
-        )  # whose marks stand too near to fold what is between
+        assert "lines, " in done.stdout or row["subtask"] == "json_kv"  # its marks stand too near for folding
         assert "\x1b" not in done.stdout
         whole = carrara("show", built, row["id"], "--full", "--tokenizer", "o200k").stdout
         assert "characters of filler" not in whole
