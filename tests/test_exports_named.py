@@ -29,9 +29,9 @@ PAIR = "{context}\n\nExtract the value of the key in the object below.\n\n{shown
 """What HELMET fills into its templates of these data sets, in as many words."""
 RULER_TASKS = {
     *("niah_single_1", "niah_single_2", "niah_single_3", "niah_multikey_1", "niah_multikey_2", "niah_multikey_3"),
-    *("niah_multivalue", "niah_multiquery", "vt", "cwe", "fwe"),
+    *("niah_multivalue", "niah_multiquery", "vt", "cwe", "fwe", "qa_1", "qa_2"),
 }
-"""The names in RULER's synthetic.yaml, but for the two of question answering."""
+"""The names in RULER's synthetic.yaml."""
 HELMET_FILES = {
     "json_kv": "data/32k/json_kv/test_k50_dep6.jsonl",
     "ruler_niah_mk_2": "data/32k/ruler/niah_multikey_2/validation_4096.jsonl",
@@ -40,11 +40,12 @@ HELMET_FILES = {
 }
 """Files of the category Recall at 4,096 tokens."""
 
-ADDED = ("bursts", "distractors", "near", "twins")
+ADDED = ("bursts", "decoys", "distractors", "near", "twins")
 """Knobs for what RULER does not have: 0 is none."""
+QUESTIONS = 'knobs = { decoys = 0, negatives = "random" }'
 STRATUM = """
 [[strata]]
-family = "recall"
+family = "{family}"
 subtasks = {subtasks}
 complexity = [{complexity}]
 lengths = [{length}]
@@ -56,14 +57,17 @@ rows = 2
 @pytest.fixture(scope="module")
 def split(tmp_path_factory: pytest.TempPathFactory) -> Split:
     """Two rows of every task that has a name elsewhere, and some that are no tasks of RULER or HELMET."""
-    there = {name: one for name, one in NAMES.items() if ("recall", name) in TASKS}
-    cells = [(sorted(one for one in there if there[one].complexity == n), n, 4096, "") for n in (1, 3, 4, 5, 10)]
-    cells += [(["niah_mv"], 2, 4096, ""), (["json_kv"], 1, 8192, 'knobs = { asks = "key" }')]
+    there = {name: one for (family, name), one in NAMES.items() if family == "recall"}
+    cells = [
+        ("recall", sorted(one for one in there if there[one].complexity == n), n, 4096, "") for n in (1, 3, 4, 5, 10)
+    ]
+    cells += [("recall", ["niah_mv"], 2, 4096, ""), ("recall", ["json_kv"], 1, 8192, 'knobs = { asks = "key" }')]
+    cells += [("rag", ["single"], 1, 4096, QUESTIONS), ("rag", ["bridge"], 2, 4096, QUESTIONS)]
+    cells += [("rag", ["single"], 1, 8192, ""), ("rag", ["bridge"], 3, 4096, QUESTIONS)]
     top = 'release = "named"\nversion = "1"\nseed = 3\ntier = "32k"\n'
     tables = [
-        STRATUM.format(subtasks=json.dumps(names), complexity=n, length=length, more=more)
-        for names, n, length, more in cells
-        if names
+        STRATUM.format(family=family, subtasks=json.dumps(names), complexity=n, length=length, more=more)
+        for family, names, n, length, more in cells
     ]
     out = tmp_path_factory.mktemp("named")
     (out / "recipe.toml").write_text(top + "".join(tables), encoding="ascii")
@@ -104,19 +108,18 @@ def told_by(folder: Path) -> Iterator[tuple[str, str, int, list[Any], int]]:
             yield dataset, name, int(most), lines(folder / name), found["shots"]
 
 
-def test_every_task_of_the_harnesses_but_questions_has_a_name() -> None:
+def test_every_task_of_the_harnesses_has_a_name() -> None:
     assert {one.ruler for one in NAMES.values()} - {""} == RULER_TASKS
-    assert {("recall", name) for name in NAMES} <= {*TASKS}
     for name, one in NAMES.items():
-        assert one.complexity in TASKS["recall", name].complexities
+        assert one.complexity in TASKS[name].complexities
 
 
 def test_only_rows_with_the_numbers_of_a_harness_have_its_names(rows: dict[str, Row]) -> None:
     for row in rows.values():
         own = names_of(row)
-        is_other = row["subtask"] == "json_kv" and row["length"] == 8192
-        if row["complexity"] == NAMES[row["subtask"]].complexity and not is_other:
-            assert own == NAMES[row["subtask"]]
+        known, is_other = NAMES[row["family"], row["subtask"]], row["length"] == 8192
+        if row["complexity"] == known.complexity and not is_other:
+            assert own == known
         else:
             assert (own.ruler, own.helmet) == ("", "")
     bio = {"family": "bio", "subtask": "standard", "complexity": 1, "metadata": "{}"}
@@ -133,15 +136,18 @@ def test_ruler_finds_its_tasks_and_its_rule_grades_the_key_100(ruler: Path, rows
     for path in sorted(ruler.glob("data/32k-*/*/validation.jsonl")):
         task, told = path.parent.name, lines(path)
         seen.add(task)
-        assert rules[task] == ("string_match_all" if task != "recall_json_kv" else "string_match_part")
+        some = ("recall_json_kv", "qa_1", "qa_2", "rag_single", "rag_bridge")
+        assert rules[task] == ("string_match_part" if task in some else "string_match_all")
         for line in told:
             row = rows[line["others"]["id"]]
             assert line["input"] + line["answer_prefix"] == row["prompt"]
             assert rooms[task]["tokens_to_generate"] == row["max_new_tokens"]
-            assert sorted(line["outputs"]) == sorted(row["target"].split(", "))
-            assert all(ref.lower() in row["target"].lower() for ref in line["outputs"])
+            every = row["answers"] if row["family"] == "rag" else row["target"].split(", ")
+            assert sorted(line["outputs"]) == sorted(every)
+            holds = any if row["family"] == "rag" else all
+            assert holds(ref.lower() in row["target"].lower() for ref in line["outputs"])
             assert names_of(row).ruler in ("", task)
-    assert {name for name in seen if not name.startswith("recall_")} == {
+    assert {name for name in seen if not name.startswith(("recall_", "rag_"))} == {
         names_of(row).ruler for row in rows.values()
     } - {""}
 
@@ -193,14 +199,14 @@ def _needles(line: Any, row: Row) -> None:
 
 def test_the_recipe_asks_every_task_of_ruler_with_its_numbers() -> None:
     recipe = load_recipe("ruler")
-    assert {(cell.subtask, cell.complexity) for cell in recipe.strata} == {
-        (name, one.complexity) for name, one in NAMES.items() if one.ruler
+    assert {(cell.family, cell.subtask, cell.complexity) for cell in recipe.strata} == {
+        (*name, one.complexity) for name, one in NAMES.items() if one.ruler
     }
     assert {cell.length for cell in recipe.strata} == {4096, 8192, 16384, 32768, 65536, 131072}
     assert {(cell.rows, cell.rows * cell.full) for cell in recipe.strata} == {(25, 500)}
     for cell in recipe.strata:
         added = {name: value for name, value in cell.knobs if name in ADDED}
-        assert added == {name: 0 for name in TASKS["recall", cell.subtask].knobs if name in ADDED}
+        assert added == {name: 0 for name in TASKS[cell.family, cell.subtask].knobs if name in ADDED}
         metadata = json.dumps({"knobs": dict(cell.knobs)})
-        row = {"family": "recall", "subtask": cell.subtask, "complexity": cell.complexity, "metadata": metadata}
+        row = {"family": cell.family, "subtask": cell.subtask, "complexity": cell.complexity, "metadata": metadata}
         assert names_of(row).ruler

@@ -1,4 +1,4 @@
-"""Rows of `recall` under the names that RULER and HELMET give their tasks, so that their own graders apply."""
+"""Rows under the names that RULER and HELMET give their tasks, so that their own graders apply."""
 
 from __future__ import annotations
 
@@ -22,32 +22,36 @@ class Names:
     helmet: str = ""
 
 
-NAMES: Mapping[str, Names] = {
-    "niah_s1": Names(1, "niah_single_1", "ruler_niah_s_1"),
-    "niah_s2": Names(1, "niah_single_2", "ruler_niah_s_2"),
-    "niah_s3": Names(1, "niah_single_3", "ruler_niah_s_3"),
-    "niah_mk1": Names(1, "niah_multikey_1", "ruler_niah_mk_1"),
-    "niah_mk2": Names(1, "niah_multikey_2", "ruler_niah_mk_2"),
-    "niah_mk3": Names(1, "niah_multikey_3", "ruler_niah_mk_3"),
-    "niah_mv": Names(4, "niah_multivalue", "ruler_niah_mv"),
-    "niah_mq": Names(4, "niah_multiquery", "ruler_niah_mq"),
-    "vt": Names(5, "vt"),
-    "cwe": Names(10, "cwe"),
-    "fwe": Names(3, "fwe"),
-    "json_kv": Names(1, "", "json_kv"),
+NAMES: Mapping[tuple[str, str], Names] = {
+    ("recall", "niah_s1"): Names(1, "niah_single_1", "ruler_niah_s_1"),
+    ("recall", "niah_s2"): Names(1, "niah_single_2", "ruler_niah_s_2"),
+    ("recall", "niah_s3"): Names(1, "niah_single_3", "ruler_niah_s_3"),
+    ("recall", "niah_mk1"): Names(1, "niah_multikey_1", "ruler_niah_mk_1"),
+    ("recall", "niah_mk2"): Names(1, "niah_multikey_2", "ruler_niah_mk_2"),
+    ("recall", "niah_mk3"): Names(1, "niah_multikey_3", "ruler_niah_mk_3"),
+    ("recall", "niah_mv"): Names(4, "niah_multivalue", "ruler_niah_mv"),
+    ("recall", "niah_mq"): Names(4, "niah_multiquery", "ruler_niah_mq"),
+    ("recall", "vt"): Names(5, "vt"),
+    ("recall", "cwe"): Names(10, "cwe"),
+    ("recall", "fwe"): Names(3, "fwe"),
+    ("recall", "json_kv"): Names(1, "", "json_kv"),
+    ("rag", "single"): Names(1, "qa_1"),
+    ("rag", "bridge"): Names(2, "qa_2"),
 }
 OTHER_TASKS: Mapping[str, object] = {"asks": "value", "order": "asked", "operations": "none", "ratio": 10, "alpha": 2.0}
 """Knobs that make another task of a subtask, with the values that do not."""
+QUESTIONS: Mapping[str, object] = {"decoys": 0, "negatives": "random"}
+"""Knobs of RULER's question answering."""
 
 
 def names_of(row: Row) -> Names:
     """Return the names of a row's task; none where the harness has no task of this kind and complexity."""
-    known = NAMES.get(row["subtask"]) if row["family"] == "recall" else None
-    if known is None or known.complexity != row["complexity"]:
-        return Names(row["complexity"])
+    known = NAMES.get((row["family"], row["subtask"]), Names(0))
     knobs = json.loads(row["metadata"]).get("knobs", {})
     changed = any(name in knobs and knobs[name] != value for name, value in OTHER_TASKS.items())
-    return Names(row["complexity"]) if changed else known
+    if row["family"] == "rag":
+        changed = any(knobs.get(name) != value for name, value in QUESTIONS.items())
+    return Names(row["complexity"]) if changed or known.complexity != row["complexity"] else known
 
 
 def helmet_line(row: Row) -> Row:

@@ -24,6 +24,9 @@ COLUMNS = (
 RULES = {False: "string_match_part", True: "string_match_all"}
 """RULER's names of its rules: one of the references, or the share of them, which is that of all its tasks but QA."""
 
+ANSWERED = ("qa_1", "qa_2")
+"""Its tasks that any reference answers."""
+
 
 def write(split: Split, selection: Selection, out: Path) -> Written:
     """Write ``data/<tier>-<length>/<task>/validation.jsonl`` and the files that name the tasks to RULER."""
@@ -40,7 +43,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         name = own or task_name(row)
         path = below(out, "data", group_name(row), name, "validation.jsonl")
         room = min(row["max_new_tokens"], tasks.get(name, (row["max_new_tokens"], ""))[0])
-        tasks[name] = room, RULES[wanted.each or bool(own)]
+        tasks[name] = room, RULES[wanted.each or (bool(own) and own not in ANSWERED)]
         numbers[path] = numbers.get(path, -1) + 1
         add_line(path, _line(row, numbers[path], wanted))
         tally.rows += 1
