@@ -37,6 +37,7 @@ SAMPLE_SCHEMA = pa.schema(
         ("complexity", pa.int32()),
         ("index", pa.int32()),
         ("latent", pa.string()),
+        ("ranking", pa.binary()),
         ("relevant", pa.list_(pa.string())),
         ("question", pa.string()),
         ("target", pa.string()),
@@ -147,6 +148,7 @@ def sample_record(sample: Sample) -> Row:
         "complexity": cell.complexity,
         "index": sample.index,
         "latent": plain_json(dict(sample.latent)),
+        "ranking": sample.ranking,
         "relevant": list(sample.relevant),
         "question": sample.question,
         **sample.key.columns(),
@@ -189,7 +191,8 @@ def read_input(path: Path) -> pa.Table:
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:
     latent, relevant = json.loads(record["latent"]), tuple(record["relevant"])
-    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], Key.of(record))
+    key, ranking = Key.of(record), record["ranking"]
+    return Sample(row.id, row.stratum, row.index, latent, relevant, record["question"], key, ranking)
 
 
 def made_pool(seed: int, spec: PoolSpec) -> Pool:

@@ -62,6 +62,9 @@ __all__ = [
 class Sample:
     """The latent structure of one instance. `latent` holds plain JSON types and all that `layout` needs.
 
+    A task whose filler is ranked by a search keeps the ranking beside it, so that no search is needed to pack:
+    `ranking` is the places of a pool's units, the first to enter first, as little-endian 32-bit integers.
+
     Two of its names mean the same in every task, and stay in the metadata of published rows: ``asked`` is the kind of
     thing that the row asks for, where a task asks for several kinds (chance is computed for each), and ``attributes``
     lists the kinds where one row asks for more than one.
@@ -74,6 +77,7 @@ class Sample:
     relevant: tuple[str, ...]
     question: str
     key: Key
+    ranking: bytes = b""
 
     @property
     def kinds(self) -> frozenset[str]:

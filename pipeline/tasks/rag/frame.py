@@ -84,7 +84,8 @@ class Rag(Task):
             **self.searched(own, stratum, asked, golds),
         }
         relevant = tuple(text.document(gold, titled=haystack.titled(stratum)) for gold in golds)
-        return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds))
+        ranking = haystack.ranking(own, stratum, asked.question)
+        return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranking)
 
     def near(self, own: Streams, stratum: Stratum, asked: Asked, golds: Sequence[Passage]) -> list[Passage]:
         """Return the near misses of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
@@ -161,7 +162,7 @@ class Rag(Task):
             head=tuple(_head(world, latent["shown"], titled=titled)),
             placed=tuple(placed),
             filler=haystack.filler(
-                own, stratum, sample.question, out | _documents(latent["shown"]), shuffled=self.shuffled
+                own, stratum, sample.ranking, out | _documents(latent["shown"]), shuffled=self.shuffled
             ),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )

@@ -16,6 +16,9 @@ from pipeline.worlds.ranking import Index
 
 NEGATIVES, TITLES = ("hard", "random"), (True, False)
 NONE = np.empty(0, dtype=np.int64)
+LEAST, SPARE = 64, 400
+"""Fewer tokens than any passage has, and passages that are kept to close gaps and for those that are left out."""
+STORED = np.dtype("<i4")
 
 
 def titled(stratum: Stratum) -> bool:
@@ -58,21 +61,29 @@ class _Taken:
         return self._order[:count]
 
 
-def filler(own: Streams, stratum: Stratum, question: str, out: Iterable[int], *, shuffled: bool) -> Filler:
+def ranking(own: Streams, stratum: Stratum, question: str) -> bytes:
+    """Return the passages that a search for a question ranks first, as many as a prompt may need.
+
+    There are none where the knob ``negatives`` is random.
+    """
+    if stratum.knob("negatives", NEGATIVES[0]) == "random":
+        return b""
+    order, _ = index(own, stratum.tier).ranking(question, own.of("ties"))
+    return order[: stratum.length // LEAST + SPARE].astype(STORED).tobytes()
+
+
+def filler(own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool) -> Filler:
     """Return a row's filler without the passages that are `out`.
 
-    The order, who enters, is that of the search, or random by the knob ``negatives``. Hard ones stand in the text as
-    the search ranks them, the best first, or `shuffled`.
+    The order, who enters, is that of a search as it was `ranked`, or random by the knob ``negatives``. Hard ones stand
+    in the text as the search ranks them, the best first, or `shuffled`.
     """
-    gone, name, found = frozenset(out), spec(stratum).name, index(own, stratum.tier)
-    if stratum.knob("negatives", NEGATIVES[0]) == "random":
-        return Filler(name, Shuffled(own.of("filler"), len(found), gone), NONE)
-    order, _ = found.ranking(question, own.of("ties"))
-    ranks = np.empty(len(order), dtype=np.int64)
+    gone, name, size = frozenset(out), spec(stratum).name, len(gazetteer(own, stratum.tier).passages)
+    if not ranked:
+        return Filler(name, Shuffled(own.of("filler"), size, gone), NONE)
+    order = np.frombuffer(ranked, dtype=STORED).astype(np.int64)
+    ranks = np.full(size, size, dtype=np.int64)
     ranks[order] = np.arange(len(order))
     if shuffled:
-        ranks = words(own.of("places"), len(order)).astype(np.int64)
-    kept = np.ones(len(order), dtype=np.bool_)
-    kept[sorted(gone)] = False
-    order = order[kept[order]]
-    return Filler(name, _Taken(order), NONE, "ranked", ranks=ranks)
+        ranks = words(own.of("places"), size).astype(np.int64)
+    return Filler(name, _Taken(order[~np.isin(order, sorted(gone))]), NONE, "ranked", ranks=ranks)

@@ -18,8 +18,8 @@ LEAST = 84
 """A passage of fewer words, before names are put in, gets one more sentence of colour."""
 SINCE, GROWN = (2, 70), 24
 """How many years after a thing's first one its colour may be set: for people, when they are grown; before its end."""
-OFTEN = 3
-"""How often a sentence of colour that names something comes while one that names nothing comes once."""
+OFTEN = 4
+"""How often a sentence of colour that names something comes while one that names nothing comes once: few come twice."""
 PRONOUNS = {
     "f": {"It": "She", "it": "she", "him": "her", "Its": "Her", "its": "her"},
     "m": {"It": "He", "it": "he", "him": "him", "Its": "His", "its": "his"},
@@ -110,7 +110,8 @@ class Writer:
 @cache
 def _varied(form: Form) -> tuple[str, ...]:
     """Return the sentences of colour of a form that name something, and so seldom come twice."""
-    return tuple(one for one in form.colour if {*map(str.lower, slots(one))} - words_of().keys())
+    few = {*words_of(), "year", *map(str.lower, SUBJECT)}
+    return tuple(one for one in form.colour if {slot.lower().removeprefix("a_") for slot in slots(one)} - few)
 
 
 @cache
