@@ -953,6 +953,12 @@ WORKING = re.compile(r"->|=|\u2192|\u21d2")
 SPLIT = re.compile(f"({JOINTS.pattern})")
 GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
 """Joints behind which something is said of what stands before them."""
+GLOSS = re.compile(
+    r"(?:\s-{1,2}|\s?[\u2013\u2014:])\s(?:[a-z]|.*\b(?:is|are|was|were|has|had|says?|states?|stands?)\b).*$"
+)
+"""What is said of a name behind a dash."""
+CAPITALS = re.compile(r"(?<![\w\x02])[A-Z][\w'-]*(?:(?: (?:of|the|at|near|in|on|&))* [A-Z][\w'-]*)*")
+"""Words with capitals that make one name."""
 SERVING = FINITE | _words("the a an also sure thus hence therefore however finally consequently overall altogether")
 """Words that are no item even where they stand alone."""
 WITHOUT = DENIALS | {"except", "excluded", "excluding", "nor"}
@@ -963,8 +969,9 @@ def members(row: Row, prediction: str) -> float:
 
     The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
     of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
-    or hexadecimal names of about their length; words in capitals), else a word that stands alone or that ordinary talk
-    does not have; what the question names or ``not`` denies is none. An empty set must be said to be empty.
+    or hexadecimal names of about their length; words in capitals; names of several words), else a word that stands
+    alone or that ordinary talk does not have; what the question names or ``not`` denies is none. An empty set must be
+    said to be empty.
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
@@ -1041,10 +1048,13 @@ def _given(row: Row, prediction: str) -> tuple[list[str], str]:
     form = _form(listed(row) or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1], text)
     talk = _words(question) | COUNTING
 
-    def read(text: str) -> list[str]:
-        return _shaped(form, text, talk) if form else _worded(text, talk)
+    names = listed(row) if " " in row["target"].replace(MEMBERS, "") else []
 
-    sentences = [_told(sentence, read) for sentence in _sentences(text)]
+    def read(text: str) -> list[str]:
+        return _titled(names, text, talk) if names else _shaped(form, text, talk) if form else _worded(text, talk)
+
+    forms = (GLOSS, EXPLAINED, ASIDE) if names else (EXPLAINED, ASIDE)
+    sentences = [_told(sentence, read, forms) for sentence in _sentences(text)]
     sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
     passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
     listing = any(items for lists, items in passages if lists)
@@ -1086,6 +1096,24 @@ def _shaped(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[str]
     return [_compared(item) for item in found if item.lower() not in NEUTRAL and item.lower() not in talk]
 
 
+def _titled(names: Sequence[str], text: str, talk: frozenset[str]) -> list[str]:
+    """Return the names of several words in a text, as they are compared: those that are known, and runs of capitals."""
+    known = sorted(names, key=len, reverse=True)
+    for number, name in enumerate(known):
+        for form in {name, name.replace(" & ", " and ")}:
+            text = _phrase(form).sub(f"\x02{number}\x02", text)
+    items = []
+    for piece in JOINTS.split(text):
+        if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())):
+            items += [known[int(number)] for number in re.findall("\x02(\\d+)\x02", piece)]
+            runs = (TOKEN.findall(run) for run in CAPITALS.findall(piece))
+            kept = ([word for word in run if not _talks(word.lower(), talk | SERVING)] for run in runs)
+            items += [" ".join(run) for run in kept if run]
+            small = text == text.lower() and "\x02" not in piece
+            items += [piece] if small and not all(_talks(word, talk | SERVING) for word in TOKEN.findall(piece)) else []
+    return list(map(_compared, items))
+
+
 def _worded(text: str, talk: frozenset[str]) -> list[str]:
     """Return the words of a text that are items, as they are compared.
 
@@ -1124,9 +1152,9 @@ def _talks(token: str, talk: frozenset[str]) -> bool:
     return token.isdigit() or token in NEUTRAL or not talk.isdisjoint((token, token.rstrip("s")))
 
 
-def _told(sentence: str, read: Callable[[str], object]) -> str:
+def _told(sentence: str, read: Callable[[str], object], forms: Sequence[re.Pattern[str]]) -> str:
     """Return a sentence without explanations and asides, if it names items without them."""
-    for form in (EXPLAINED, ASIDE):
+    for form in forms:
         without = form.sub(" ", sentence)
         sentence = without if read(without) else sentence
     return sentence
