@@ -67,7 +67,7 @@ class Rag(Task):
 
     def keyed(self, asked: Asked, golds: Sequence[Passage]) -> Key:
         """Return the key of a question."""
-        return Key(text.plain(asked.answer), text.accepted(asked.answer))
+        return Key(text.plain(asked.answer), self.forms(asked.answer))
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a question whose relation is dealt over all that can be asked for."""
@@ -173,7 +173,11 @@ class Rag(Task):
         Raises:
             ValueError: if the text cannot be read, or has no answer or two.
         """
-        return text.accepted(proof.solved(turns[-1][1])[0])
+        return self.forms(proof.solved(turns[-1][1])[0])
+
+    def forms(self, answer: str) -> tuple[str, ...]:
+        """Return every accepted form of an answer that the documents give."""
+        return text.accepted(answer)
 
     def check(self, row: Published) -> list[str]:
         """Prove that each document needed is, that there is no other answer, and near misses are what they say."""

@@ -70,7 +70,11 @@ class Listed(Rag):
     def keyed(self, asked: Asked, golds: Sequence[Passage]) -> Key:
         """Return the names of the things, in alphabetical order."""
         target = ", ".join(sorted(text.plain(one.thing.name) for one in golds))
-        return Key(target, (target,))
+        return Key(target, self.forms(target))
+
+    def forms(self, answer: str) -> tuple[str, ...]:
+        """Return the names as they are: who says them in other words is graded alike."""
+        return (answer,)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a guess, and of the thing of the first hit of a search."""

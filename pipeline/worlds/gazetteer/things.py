@@ -75,6 +75,15 @@ class Cast:
             return rng.choice(words_of()[relation.type])
         return self.another(rng, relation.type, thing.name)
 
+    def era(self, rng: Random, kind: str, fixed: Mapping[str, str]) -> int:
+        """Draw the first year of a thing, in the lifetime of somebody who is fixed to have to do with it."""
+        for relation in (one for form in kinds()[kind] for one in form.relations):
+            if relation.type == "person" and fixed.get(relation.name) in self.by_name:
+                first, last = relation.span or AGES
+                born = self.by_name[fixed[relation.name]].era
+                return born + rng.randint(-last if kind == "person" and first == 0 else first, last)
+        return new_era(rng, kind)
+
     def another(self, rng: Random, kind: str, but: str) -> str:
         """Draw the name of a thing of a kind, not that of `but`."""
         while (one := rng.choice(self.things[kind]).name) == but:

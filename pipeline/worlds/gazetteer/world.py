@@ -18,7 +18,7 @@ from pipeline.streams import Streams
 from pipeline.worlds.gazetteer.forms import kinds
 from pipeline.worlds.gazetteer.names import DRAWS, QUALIFIED, Stock
 from pipeline.worlds.gazetteer.passages import Passage, Writer
-from pipeline.worlds.gazetteer.things import Cast, Thing, cast, new_era, parts
+from pipeline.worlds.gazetteer.things import Cast, Thing, cast, parts
 
 WORLD = "gazetteer@1"
 TOKENS_PER_PASSAGE = 43
@@ -54,7 +54,7 @@ class Gazetteer:
             if kind in QUALIFIED:
                 town = town or rng.choice(stock.towns)
                 name = f"{name} {QUALIFIED[kind]} {town}"
-        thing = Thing(kind, name, new_era(rng, kind))
+        thing = Thing(kind, name, self.cast.era(rng, kind, fixed))
         self.cast.state(rng, thing, {**fixed, "town": town} if kind in QUALIFIED else fixed)
         return thing
 
