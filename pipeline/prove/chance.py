@@ -6,6 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import fsum
 from typing import Any
 
@@ -13,7 +14,7 @@ from pipeline.assemble.cutting import cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Plan, row_streams
-from pipeline.metrics import score
+from pipeline.metrics import TOKEN, dated, score
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import asked_of, plain_json
@@ -93,7 +94,19 @@ def _plain(value: object) -> object:
 
 
 def _total(reply: str, distinct: Counter[tuple[object, ...]]) -> float:
-    return fsum(times * score(dict(zip(JUDGED, row, strict=True)), reply) for row, times in distinct.items())
+    rows = ((dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items())
+    return fsum(times * score(row, reply) for row, times in rows if _may_score(reply, row))
+
+
+def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
+    """Tell whether a reply may score on a row: of the rule `exact` it must hold all words of an answer."""
+    said = _said(reply)
+    return row["scorer"] != "exact" or any(_said(answer) <= said for answer in row["answers"])
+
+
+@lru_cache(maxsize=1 << 14)
+def _said(text: str) -> frozenset[str]:
+    return frozenset(TOKEN.findall(dated(text).lower()))
 
 
 def _numeric_first(target: str) -> tuple[float, str]:
