@@ -85,6 +85,17 @@ class Shuffled:
         self._found = joined[np.sort(first)]
 
 
+class Given:
+    """An order that is there from its first index to its last."""
+
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices, or all there are."""
+        return self._order[:count]
+
+
 class Wheel:
     """Indices drawn with replacement from a wheel, on which an index may stand several times."""
 

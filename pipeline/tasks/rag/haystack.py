@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.recipe import TIERS, Stratum
-from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.streams import Given, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.rag.text import document
 from pipeline.worlds.gazetteer import WORLD, gazetteer, source_digest
@@ -47,17 +47,6 @@ def _index(streams: Streams, tier: str) -> Index:
     return Index(f"{passage.title} {passage.text}" for passage in gazetteer(streams, tier).passages)
 
 
-class _Taken:
-    """An order that is all there."""
-
-    def __init__(self, order: Indices) -> None:
-        self._order = order
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` indices."""
-        return self._order[:count]
-
-
 def filler(own: Streams, stratum: Stratum, question: str, out: Iterable[int], *, shuffled: bool) -> Filler:
     """Return a row's filler without the passages that are `out`.
 
@@ -75,4 +64,4 @@ def filler(own: Streams, stratum: Stratum, question: str, out: Iterable[int], *,
     kept = np.ones(len(order), dtype=np.bool_)
     kept[sorted(gone)] = False
     order = order[kept[order]]
-    return Filler(name, _Taken(order), NONE, "ranked", ranks=ranks)
+    return Filler(name, Given(order), NONE, "ranked", ranks=ranks)

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Streams, spread
+from pipeline.streams import Given, Streams, spread
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Published, Sample, Task, Turns, unit
 from pipeline.tasks.haystacks import SPARES
 from pipeline.tasks.recall import lists_text as text
@@ -86,7 +86,7 @@ class Listed(Task):
         return Layout(
             head=tuple(self._head(stratum, own, shown)),
             placed=tuple(placed),
-            filler=Filler(self.pools(stratum)[0].name, _Dealt(places[ranks]), spares),
+            filler=Filler(self.pools(stratum)[0].name, Given(places[ranks]), spares),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
 
@@ -127,17 +127,6 @@ class Listed(Task):
         for shown, answer in text.SHOWN.findall(row.text):
             if answer.split(", ") != text.most_frequent(shown.splitlines(), self.count)[0]:
                 yield "the answer of an example is wrong"
-
-
-class _Dealt:
-    """A list that is there from its first word to its last."""
-
-    def __init__(self, order: Indices) -> None:
-        self._order = order
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` words."""
-        return self._order[:count]
 
 
 def _example(rng: Random, words: Sequence[str], count: int) -> str:
