@@ -49,6 +49,11 @@ def dealt(depth: object, stratum: Stratum) -> dict[str, tuple[object, int]]:
     return {"point": (depth, POINTS)} if stratum.knob("depth", DEPTH["depth"][0]) == "grid" else {}
 
 
+def first_line(depth: float) -> float:
+    """Return what the first line of the body scores: on a grid it answers in one of six rows."""
+    return float(depth == 0)
+
+
 def _block(stratum: Stratum) -> int:
     """Return over how many rows in turn depths are even."""
     return POINTS if is_crossed(stratum) else stratum.rows

@@ -104,9 +104,10 @@ class JsonKV(Task):
         return list(faults(row))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and of one among the pairs that begin alike."""
+        """Return the chance of a guess, of one among the pairs that begin alike, and of the first line."""
         near = len(sample.latent["near"])
-        return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0}
+        first = depths.first_line(sample.latent["depth"])
+        return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that the asked pair stands at."""

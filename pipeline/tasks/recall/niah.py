@@ -157,7 +157,7 @@ class Niah(Task):
         return list(niah_proof.faults(row, self._haystack(row.stratum), self._form(row.stratum), **promised))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and what one of the lines written for the row scores, or all of them.
+        """Return the chance of a guess, and what lines score: one of those written for the row, the first, or all.
 
         Where the order counts, it is what all the right values score in random order.
         """
@@ -167,7 +167,9 @@ class Niah(Task):
             return {"uniform": 0.0, "any_order": fsum(1 / perm(count, right) for right in range(1, count + 1)) / count}
         if self.form != "one":
             return {"uniform": 0.0, "all_lines": 2 * count / (count + lines)}
-        return {"uniform": 0.0, "any_near" if self.haystacks[0] in ("words", "uuids") else "any_line": 1 / lines}
+        first = depths.first_line(sample.latent["depth"])
+        line = "any_near" if self.haystacks[0] in ("words", "uuids") else "any_line"
+        return {"uniform": 0.0, line: 1 / lines, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that a single needle stands at."""
