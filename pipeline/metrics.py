@@ -1314,9 +1314,12 @@ def _overlap(reply: str, answer: str) -> float:
 
 
 def held(row: Row, prediction: str) -> float:
-    """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case."""
+    """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case.
+
+    RULER has no empty sets: one is judged as by `members`, since there is nothing to look for.
+    """
     wanted, reply = listed(row), thought(prediction).lower()
-    return sum(member.lower() in reply for member in wanted) / max(1, len(wanted))
+    return sum(member.lower() in reply for member in wanted) / len(wanted) if wanted else members(row, prediction)
 
 
 def last_line(row: Row, prediction: str) -> float:

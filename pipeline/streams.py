@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isqrt, log
 from random import Random
 
@@ -83,6 +84,17 @@ class Shuffled:
         joined = np.concatenate([self._found, drawn])
         _, first = np.unique(joined, return_index=True)
         self._found = joined[np.sort(first)]
+
+
+class Given:
+    """An order that is there from its first index to its last."""
+
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices, or all there are."""
+        return self._order[:count]
 
 
 class Wheel:
@@ -161,7 +173,7 @@ def spread(rng: Random, rows: int, row: int) -> float:
     seed = rng.getrandbits(64)
     block, place = divmod(row, rows)
     within = stream(seed, "within", row).random()
-    return (Permutation(stream(seed, "order", block), rows)[place] + within) / rows
+    return (_permutation(seed, "order", block, rows)[place] + within) / rows
 
 
 def deal(rng: Random, rows: int, row: int, kinds: int) -> int:
@@ -174,6 +186,12 @@ def deal(rng: Random, rows: int, row: int, kinds: int) -> int:
     """
     seed = rng.getrandbits(64)
     block, place = divmod(row, rows)
-    dealt = block * rows + Permutation(stream(seed, "rows", block), rows)[place]
+    dealt = block * rows + _permutation(seed, "rows", block, rows)[place]
     turn, nth = divmod(dealt, kinds)
-    return Permutation(stream(seed, "kinds", turn), kinds)[nth]
+    return _permutation(seed, "kinds", turn, kinds)[nth]
+
+
+@lru_cache(maxsize=1024)
+def _permutation(seed: int, purpose: str, block: int, size: int) -> Permutation:
+    """Return the order of a block, which all of its rows share."""
+    return Permutation(stream(seed, purpose, block), size)

@@ -414,6 +414,11 @@ def test_nodes_behind_the_end_of_a_route_cost() -> None:
     assert score(set_row(wanted, "route"), reply) == 0.5
 
 
-def test_an_empty_set_has_no_string_to_look_for() -> None:
-    assert score(set_row([]), "There are none.", scorers_of(["members=recall"])) == 0.0
-    assert score(set_row([]), "There are none.") == 1.0
+def test_an_empty_set_has_no_string_to_look_for_and_must_be_said_to_be_empty() -> None:
+    for quirks in ([], ["members=recall"]):
+        assert score(set_row([]), "There are none.", scorers_of(quirks)) == 1.0
+        assert score(set_row([]), "Final Answer: []", scorers_of(quirks)) == 1.0
+        assert score(set_row([]), "", scorers_of(quirks)) == 0.0
+        assert score(set_row([]), "Final Answer: [4c007d0c94]", scorers_of(quirks)) == 0.0
+    assert score(set_row([]), "Final Answer: []", scorers_of(["members=last_line"])) == 1.0
+    assert score(set_row([]), "", scorers_of(["members=last_line"])) == 0.0

@@ -23,6 +23,8 @@ from pipeline.worlds.graphs import RESERVED, Graph, graph
 
 TASK = {task.subtask: task for task in TASKS}
 PLACES = [(task.subtask, complexity) for task in TASKS for complexity in task.complexities]
+ANSWERED = [place for place in PLACES if place[1]]
+"""The places where there are answers."""
 BRANCHES = (1.5, 2.0, 3.0)
 ROWS = 24
 NODE = "[0-9a-f]{10}"
@@ -134,7 +136,7 @@ def test_two_worlds_have_other_names() -> None:
 
 @pytest.mark.parametrize("subtask", TASK)
 def test_the_filler_of_a_prompt_is_a_prefix_of_one_order(subtask: str) -> None:
-    sample = samples(subtask, TASK[subtask].complexities[-1])[3]
+    sample = samples(subtask, max(TASK[subtask].complexities))[3]
     stratum, latent, known = sample.stratum, sample.latent, world(subtask)
     kept_out = {*latent["relevant"], *latent["decoys"], *latent["left_out"]}
     own, _ = streams(stratum, 3)
@@ -165,7 +167,7 @@ def test_the_answer_is_the_same_at_every_length(kind: tuple[str, int]) -> None:
             assert check(row) == []
 
 
-@pytest.mark.parametrize("kind", PLACES)
+@pytest.mark.parametrize("kind", ANSWERED)
 def test_the_answer_hangs_on_relevant_edges_alone(kind: tuple[str, int]) -> None:
     for row in published(*kind)[:3]:
         relevant = {*marked(row, "relevant")}
@@ -174,6 +176,34 @@ def test_the_answer_hangs_on_relevant_edges_alone(kind: tuple[str, int]) -> None
         for source, target in graph_read.edges:
             line = f"{source} -> {target}\n"
             assert (without(row, line) != row.key.target) == (line in relevant)
+
+
+def test_a_node_without_parents_is_asked_for_where_it_has_children() -> None:
+    for row in published("parents", 0):
+        listed, decoys = read(row.text), marked(row, "decoy")
+        assert row.key.target == "none"
+        assert marked(row, "relevant") == []
+        children = listed.children[listed.asked.node]
+        assert sorted(decoys) == sorted(f"{listed.asked.node} -> {child}\n" for child in children)
+        assert "the list in your answer is to be empty, []" in row.text
+        assert check(with_line(row, f"0123456789 -> {listed.asked.node}\n"))
+        gone = "".join(line for line in row.text.splitlines(keepends=True) if line not in decoys)
+        with pytest.raises(ValueError, match="no edge leads to that node or from it"):
+            TASK["parents"].solve((("user", gone),))
+
+
+def test_who_finds_no_parents_has_to_say_so() -> None:
+    row = published("parents", 0)[0]
+    for reply in ("Final Answer: []", "none", f"Node {read(row.text).asked.node} has no parents.\nFinal Answer: []"):
+        assert scored(row, reply) == 1, reply
+    for reply in ("", "I cannot tell.", final(read(row.text).children[read(row.text).asked.node])):
+        assert scored(row, reply) == 0, reply
+
+
+def test_a_question_for_no_parents_needs_a_graph_that_has_such_nodes() -> None:
+    stratum = cell("parents", 0, knobs=(("branch", 2.0),))
+    with pytest.raises(RecipeError, match=r"every node has a parent where branch = 2\.0: give branch = 1\.5"):
+        TASK["parents"].sample(stratum, 0, *streams(stratum, 0))
 
 
 def hop(edges: Sequence[Edge], node: str, steps: int) -> dict[str, int]:
@@ -214,7 +244,7 @@ def test_answers_have_the_sizes_that_are_dealt(branch: float) -> None:
 
 @pytest.mark.parametrize("branch", BRANCHES[1:])
 def test_parents_of_other_branches_are_proven(branch: float) -> None:
-    for complexity in TASK["parents"].complexities:
+    for complexity in filter(None, TASK["parents"].complexities):
         stratum = cell("parents", complexity, knobs=(("branch", branch),))
         row = publish(TASK["parents"].sample(stratum, 1, *streams(stratum, 1)))
         assert check(row) == []
@@ -355,7 +385,7 @@ def auc(scored: Iterator[tuple[int, bool]]) -> float:
 
 
 @pytest.mark.parametrize("count", [100, 1500])
-@pytest.mark.parametrize("kind", [place for place in PLACES if place[0] != "route" and place not in {("bfs", 8)}])
+@pytest.mark.parametrize("kind", [place for place in ANSWERED if place[0] != "route" and place not in {("bfs", 8)}])
 def test_numbers_of_edges_do_not_tell_answers_from_other_nodes(kind: tuple[str, int], count: int) -> None:
     tables = [counts(publish(sample, count)) for sample in samples(*kind, 120)[:: 1 if kind[1] == 1 else 2]]
     for measure in ("out", "into", "all"):
@@ -442,7 +472,7 @@ def test_baselines_are_what_such_readers_score() -> None:
 
 
 def test_readers_are_as_weak_as_they_say() -> None:
-    for kind in PLACES:
+    for kind in ANSWERED:
         said: dict[str, list[float]] = defaultdict(list)
         for row in published(*kind)[:12]:
             sent = {

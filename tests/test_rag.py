@@ -110,6 +110,19 @@ def test_every_setting_is_exact_and_proven(knobs: tuple[tuple[str, Any], ...], t
             assert said == given.get("answer_elsewhere", True)
 
 
+def test_six_rows_may_ask_the_same_at_six_depths(tmp_path: Path) -> None:
+    some = tuple(
+        Stratum("rag", name, "32k", 8192, 1, 12, knobs=(("crossed", True),)) for name in ("single", "described")
+    )
+    _, rows = built(tmp_path, some)
+    for number in range(0, len(rows), 6):
+        six = rows[number : number + 6]
+        assert len({(row["question"], row["target"]) for row in six}) == 1
+        assert sorted(json.loads(row["metadata"])["latent"]["depths"] for row in six) == [[n / 5] for n in range(6)]
+        assert len({frozenset(one.text for one in entries(row, "decoy")) for row in six}) == 1
+    assert len({row["question"] for row in rows}) == len(rows) / 6
+
+
 def test_a_double_of_a_document_is_found(rows: list[Row]) -> None:
     for row in rows[::3]:
         gold, other = entries(row, "relevant")[0], entries(row, "decoy")[0]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pipeline.assemble.plan import make_plan
 from pipeline.engine import Inline
 from pipeline.metrics import score
+from pipeline.prove.balance import balance_faults
 from pipeline.prove.row import answer_faults, cell_place
 from pipeline.readers import COLUMNS, READERS, open_reading
 from pipeline.recipe import Recipe, Stratum
@@ -37,13 +38,16 @@ KNOBS: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("json_kv", 1, {"stem": 24}),
     ("json_kv", 1, {"asks": "key", "depth": "uniform"}),
     ("json_kv", 1, {"stem": 0}),
+    ("json_kv", 1, {"crossed": True}),
     ("niah_s1", 1, {"distractors": 4}),
     ("niah_s2", 1, {"haystack": "addresses", "distractors": 0}),
     ("niah_s3", 1, {"haystack_order": "shuffled"}),
+    ("niah_s3", 1, {"crossed": True, "depth": "uniform"}),
     ("niah_mk1", 1, {"near": 16, "haystack": "addresses", "haystack_order": "shuffled"}),
     ("niah_mk2", 1, {"near": 0, "depth": "uniform"}),
     ("niah_mk3", 1, {"near": 16}),
     ("niah_mv", 8, {"near": 0, "distractors": 0}),
+    ("niah_mv", 4, {"order": "text"}),
     ("niah_mq", 8, {"near": 16, "distractors": 4}),
     ("vt", 2, {"twins": 3}),
     ("vt", 5, {"operations": "add"}),
@@ -126,6 +130,65 @@ def test_answers_stand_at_all_points_of_the_grid_equally_often() -> None:
             depths = Counter(sample.latent["depth"] for sample in sampled(cell(subtask, rows)))
             assert set(depths) == {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}
             assert max(depths.values()) - min(depths.values()) <= 1
+
+
+@pytest.mark.parametrize("subtask", SINGLE)
+def test_the_same_question_is_asked_at_all_six_depths_if_a_recipe_says_so(subtask: str) -> None:
+    stratum = cell(subtask, 25, crossed=True)
+    samples, task = sampled(stratum), TASKS["recall", subtask]
+    for start in range(0, 24, 6):
+        six = samples[start : start + 6]
+        assert sorted(sample.latent["depth"] for sample in six) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+        assert len({sample.question for sample in six}) == len({sample.key for sample in six}) == 1
+        assert len({json.dumps({**sample.latent, "depth": 0}) for sample in six}) == 1
+    assert len({sample.question for sample in samples}) == 5
+    assert [*balance_faults(samples)] == []
+    shared = Streams((5, "recall", subtask, stratum.length))
+    laid = [task.layout(sample, Streams((*shared.path, "row", sample.index)), shared) for sample in samples[5:7]]
+    here, there = (layout.filler.order.take(40).tolist() for layout in laid)
+    again = task.layout(samples[4], Streams((*shared.path, "row", 4)), shared)
+    assert again.filler.order.take(40).tolist() == here
+    assert [item for item in again.placed if item.unit.pieces[0].role != "relevant"] == [
+        item for item in laid[0].placed if item.unit.pieces[0].role != "relevant"
+    ]
+    assert subtask == "niah_s1" or here != there
+
+
+def test_depths_of_one_question_are_even_where_they_are_no_grid() -> None:
+    samples = sampled(cell("niah_s2", 30, crossed=True, depth="uniform"))
+    for start in range(0, 30, 6):
+        assert sorted(int(6 * sample.latent["depth"]) for sample in samples[start : start + 6]) == [0, 1, 2, 3, 4, 5]
+
+
+def test_values_in_the_order_of_the_text_are_judged_by_their_order(tmp_path: Path) -> None:
+    for _, row in built(tmp_path, *(cell("niah_mv", 3, 4096, complexity, order="text") for complexity in (2, 8))):
+        marked = [row["prompt"][n["char_start"] : n["char_end"]] for n in row["needles"] if n["role"] == "relevant"]
+        values = [line.split()[-1].rstrip(".") for line in marked]
+        assert row["target"] == ", ".join(values)
+        assert row["scorer"] == "route"
+        assert "in the order in which they stand in the text" in row["question"]
+        listed = "\n".join(f"{place}. {value}" for place, value in enumerate(values, 1))
+        for reply in (row["target"], listed, f"The codes, in order, are {row['target']}.", said("all", row)):
+            assert score(row, reply) == 1, reply
+        assert score(row, ", ".join(values[::-1])) == 0
+        assert score(row, ", ".join([*values[:-1], "1000000"])) == pytest.approx(1 - 1 / len(values))
+        turned = row["prompt"].replace(marked[0], "", 1).replace(marked[-1], marked[-1] + marked[0], 1)
+        assert answer_faults({**row, "prompt": turned}, cell("niah_mv", 3, 4096, row["complexity"], order="text"))
+        plain = {**row, "prompt": row["prompt"].replace(", in the order in which they stand in the text?", "?")}
+        assert any(
+            "do not agree" in fault
+            for fault in answer_faults(plain, cell("niah_mv", 3, 4096, row["complexity"], order="text"))
+        )
+
+
+def test_right_values_in_random_order_score_what_is_stated() -> None:
+    for complexity in (2, 4, 8):
+        (sample,) = sampled(cell("niah_mv", 1, complexity=complexity, order="text"))
+        row, rng = {"scorer": "route", "question": sample.question, **sample.key.columns()}, stream("any order")
+        values = sample.key.target.split(", ")
+        found = fmean(score(row, ", ".join(rng.sample(values, len(values)))) for _ in range(600))
+        stated = TASKS["recall", "niah_mv"].baselines(sample, sample.key)["any_order"]
+        assert found == pytest.approx(stated, abs=0.05)
 
 
 def test_answers_of_several_needles_stand_anywhere(rows: dict[str, list[Row]]) -> None:

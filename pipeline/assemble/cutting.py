@@ -163,7 +163,7 @@ def labels(task: Task, sample: Sample, tokenizer: str, frame: str) -> Row:
         "bucket": bucket(cell.length),
         "tokenizer": tokenizer,
         "frame": frame,
-        "scorer": task.scorer,
+        "scorer": task.scorer_of(cell),
         "length": cell.length,
         "complexity": cell.complexity,
         "shots": task.shots_of(cell),

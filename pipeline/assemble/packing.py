@@ -77,12 +77,14 @@ def _closed(
     wanted: Sequence[float],
     rng: Random,
 ) -> Packing | None:
-    """Close the gap behind the prefix, or a larger one behind a shorter prefix."""
+    """Close the gap behind the prefix, or a larger one behind a shorter prefix, up to all that the closers have."""
+    counts = pool[closers].tolist()
+    most = sum(counts)
     for _ in range(TRIES):
-        chosen = subset_of_sum(pool[closers].tolist(), gap)
+        chosen = subset_of_sum(counts, gap)
         if chosen is not None:
             return _place(_mix(prefix, closers[chosen], filler, rng), pool, wanted)
-        if not len(prefix):
+        if gap >= most or not len(prefix):
             break
         gap += int(pool[prefix[-1]])
         prefix = prefix[:-1]

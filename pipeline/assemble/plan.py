@@ -136,7 +136,7 @@ class Plan:
         rows = self.rows(family)
         cuts = _cuts([row.stratum.length for row in rows])
         made_of = [self.sample_key(family), [self.count_key(spec, profile) for spec in self.pools(family)]]
-        rules = sorted({(t.subtask, t.scorer, t.max_new_tokens) for t in map(task_of, self.recipe.of_family(family))})
+        rules = sorted({_rule(cell) for cell in self.recipe.of_family(family)})
         return [
             Shard(
                 profile, family, self.recipe.tier, number, len(cuts), start, stop,
@@ -210,6 +210,12 @@ def with_corpus(recipe: Recipe, digest: str) -> Recipe:
     if strata == recipe.strata:
         raise RecipeError(f"no family of {recipe.release} uses a corpus: leave out --corpus, or add family mrcr")
     return replace(recipe, strata=strata)
+
+
+def _rule(cell: Stratum) -> tuple[str, str, int]:
+    """Return what decides how replies to the rows of a stratum are judged."""
+    task = task_of(cell)
+    return task.subtask, task.scorer_of(cell), task.max_new_tokens
 
 
 def _cuts(lengths: list[int]) -> list[tuple[int, int]]:

@@ -30,6 +30,8 @@ UNIT_SCHEMA = pa.schema(
 )
 BATCH = 4096
 """Units that are Python objects at a time."""
+SMALL = 1 << 20
+"""Bytes of a pool of which the texts are kept as Python objects, too."""
 BUDGET = 128 * 1024 * 1024
 """Bytes of pools that a process keeps; a single pool may be larger."""
 
@@ -70,6 +72,17 @@ class Pool:
 
     def texts(self, places: Indices) -> list[str]:
         """Return the texts of the units at some places, each with all of its pieces."""
+        if self.size <= SMALL:
+            found: list[str] = self._texts[places].tolist()
+            return found
+        return self._gathered(places)
+
+    @cached_property
+    def _texts(self) -> NDArray[np.object_]:
+        """The texts of all units of a small pool, of which prompts take most, or some again and again."""
+        return np.array(self._gathered(np.arange(len(self))), dtype=np.object_)
+
+    def _gathered(self, places: Indices) -> list[str]:
         taken = self.table.column("text").take(pa.array(places))
         flat: list[str] = pc.list_flatten(taken).to_numpy().tolist()
         if len(flat) == len(places):

@@ -69,7 +69,7 @@ def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
         "family": cell.family,
         "subtask": cell.subtask,
         "complexity": cell.complexity,
-        "scorer": task.scorer,
+        "scorer": task.scorer_of(cell),
         **sample.key.columns(),
         "metadata": plain_json({"latent": dict(sample.latent), "baselines": task.baselines(sample, sample.key)}),
     }

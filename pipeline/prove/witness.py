@@ -74,7 +74,7 @@ class Witness:
             "bucket": bucket(cell.length),
             "tokenizer": self.profile.name,
             "frame": self.plan.recipe.frame,
-            "scorer": task.scorer,
+            "scorer": task.scorer_of(cell),
             "task_version": task.version,
             "context_tokens": self.profile.window(cell.length),
             "max_new_tokens": self.plan.recipe.reserve or task.max_new_tokens,

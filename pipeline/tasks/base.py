@@ -228,6 +228,10 @@ class Task(ABC):
         """Return a stratum of one row, at the shortest length."""
         return Stratum(self.family, self.subtask, "32k", self.shortest, complexity, 1)
 
+    def scorer_of(self, stratum: Stratum) -> str:
+        """Return the name of the scorer of a stratum's rows: the task's, unless a knob asks for another form."""
+        return self.scorer
+
     def shots_of(self, stratum: Stratum) -> int:
         """Return how many demonstrations the prompts of a stratum have."""
         return self.shots if stratum.shots is None else stratum.shots

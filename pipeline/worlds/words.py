@@ -13,6 +13,7 @@ def pool(name: str) -> tuple[str, ...]:
     return tuple(pool_text(name).splitlines())
 
 
+@cache
 def pool_digest(*names: str) -> str:
     """Return the SHA-256 of the named pools' bytes."""
     total = hashlib.sha256()

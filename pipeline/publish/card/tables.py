@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pipeline.publish.card.facts import Facts
-from pipeline.recipe import K
+from pipeline.recipe import K, Stratum
 from pipeline.rows import Column
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
 from pipeline.store.manifest import TierCell
@@ -59,9 +59,18 @@ def _task_record(facts: Facts, place: Place, cells: Sequence[TierCell]) -> dict[
         "what is asked": TASKS[place].title if place in TASKS else place[1],
         **({} if facts.withheld else {"complexity": ", ".join(map(str, steps))}),
         "reply tokens": ", ".join(f"{room:,}" for room in rooms),
-        "scorer": f"`{TASKS[place].scorer}`" if place in TASKS else "-",
+        "scorer": ", ".join(dict.fromkeys(map(_scorer, cells))),
         **{f"rows, {tier}": sum(cell.rows for cell in cells if cell.tier == tier) for tier in facts.tiers},
     }
+
+
+def _scorer(cell: TierCell) -> str:
+    """Return the name of the scorer of a stratum's rows; knobs may choose it."""
+    place, knobs = (cell.family, cell.subtask), tuple(sorted((cell.knobs or {}).items()))
+    if place not in TASKS:
+        return "-"
+    stratum = Stratum(*place, cell.tier, cell.length, cell.complexity or 0, cell.rows, cell.shots, knobs)
+    return f"`{TASKS[place].scorer_of(stratum)}`"
 
 
 def strata_table(facts: Facts, tier: str) -> str:

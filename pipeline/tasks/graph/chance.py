@@ -21,7 +21,7 @@ TOKENS_PER_NODE = 24
 
 def baselines(sample: Sample) -> dict[str, float]:
     """Return the scores of guessers."""
-    size, nodes = len(sample.key.target.split(", ")), sample.stratum.length // TOKENS_PER_NODE
+    size, nodes = len(sample.relevant) and len(sample.key.target.split(", ")), sample.stratum.length // TOKENS_PER_NODE
     uniform = 1 / nodes if sample.stratum.subtask == "route" else size / max(nodes, size)
     return {"uniform": uniform, **sample.latent["guessers"]}
 
@@ -40,4 +40,4 @@ def guessers(subtask: str, graph: Graph, walk: Walk) -> dict[str, float]:
 
 
 def _f1(named: AbstractSet[int], right: AbstractSet[int]) -> float:
-    return 2 * len(named & right) / (len(named) + len(right))
+    return 2 * len(named & right) / max(1, len(named) + len(right))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from pipeline.metrics import NO_MEMBERS, listed
 from pipeline.tasks.base import Published
 from pipeline.tasks.graph.reader import LINE, Edge, Listed, demonstrations, distances, read
 
@@ -63,7 +64,7 @@ def _wrong_demonstrations(text: str, graph: Listed, subtask: str, shots: int) ->
 
 
 def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
-    nodes, complexity = row.key.target.split(", "), row.stratum.complexity
+    nodes, complexity = listed({"target": row.key.target}), row.stratum.complexity
     if len({*nodes}) < len(nodes):
         yield "the answer names a node twice"
     if subtask != "bfs" and len(nodes) != complexity:
@@ -98,9 +99,13 @@ def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
 
 
 def _met(graph: Listed) -> list[Edge]:
-    """Return the edges that the question leads over: those out of nodes before the last step, or into the asked."""
+    """Return the edges that the question leads over: those out of nodes before the last step, or into the asked.
+
+    Where none leads into the asked node, they are those that lead out of it.
+    """
     if graph.asked.kind == "parents":
-        return [edge for edge in graph.edges if edge[1] == graph.asked.node]
+        end = 0 if graph.answer == NO_MEMBERS else 1
+        return [edge for edge in graph.edges if edge[end] == graph.asked.node]
     if graph.asked.kind == "route":
         nodes = [graph.asked.node, *graph.answer.split(", ")]
         return list(pairwise(nodes))

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
+from pipeline.metrics import NO_MEMBERS
+
 NODE = "[0-9a-f]{10}"
 ARROW = " -> "
 EDGES = re.compile(rf"(?:{NODE}{ARROW}{NODE}\n)*+")
@@ -58,9 +60,8 @@ class Listed:
         if asked.kind == "route":
             return ", ".join(way(self.children, asked.node, asked.count))
         if asked.kind == "parents":
-            found = [source for source, target in self.edges if target == asked.node]
-        else:
-            found = [node for node, far in distances(self).items() if far == asked.count]
+            return ", ".join(sorted(source for source, target in self.edges if target == asked.node)) or NO_MEMBERS
+        found = [node for node, far in distances(self).items() if far == asked.count]
         if not found:
             raise ValueError(f"no node is the answer to {asked}")
         return ", ".join(sorted(found))
@@ -159,6 +160,9 @@ def solve(text: str) -> tuple[str, ...]:
     """Return the one answer of a prompt.
 
     Raises:
-        ValueError: if it cannot be read, or has no answer.
+        ValueError: if it cannot be read, or has no answer, or no edge has the asked node.
     """
-    return (read(text).answer,)
+    graph = read(text)
+    if graph.answer == NO_MEMBERS and graph.asked.node not in graph.children:
+        raise ValueError(f"no node is the answer to {graph.asked}, since no edge leads to that node or from it")
+    return (graph.answer,)

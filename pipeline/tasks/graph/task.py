@@ -8,12 +8,13 @@ from types import MappingProxyType
 from typing import Any
 
 from pipeline.errors import RecipeError
+from pipeline.metrics import NO_MEMBERS
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Streams, deal
 from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.graph import chance, pool, proof, reader, text
 from pipeline.tasks.graph.depths import depths
-from pipeline.tasks.graph.walks import Walk, drawn_route, drawn_search, reach
+from pipeline.tasks.graph.walks import Walk, alone, drawn_route, drawn_search, reach
 from pipeline.worlds.graphs import Graph
 
 SIZES = {
@@ -64,7 +65,7 @@ class GraphTask(Task):
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
-        target = ", ".join(names if self.subtask == "route" else sorted(names))
+        target = ", ".join(names if self.subtask == "route" else sorted(names)) or NO_MEMBERS
         asked = text.question_of(self.subtask, graph.names[walk.root], stratum.complexity)
         return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key(target, (target,)))
 
@@ -128,18 +129,25 @@ class Bfs(GraphTask):
 
 
 class Parents(GraphTask):
-    """All nodes with an edge to a node; `complexity` is their number."""
+    """All nodes with an edge to a node; `complexity` is their number, which may be none."""
 
     subtask = "parents"
     title = "all parents of a node of a graph"
-    complexities = (1, 4, 16)
+    complexities = (1, 4, 16, 0)
 
     def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
-        """Draw any node with so many parents, none twice in a stratum while there are others."""
+        """Draw any node with so many parents, none twice in a stratum while there are others.
+
+        Raises:
+            RecipeError: where no node has so many.
+        """
         nodes = graph.of_degree(stratum.complexity)
+        if not len(nodes):
+            branch = pool.branch_of(stratum)
+            raise RecipeError(f"{stratum}: every node has a parent where branch = {branch}: give branch = 1.5")
         turn, place = divmod(index, len(nodes))
         node = int(nodes[Permutation(shared.of("node", turn), len(nodes))[place]])
-        return reach(graph, node, 1).walk()
+        return reach(graph, node, 1).walk() if stratum.complexity else alone(graph, node)
 
 
 class Route(GraphTask):

@@ -25,7 +25,8 @@ RULES = {
     ),
     "parents": (
         "The parents of a node are the nodes from which an edge leads directly to it. You will be asked for all the "
-        "parents of one node. The order of the answer does not matter."
+        "parents of one node; if it has none, the list in your answer is to be empty, []. The order of the answer does "
+        "not matter."
     ),
     "route": (
         "At most one edge leads out of any node, so there is never a choice of where to go next. You will be asked for "

@@ -144,6 +144,14 @@ def reach(graph: Graph, root: int, distance: int) -> Reach:
     return found
 
 
+def alone(graph: Graph, root: int) -> Walk:
+    """Return the walk from a node that is the near end of no edge: there are no answers.
+
+    Decoys are the edges of which it is the far end, all that a prompt says of it.
+    """
+    return Walk(root, (), (), tuple(graph.entering(root)), (), (root,), ())
+
+
 def follow(graph: Graph, root: int, steps: int) -> Walk | None:
     """Return the route of so many steps from a node, or None if it comes back to where it was."""
     nodes, edges = [root], list[int]()

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.streams import Given, Indices, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
 from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.worlds.addresses import WORLD, paragraphs, source_digest
@@ -45,12 +45,12 @@ def addresses(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Fill
     name = addresses_spec(stratum).name
     if shuffled:
         drawn = np.argsort(words(own.of("shuffled"), int(counts.sum())), kind="stable")
-        return Filler(name, _Fixed(drawn[~np.isin(drawn, spares)]), spares)
+        return Filler(name, Given(drawn[~np.isin(drawn, spares)]), spares)
     starts, counts = starts[kept], counts[kept]
     skipped = own.of("start").randrange(counts[0])
     starts[0] += skipped
     counts[0] -= skipped
-    return Filler(name, _Fixed(in_runs(starts, counts)), spares, "sequence", joints=joints)
+    return Filler(name, Given(in_runs(starts, counts)), spares, "sequence", joints=joints)
 
 
 def _set_aside(order: Indices, fit: Sequence[Mapping[range, list[int]]]) -> tuple[Indices, Indices]:
@@ -80,14 +80,3 @@ def _outline() -> tuple[Indices, Indices, Sequence[Mapping[range, list[int]]], J
     joints = np.zeros(int(counts.sum()), dtype=np.bool_)
     joints[starts] = True
     return starts, counts, fit, joints
-
-
-class _Fixed:
-    """An order that is there from the first to the last."""
-
-    def __init__(self, order: Indices) -> None:
-        self._order = order
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` paragraphs."""
-        return self._order[:count]

@@ -44,15 +44,19 @@ class Rag(Task):
         """Return the pool of passages."""
         return (haystack.spec(stratum),)
 
+    def own(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Streams, int]:
+        """Return the streams that a row is drawn from but for its depth, and the number of its question."""
+        return own, index
+
     def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
         """Return the depths of the documents that are needed: each of them uniform over the rows."""
         return [spread(shared.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
 
-    def drawn(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Asked, int | None]:
-        """Draw the question, and where its answer stands elsewhere."""
+    def drawn(self, stratum: Stratum, number: int, own: Streams, shared: Streams) -> tuple[Asked, int | None]:
+        """Draw question `number` of a stratum, and where its answer stands elsewhere."""
         world, known = gazetteer(own, stratum.tier), places(self.subtask)
-        place = known[deal(shared.of("asked"), stratum.rows, index, len(known))]
-        first = deal(shared.of("first"), stratum.rows, index, 2)
+        place = known[deal(shared.of("asked"), stratum.rows, number, len(known))]
+        first = deal(shared.of("first"), stratum.rows, number, 2)
         for turn in count():
             asked = ask(world, own.of("question", turn), self.subtask, place, stratum.complexity, first)
             others = [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
@@ -71,13 +75,14 @@ class Rag(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a question whose relation is dealt over all that can be asked for."""
+        own, number = self.own(stratum, index, own, shared)
         world = gazetteer(own, stratum.tier)
-        asked, elsewhere = self.drawn(stratum, index, own, shared)
+        asked, elsewhere = self.drawn(stratum, number, own, shared)
         golds = self.golds(world, asked, own, stratum)
         latent = {
             "asked": asked.asks,
             "depths": self.depths(stratum, index, shared),
-            "first": deal(shared.of("first"), stratum.rows, index, 2),
+            "first": deal(shared.of("first"), stratum.rows, number, 2),
             "golds": list(asked.golds),
             "elsewhere": elsewhere,
             "shown": list(self.shown(world, own, stratum, asked)),
@@ -145,8 +150,9 @@ class Rag(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the documents that are needed at their depths, and near misses anywhere."""
         stratum, latent = sample.stratum, sample.latent
+        own, number = self.own(stratum, sample.index, own, shared)
         world, titled, rng = gazetteer(own, stratum.tier), haystack.titled(stratum), own.of("scatter")
-        asked, elsewhere = self.drawn(stratum, sample.index, own, shared)
+        asked, elsewhere = self.drawn(stratum, number, own, shared)
         near = self.near(own, stratum, asked, self.golds(world, asked, own, stratum))
         placed = [
             Placed(unit(said, "relevant"), depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)

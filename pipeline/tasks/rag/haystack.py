@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.recipe import TIERS, Stratum
-from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.streams import Given, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.rag.text import document
 from pipeline.worlds.gazetteer import WORLD, gazetteer, source_digest
@@ -50,17 +50,6 @@ def _index(streams: Streams, tier: str) -> Index:
     return Index(f"{passage.title} {passage.text}" for passage in gazetteer(streams, tier).passages)
 
 
-class _Taken:
-    """An order that is all there."""
-
-    def __init__(self, order: Indices) -> None:
-        self._order = order
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` indices."""
-        return self._order[:count]
-
-
 def ranking(own: Streams, stratum: Stratum, question: str) -> bytes:
     """Return the passages that a search for a question ranks first, as many as a prompt may need.
 
@@ -86,4 +75,4 @@ def filler(own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *,
     ranks[order] = np.arange(len(order))
     if shuffled:
         ranks = words(own.of("places"), size).astype(np.int64)
-    return Filler(name, _Taken(order[~np.isin(order, sorted(gone))]), NONE, "ranked", ranks=ranks)
+    return Filler(name, Given(order[~np.isin(order, sorted(gone))]), NONE, "ranked", ranks=ranks)

@@ -18,8 +18,12 @@ class Single(Rag):
 
     subtask = "single"
     title = "a fact about a named thing, among documents that a search finds for it"
-    knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({**KNOBS, **depths.DEPTH})
+    knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({**KNOBS, **depths.DEPTH, **depths.CROSSED})
     shuffled = False
+
+    def own(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Streams, int]:
+        """Return the streams of a row's question, which by the knob ``crossed`` six rows share."""
+        return depths.shared_by_six(stratum, index, own, shared), depths.question(stratum, index)
 
     def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
         """Return the depth of the document that is needed, by the knob ``depth``."""
@@ -30,8 +34,9 @@ class Single(Rag):
         return {"uniform": 0.0, "first_hit": float(sample.latent["first_hit"])}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
-        """Return the relation that is asked for, and the point of the grid that its document stands at."""
-        return {**super().dealt(sample), **depths.dealt(sample.latent["depths"][0], sample.stratum)}
+        """Return the relation that is asked for, unless six rows share it, and the point of the grid."""
+        relation = {} if depths.is_crossed(sample.stratum) else super().dealt(sample)
+        return {**relation, **depths.dealt(sample.latent["depths"][0], sample.stratum)}
 
 
 class Described(Single):

@@ -13,7 +13,7 @@ from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published,
 from pipeline.tasks.recall import depths, pairs
 from pipeline.worlds.needles import draw_uuid, stem_of
 
-KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **depths.DEPTH}
+KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **depths.DEPTH, **depths.CROSSED}
 NEAR = 16
 """How many other keys begin with the same digits as the asked one, if the knob ``stem`` says so; or other values."""
 INTRODUCTION = """\
@@ -55,6 +55,7 @@ class JsonKV(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the asked pair, those that look like it, those of the examples and the last one."""
+        own = depths.shared_by_six(stratum, index, own, shared)
         rng, side = own.of("pairs"), _side(stratum)
         asked = _draw(rng)
         latent = {
@@ -69,6 +70,7 @@ class JsonKV(Task):
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
+        own = depths.shared_by_six(sample.stratum, sample.index, own, shared)
         latent, rng, side = sample.latent, own.of("depths"), _side(sample.stratum)
         placed = [Placed(unit(sample.relevant[0], "relevant"), latent["depth"])]
         placed += [Placed(unit(_line(pair), "decoy"), rng.random()) for pair in latent["near"]]
@@ -102,9 +104,10 @@ class JsonKV(Task):
         return list(faults(row))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and of one among the pairs that begin alike."""
+        """Return the chance of a guess, of one among the pairs that begin alike, and of the first line."""
         near = len(sample.latent["near"])
-        return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0}
+        first = depths.first_line(sample.latent["depth"])
+        return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that the asked pair stands at."""

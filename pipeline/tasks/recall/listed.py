@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Streams, spread
+from pipeline.streams import Given, Indices, Shuffled, Streams, spread, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Published, Sample, Task, Turns, unit
 from pipeline.tasks.haystacks import SPARES
 from pipeline.tasks.recall import lists_text as text
@@ -17,6 +17,8 @@ from pipeline.worlds.frequencies import Bursts, arrivals
 
 MOST = 1.25
 """Words of a list in the profile that needs the fewest tokens, in times of those in most profiles, at most."""
+MANY = 4
+"""Of so many times as many words it is quicker to draw some than to shuffle all."""
 BURST, SHARE = 0.6, 0.4
 """How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
 
@@ -60,21 +62,24 @@ class Listed(Task):
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the words that come most often."""
         every = self.words(own)
-        asked = sorted(every[place] for place in self._places(stratum, own)[: self.count])
+        asked = sorted(every[place] for place in self._places(stratum, own)[: self.count].tolist())
         answer = ", ".join(asked)
         question = text.QUESTION.format(count=text.COUNTS[self.count])
         relevant = tuple(f"{word}\n" for word in asked)
         return Sample("", stratum, index, {"words": asked}, relevant, question, Key(answer, (answer,)))
 
-    def _places(self, stratum: Stratum, own: Streams) -> list[int]:
+    def _places(self, stratum: Stratum, own: Streams) -> Indices:
         """Draw words: those of the list, the most frequent first, bursts, spares, and those of examples."""
         listed = len(self.weights(stratum)) + self.bursts(stratum).count
         size = listed + SPARES + self.most_shots * 2 * self.count
-        return own.of("words").sample(range(len(self.words(own))), size)
+        rng, known = own.of("words"), len(self.words(own))
+        if MANY * size < known:
+            return Shuffled(rng, known).take(size)
+        return np.asarray(np.argsort(words(rng, known), kind="stable")[:size], dtype=np.int64)
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Deal the list, with words that come once for spares."""
-        stratum, places = sample.stratum, np.array(self._places(sample.stratum, own), dtype=np.int64)
+        stratum, places = sample.stratum, self._places(sample.stratum, own)
         weights, bursts = self.weights(stratum), self.bursts(stratum)
         ranks = arrivals(own.of("filler"), weights, int(MOST * self.places(stratum)), bursts)
         spares, others = np.split(places[len(weights) + bursts.count :], [SPARES])
@@ -86,7 +91,7 @@ class Listed(Task):
         return Layout(
             head=tuple(self._head(stratum, own, shown)),
             placed=tuple(placed),
-            filler=Filler(self.pools(stratum)[0].name, _Dealt(places[ranks]), spares),
+            filler=Filler(self.pools(stratum)[0].name, Given(places[ranks]), spares),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
 
@@ -127,17 +132,6 @@ class Listed(Task):
         for shown, answer in text.SHOWN.findall(row.text):
             if answer.split(", ") != text.most_frequent(shown.splitlines(), self.count)[0]:
                 yield "the answer of an example is wrong"
-
-
-class _Dealt:
-    """A list that is there from its first word to its last."""
-
-    def __init__(self, order: Indices) -> None:
-        self._order = order
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` words."""
-        return self._order[:count]
 
 
 def _example(rng: Random, words: Sequence[str], count: int) -> str:

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 INTRODUCTION = """\
-Below is a long list of {what}, one on each line. Some of them come far more often than all others. You will be asked \
-which.
+Below is a long list of {what}, one on each line. Some come more often than others, and you will be asked which come \
+most often.
 """
 EXAMPLE = "Example:\n{lines}Question: {question}\nAnswer: {answer}\n"
 QUESTION = "Which {count} words come most often in the list?"

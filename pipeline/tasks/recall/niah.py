@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum, perm
 from typing import Any, Literal
 
 from pipeline.recipe import Knob, Stratum
@@ -14,6 +15,8 @@ from pipeline.tasks.recall import niah_text as text
 from pipeline.worlds import needles
 
 Form = Literal["one", "values", "keys"]
+ORDER = {"order": ("asked", "text")}
+"""Whether the values of a key are wanted in any order, or in that of the text (Yu et al. 2025, Sequential-NIAH)."""
 UNLIKE = 3
 """Other keys beside those that are near: RULER has three in niah_multikey_1."""
 STEM = 8
@@ -55,11 +58,15 @@ class Niah(Task):
     def knobs(self) -> Mapping[str, tuple[Any, ...]]:  # type: ignore[override]
         """What the form and the haystack leave open."""
         several = {"near": self.near, "distractors": self.distractors, "haystack": self.haystacks}
-        order = {"haystack_order": haystack.ORDER} if self.haystacks[0] in haystack.PROSE else {}
+        own: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+            "one": {**depths.DEPTH, **depths.CROSSED},
+            "values": ORDER,
+            "keys": {},
+        }
         return {
             **{name: values for name, values in several.items() if len(values) > 1},
-            **order,
-            **(depths.DEPTH if self.form == "one" else {}),
+            **({"haystack_order": haystack.ORDER} if self.haystacks[0] in haystack.PROSE else {}),
+            **own[self.form],
         }
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
@@ -68,6 +75,7 @@ class Niah(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the asked keys with their values, and what is to be mistaken for them."""
+        own, form = depths.shared_by_six(stratum, index, own, shared), self._form(stratum)
         keys, near = self._keys(stratum, own)
         count = stratum.complexity if self.form == "values" else 1
         filed = [(text.CODE, key) for key in keys for _ in range(count)]
@@ -76,12 +84,28 @@ class Niah(Task):
         decoys += [(thing, key) for thing in others for key in keys]
         values = self._values(len(filed) + len(decoys), own)
         lines = [text.needle(key, value, thing) for (thing, key), value in zip(filed + decoys, values, strict=True)]
-        answer = ", ".join(sorted(values[: len(filed)]) if self.form == "values" else values[: len(filed)])
+        answer = ", ".join(self._in_order(values[: len(filed)], stratum, index, shared))
         latent: dict[str, Any] = {"keys": keys, "decoys": lines[len(filed) :]}
         if self.form == "one":
             latent["depth"] = depths.depth(stratum, index, shared)
-        question = text.asking(self.form, keys)
+        question = text.asking(form, keys)
         return Sample("", stratum, index, latent, tuple(lines[: len(filed)]), question, Key(answer, (answer,)))
+
+    def _in_order(self, values: Sequence[str], stratum: Stratum, index: int, shared: Streams) -> list[str]:
+        """Return values in the order of the key: that of the question, of the text, or any where none is asked for."""
+        if self._form(stratum) != "ordered":
+            return sorted(values) if self.form == "values" else [*values]
+        wanted = [*_spread(stratum, index, len(values), shared)]
+        return [values[place] for place in sorted(range(len(values)), key=wanted.__getitem__)]
+
+    def _form(self, stratum: Stratum) -> str:
+        """Return the form in which a stratum asks: that of the task, or values in the order of the text."""
+        in_order = self.form == "values" and stratum.knob("order", ORDER["order"][0]) == "text"
+        return "ordered" if in_order else self.form
+
+    def scorer_of(self, stratum: Stratum) -> str:
+        """Return the scorer: values in the order of the text are judged as the nodes of a route are."""
+        return "route" if self._form(stratum) == "ordered" else self.scorer
 
     def _keys(self, stratum: Stratum, own: Streams) -> tuple[list[str], list[str]]:
         """Draw the asked keys, and the others: those near to each asked key, and unlike ones."""
@@ -103,18 +127,20 @@ class Niah(Task):
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put a single needle at its depth, several anywhere, each uniform over the stratum; decoys anywhere."""
-        stratum, rng = sample.stratum, own.of("depths")
+        stratum, form = sample.stratum, self._form(sample.stratum)
+        own = depths.shared_by_six(stratum, sample.index, own, shared)
+        rng, spread_out = own.of("depths"), _spread(stratum, sample.index, len(sample.relevant), shared)
         placed = [
             Placed(unit(line, "relevant"), sample.latent["depth"] if self.form == "one" else wanted)
-            for line, wanted in zip(sample.relevant, _spread(sample, shared), strict=True)
+            for line, wanted in zip(sample.relevant, spread_out, strict=True)
         ]
         placed += [Placed(unit(line, "decoy"), rng.random()) for line in sample.latent["decoys"]]
         name = self._haystack(stratum)
         return Layout(
-            head=(Piece(text.head(name, self.form), "instruction"),),
+            head=(Piece(text.head(name, form), "instruction"),),
             placed=tuple(placed),
             filler=haystack.filler(name, stratum, own),
-            tail=(Piece(text.tail(self.form, sample.question), "question"),),
+            tail=(Piece(text.tail(form, sample.question), "question"),),
         )
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
@@ -128,15 +154,22 @@ class Niah(Task):
     def check(self, row: Published) -> list[str]:
         """Prove that keys and values are unique, marks right, and decoys as near and as many as promised."""
         promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
-        return list(niah_proof.faults(row, self._haystack(row.stratum), self.form, **promised))
+        return list(niah_proof.faults(row, self._haystack(row.stratum), self._form(row.stratum), **promised))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and what one of the lines written for the row scores, or all of them."""
+        """Return the chance of a guess, and what lines score: one of those written for the row, the first, or all.
+
+        Where the order counts, it is what all the right values score in random order.
+        """
         count = len(sample.relevant)
         lines = count + len(sample.latent["decoys"])
+        if self._form(sample.stratum) == "ordered":
+            return {"uniform": 0.0, "any_order": fsum(1 / perm(count, right) for right in range(1, count + 1)) / count}
         if self.form != "one":
             return {"uniform": 0.0, "all_lines": 2 * count / (count + lines)}
-        return {"uniform": 0.0, "any_near" if self.haystacks[0] in ("words", "uuids") else "any_line": 1 / lines}
+        first = depths.first_line(sample.latent["depth"])
+        line = "any_near" if self.haystacks[0] in ("words", "uuids") else "any_line"
+        return {"uniform": 0.0, line: 1 / lines, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that a single needle stands at."""
@@ -153,9 +186,9 @@ class Niah(Task):
         return stratum.knob(name, default)
 
 
-def _spread(sample: Sample, shared: Streams) -> Iterator[float]:
-    for number in range(len(sample.relevant)):
-        yield spread(shared.of("depth", number), sample.stratum.rows, sample.index)
+def _spread(stratum: Stratum, index: int, count: int, shared: Streams) -> Iterator[float]:
+    for number in range(count):
+        yield spread(shared.of("depth", number), stratum.rows, index)
 
 
 NIAH = (

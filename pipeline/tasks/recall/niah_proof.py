@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.readers import strangers
-from pipeline.tasks.recall.niah_text import CODE, END, START, Needle, read_asked, read_needles
+from pipeline.tasks.recall.niah_text import CODE, END, START, Needle, is_ordered, read_asked, read_needles
 
 STEM = 8
 """Characters that near UUIDs share."""
 
 
 def solve(text: str, form: str) -> str:
-    """Return the values that are asked for: those of one key sorted, those of several in the order of the question.
+    """Return the values that are asked for: those of several keys in the order of the question.
+
+    Those of one key are sorted, unless the question wants them in the order of the text.
 
     Raises:
         ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
@@ -24,12 +26,16 @@ def solve(text: str, form: str) -> str:
     wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
     if wrong or (form != "keys" and len(asked) != 1):
         raise ValueError(f"the text does not state what is asked for just once: {wrong or asked}")
-    return ", ".join(sorted(values[0]) if form == "values" else [some[0] for some in values])
+    if form != "values":
+        return ", ".join(some[0] for some in values)
+    return ", ".join(values[0] if is_ordered(text) else sorted(values[0]))
 
 
 def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int) -> Iterator[str]:
     """Yield what is wrong with a row, judged by its text and its marks alone."""
     found, asked = read_needles(row.text), read_asked(row.text)
+    if is_ordered(row.text) != (form == "ordered"):
+        yield "the question and the knob do not agree on whether the order of the text counts"
     mine = [one for one in found if one.thing == CODE and one.key in asked]
     yield from _marks(row, found, mine)
     yield from _uniqueness(found, form, row.text, mine)
@@ -61,7 +67,7 @@ def _uniqueness(found: Sequence[Needle], form: str, text: str, mine: Sequence[Ne
     if len(values) != len(found) or any(text.count(one.value) != 1 for one in mine):
         yield "a value stands in two places"
     keys = Counter((one.thing, one.key) for one in found)
-    if form != "values" and len(keys) != len(found):
+    if form not in ("values", "ordered") and len(keys) != len(found):
         yield "two lines have the same key"
 
 

@@ -24,23 +24,30 @@ HAYSTACKS = {
 WANTED = {
     "one": "one access code",
     "values": "all the access codes that are filed under one name",
+    "ordered": "all the access codes that are filed under one name, in the order in which they stand in the text",
     "keys": "the access codes that are filed under several names",
 }
 REPLIES = {
     "one": "Reply with the access code alone.",
     "values": "Reply with the access codes alone, separated by commas.",
+    "ordered": "Reply with the access codes alone, in the order of the text, separated by commas.",
     "keys": "Reply with the access codes alone, separated by commas.",
 }
 QUESTIONS = {
     "one": "What is the access code filed under {keys}?",
     "values": "What are all the access codes filed under {keys}?",
+    "ordered": "What are all the access codes filed under {keys}, in the order in which they stand in the text?",
     "keys": "What are the access codes filed under {keys}?",
 }
 START = "Text:\n"
 END = "This is the end of the text."
 
 STATED = re.compile(r"^The ([a-z]+ (?:code|number)) filed under (.+) is ([0-9a-f-]+)\.\n", re.MULTILINE)
-ASKED = re.compile(r"^Question: What (?:is the|are the|are all the) access codes? filed under (.+)\?$", re.MULTILINE)
+ASKED = re.compile(
+    r"^Question: What (?:is the|are the|are all the) access codes? filed under (.+?)"
+    r"(, in the order in which they stand in the text)?\?$",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,20 @@ def read_asked(text: str) -> list[str]:
     Raises:
         ValueError: if not just one question is asked.
     """
-    asked = ASKED.findall(text)
+    return re.split(", | and ", _asked(text)[0])
+
+
+def is_ordered(text: str) -> bool:
+    """Tell whether values are asked for in the order of the text.
+
+    Raises:
+        ValueError: if not just one question is asked.
+    """
+    return bool(_asked(text)[1])
+
+
+def _asked(text: str) -> tuple[str, str]:
+    asked: list[tuple[str, str]] = ASKED.findall(text)
     if len(asked) != 1:
         raise ValueError(f"{len(asked)} questions are asked")
-    return re.split(", | and ", asked[0])
+    return asked[0]

@@ -95,10 +95,18 @@ class VariableTracking(Task):
         return list(vt_proof.faults(row, twins=int(_knob(row.stratum, "twins")), noise=noise))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and what naming the variables of all marked lines scores."""
+        """Return the chance of a guess, and what naming the variables of all marked lines scores.
+
+        Without operations also what it scores to forget that a variable can lose a number: to name all of the twins'.
+        """
         named = {line.split()[1] for chain in sample.latent["chains"] for line in chain}
-        count = sample.stratum.complexity
-        return {"uniform": 0.0, "all_marked": 2 * count / (count + len(named))}
+        count, twins = sample.stratum.complexity, int(_knob(sample.stratum, "twins"))
+        plain = _knob(sample.stratum, "operations") == "none"
+        return {
+            "uniform": 0.0,
+            "all_marked": 2 * count / (count + len(named)),
+            **({"ever_held": 2 / (2 + twins)} if plain else {}),
+        }
 
 
 def _knob(stratum: Stratum, name: str) -> str | int:
