@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -89,13 +90,14 @@ class Cutter:
         if layout.numbering:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
         self._assert_answerable(sample, key, max_new)
+        told = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
             "question": sample.question,
             "answer_prefix": "",
             **key.columns(),
-            **_text_columns(joined, prompt, task, sample, key, places),
+            **_text_columns(joined, prompt, task, sample, key, told),
         }
         self._assert_exact(row)
         return row
@@ -176,9 +178,11 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in values.items()}
 
 
-def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, places: Sequence[int]) -> Row:
+def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, told: Mapping[str, Any]) -> Row:
+    """Return the columns of text and of what is told of it; `told` is what only the packed prompt tells."""
     metadata = {
-        **task.packed_metadata(sample, places),
+        **told,
+        **({} if task.proof == "solved" else {"proof": task.proof}),
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),
         "baselines": rounded(task.baselines(sample, key)),

@@ -29,7 +29,7 @@ class Witness:
         self.plan, self.profile, self.full = plan, profile, full
         self.second: Counter | None = profile.second()
         self.cells = {cell_place(cell): cell for cell in plan.recipe.strata}
-        self.seen = self.recounted = self.tokens = self.prompt_tokens = self.most = 0
+        self.seen = self.solved = self.recounted = self.tokens = self.prompt_tokens = self.most = 0
         self.fewest = 1 << 62
 
     def rows(self, data: Path, keys: Path, samples: Iterator[Sample]) -> Iterator[Row]:
@@ -53,6 +53,9 @@ class Witness:
 
     def _tally(self, row: Row) -> None:
         self.seen += 1
+        self.solved += (
+            task_of(self.cells[row["family"], row["subtask"], row["length"], row["complexity"]]).proof == "solved"
+        )
         self.tokens += row["context_tokens"]
         self.prompt_tokens += row["prompt_tokens"]
         self.fewest, self.most = min(self.fewest, row["context_tokens"]), max(self.most, row["context_tokens"])

@@ -115,9 +115,13 @@ def public_tier(made: Made, totals: Totals, shards: tuple[SealedShard, ...]) -> 
 
 
 def _merged(strata: Iterable[Cell]) -> Iterator[Cell]:
-    """Yield the strata as far as the public columns tell them apart, with the sum of their rows."""
+    """Yield the strata as far as the public columns tell them apart, with the sum of their rows.
+
+    Of their knobs the corpus stays: it decides who reads the rows, and whose licence they are under.
+    """
     rows: Counter[tuple[Any, ...]] = Counter()
     for cell in strata:
-        rows[tuple(getattr(cell, name) for name in STRATUM)] += cell.rows
-    for place, count in rows.items():
-        yield Cell(**dict(zip(STRATUM, place, strict=True)), rows=count)
+        rows[*(getattr(cell, name) for name in STRATUM), (cell.knobs or {}).get("corpus")] += cell.rows
+    for (*place, corpus), count in rows.items():
+        knobs = {"corpus": corpus} if corpus else None
+        yield Cell(**dict(zip(STRATUM, place, strict=True)), rows=count, knobs=knobs)

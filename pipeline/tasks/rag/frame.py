@@ -9,7 +9,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.rag import haystack, proof, text
 from pipeline.tasks.rag.asking import Asked, ask, places
 from pipeline.tasks.rag.near import near_misses
@@ -35,7 +35,7 @@ class Rag(Task):
     scorer = "exact"
     shots = 2
     most_shots = 2
-    knobs: Mapping[str, tuple[Any, ...]] = KNOBS
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = KNOBS
     reply = text.ONE
     shuffled = True
     """Whether documents stand in any order, and not in that of the search."""

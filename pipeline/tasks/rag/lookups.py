@@ -8,7 +8,8 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Sample
+from pipeline.tasks.base import Digest, Key, Sample, Task
+from pipeline.tasks.rag import own
 from pipeline.tasks.rag.frame import KNOBS, Rag
 from pipeline.tasks.recall import depths
 
@@ -18,8 +19,12 @@ class Single(Rag):
 
     subtask = "single"
     title = "a fact about a named thing, among documents that a search finds for it"
-    knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({**KNOBS, **depths.DEPTH})
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, **depths.DEPTH, "corpus": own.CORPUS})
     shuffled = False
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own.SINGLE if stratum.knob("corpus", "") else self
 
     def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
         """Return the depth of the document that is needed, by the knob ``depth``."""
@@ -39,3 +44,4 @@ class Described(Single):
 
     subtask = "described"
     title = "a fact about a thing that is described by two others, among documents that a search finds for it"
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, **depths.DEPTH})
