@@ -82,7 +82,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             SIZE,
             click.option(
                 "--corpus", "corpora", multiple=True, type=click.Path(path_type=Path),
-                help="Texts of your own: a file that `carrara corpus import` wrote, or for mrcr .parquet or .jsonl with "
+                help="Texts of your own: a file that `carrara corpus import` wrote, or for mrcr .parquet or .jsonl of "
                 "format, topic, text[, tone]. Repeatable.",
             ),
         ]

@@ -157,7 +157,7 @@ class Task(ABC):
     twin: str = ""
     """The subtask that asks the same in another haystack: of two cells alike, rows of the same number ask the same."""
     proof: Proof = "solved"
-    """How far an answer is proven: ``solved`` again from the text, or only ``checked``, as those of users' texts are."""
+    """How far an answer is proven: ``solved`` from the text by a program, or ``checked``, as in users' texts."""
     paired: bool = False
     """Whether complexities 1 and 0 are two forms of the same questions: they share streams, and ids but for a or b."""
 
@@ -215,7 +215,7 @@ class Task(ABC):
         return {}
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
-        """Return what the packed filler tells, for the row's metadata: here nothing. `units` are indices of its pool."""
+        """Return what the packed filler (`units`: indices of its pool) tells, for the metadata: here nothing."""
         return {}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:

@@ -1,1 +1,1 @@
-"""Users' own corpora: passages with questions, running documents, and labelled texts, read from the shapes they have."""
+"""Users' own corpora: passages with questions, documents, and labelled texts, from the shapes they have."""

@@ -149,13 +149,13 @@ class Corpus:
                         found[record["table"]].append(KINDS[record["table"]](record))
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as fault:
             raise PoolError(f"corpus {str(path)!r} cannot be read: {str(fault)[:200]}") from None
-        return cls(**{name: tuple(some) for name, some in found.items()})
+        return cls(*map(tuple, found.values()))
 
 
 def _question(record: Mapping[str, Any]) -> Question:
-    lists = (tuple(record[name]) for name in ("gold", "ranked", "grades"))
+    gold, ranked, grades = (tuple(record[name]) for name in ("gold", "ranked", "grades"))
     answers = tuple(map(tuple, record["answers"]))
-    return Question(record["id"], record["question"], answers, *lists, record["shown"])
+    return Question(record["id"], record["question"], answers, gold, ranked, grades, record["shown"])
 
 
 KINDS: Mapping[str, Any] = {
