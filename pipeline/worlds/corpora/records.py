@@ -149,7 +149,8 @@ class Corpus:
                         found[record["table"]].append(KINDS[record["table"]](record))
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as fault:
             raise PoolError(f"corpus {str(path)!r} cannot be read: {str(fault)[:200]}") from None
-        return cls(*map(tuple, found.values()))
+        passages, questions, documents, labelled = map(tuple, found.values())
+        return cls(passages, questions, documents, labelled)
 
 
 def _question(record: Mapping[str, Any]) -> Question:
