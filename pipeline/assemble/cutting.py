@@ -80,7 +80,8 @@ class Cutter:
         max_new = reserve or task.max_new_tokens
         room = context - max_new - self.fixed_tokens(layout)
         try:
-            packing = pack(room, stock.counts, layout.filler, [item.depth for item in layout.placed], rng)
+            depths, at = [item.depth for item in layout.placed], [item.at for item in layout.placed]
+            packing = pack(room, stock.counts, layout.filler, depths, rng, at)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
@@ -145,8 +146,8 @@ def cutter(profile: Profile, frame: str) -> Cutter:
 
 
 def in_order(placed: Sequence[Placed]) -> tuple[Placed, ...]:
-    """Return placed units in the order in which they will stand: by rank where they have one, else by depth."""
-    return tuple(sorted(placed, key=lambda item: (item.rank or 0, item.depth)))
+    """Return placed units in the order in which they will stand: by rank where they have one or stand at one."""
+    return tuple(sorted(placed, key=lambda item: (item.rank or 0, item.at or 0, item.depth)))
 
 
 def bucket(length: int) -> str:
