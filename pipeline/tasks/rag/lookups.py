@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Digest, Key, Sample, Task
-from pipeline.tasks.rag import own
+from pipeline.tasks.rag import own, own_running
 from pipeline.tasks.rag.frame import KNOBS, Rag
 from pipeline.tasks.recall import depths
 
@@ -24,7 +24,7 @@ class Single(Rag):
 
     def of(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
-        return own.SINGLE if stratum.knob("corpus", "") else self
+        return own_running.of_corpus(stratum) if stratum.knob("corpus", "") else self
 
     def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
         """Return the depth of the document that is needed, by the knob ``depth``."""

@@ -19,7 +19,7 @@ from pipeline.streams import Indices, Streams, deal, spread
 from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.rag import own_haystack, own_proof, own_text, text
 from pipeline.tasks.recall import depths
-from pipeline.worlds.corpora.records import Corpus, Question
+from pipeline.worlds.corpora.records import Corpus, Passage, Question
 from pipeline.worlds.corpora.store import corpus_of
 
 CORPUS = Digest("a corpus's SHA-256", frozenset({"passages", "questions"}))
@@ -28,6 +28,8 @@ KNOBS: Mapping[str, tuple[Any, ...] | Digest] = {
     "beyond": own_haystack.BEYOND,
     "negatives": own_haystack.NEGATIVES,
 }
+NEGATIVES = (*own_haystack.NEGATIVES, "running")
+"""What may surround a single passage: also the text that it stands in, as `own_running` lays it out."""
 SHOWN = 3
 """Documents of a demonstration; more where its answer needs more."""
 MOST_SHOWN = 1_500
@@ -66,7 +68,7 @@ class OwnRag(Task):
         Raises:
             PoolError: if the corpus has none.
         """
-        corpus = self._corpus(stratum)
+        corpus = self.corpus(stratum)
         some = own_haystack.asked(corpus, stratum.complexity)
         if not some:
             raise PoolError(
@@ -80,7 +82,7 @@ class OwnRag(Task):
             "depths": _depths(stratum, index, shared),
             "shown": self._shown(corpus, own.of("shown"), stratum, number),
         }
-        relevant = tuple(own_text.document(corpus.passages[corpus.places[name]]) for name in question.gold)
+        relevant = tuple(self.written(corpus.passages[corpus.places[name]]) for name in question.gold)
         return Sample("", stratum, index, latent, relevant, question.question, _key(question))
 
     def _shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
@@ -105,7 +107,7 @@ class OwnRag(Task):
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the documents that are needed at their depths."""
-        stratum, latent, corpus = sample.stratum, sample.latent, self._corpus(sample.stratum)
+        stratum, latent, corpus = sample.stratum, sample.latent, self.corpus(sample.stratum)
         needed = zip(latent["depths"], sample.relevant, strict=True)
         out = {*corpus.questions[latent["number"]].gold, *(n for one in latent["shown"] for n in one["documents"])}
         return Layout(
@@ -125,7 +127,7 @@ class OwnRag(Task):
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
         """Return how many documents are filler, and how many of them were ranked for the question."""
-        corpus = self._corpus(sample.stratum)
+        corpus = self.corpus(sample.stratum)
         ranked = {corpus.places[name] for name in corpus.questions[sample.latent["number"]].ranked}
         return {"filler": {"documents": len(units), "own": sum(place in ranked for place in units.tolist())}}
 
@@ -146,7 +148,12 @@ class OwnRag(Task):
         single = sample.stratum.complexity == 1
         return depths.dealt(sample.latent["depths"][0], sample.stratum) if single else {}
 
-    def _corpus(self, stratum: Stratum) -> Corpus:
+    def written(self, passage: Passage) -> str:
+        """Return a passage as prompts have it."""
+        return own_text.document(passage)
+
+    def corpus(self, stratum: Stratum) -> Corpus:
+        """Return the corpus of a stratum."""
         return corpus_of(self.corpora, str(stratum.knob("corpus", "")))
 
 
@@ -184,5 +191,5 @@ def _head(corpus: Corpus, shown: Sequence[Mapping[str, Any]]) -> Iterator[Piece]
     yield Piece(text.START, "instruction")
 
 
-SINGLE = OwnRag("single", (1,), {**KNOBS, **depths.DEPTH}, shuffled=False)
+SINGLE = OwnRag("single", (1,), {**KNOBS, "negatives": NEGATIVES, **depths.DEPTH}, shuffled=False)
 BRIDGE = OwnRag("bridge", (2, 3, 4), KNOBS, shuffled=True)

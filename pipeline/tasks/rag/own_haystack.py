@@ -53,6 +53,17 @@ def shown(corpus: Corpus) -> Sequence[Question]:
     return [one for one in every if one.shown] or every
 
 
+class Listed:
+    """An order that is there from the first to the last."""
+
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` places."""
+        return self._order[:count]
+
+
 class Sought:
     """Which passages hold an answer to a question."""
 
@@ -109,5 +120,5 @@ def filler(
     if hard and not shuffled:
         ranks += len(first)
         ranks[first] = np.arange(len(first))
-    order = Ranked(first, others, sought(corpus, number), out)
+    order = Ranked(first, others, sought(corpus, number), corpus.doubles.union(out))
     return Filler(spec(stratum, corpora).name, order, NONE, "ranked", ranks=ranks)

@@ -14,6 +14,13 @@ Below are documents, one paragraph each. A question about them follows at the en
 answer it stands in the documents.
 """
 END = "This is the end of the documents."
+RUNNING = "Below is a text. A question about it follows at the end.\n"
+TEXT = "Text:\n"
+TAIL = """\
+This is the end of the text. Use it to answer the question below. {reply}
+
+Question: {question}
+Answer:"""
 LINE = re.compile(r"Document(?: \(title: .+\) |: ).+")
 
 

@@ -9,16 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.errors import PoolError
-from pipeline.streams import stream
+from pipeline.worlds.corpora.ranking import ranked
 from pipeline.worlds.corpora.reading import Record, Source, json_lines, lines, string, strings
 from pipeline.worlds.corpora.records import Corpus, Question
-from pipeline.worlds.corpora.rules import one_line
 from pipeline.worlds.corpora.shelf import Shelf
-from pipeline.worlds.ranking import Index
 from pipeline.worlds.writing.checks import shortened
 
-DEEP = 1000
-"""How many passages are ranked for each query."""
 PARTS = ("test", "dev", "train")
 """Files of judgements: the first that is there is asked, ``train`` beside another one is shown."""
 Judged = dict[str, dict[str, int]]
@@ -38,8 +34,7 @@ def beir(source: Source) -> Iterator[tuple[str, Corpus]]:
     shelf = Shelf(source)
     ids = _passages(source, shelf)
     _questions(source, shelf, asked, shown, ids)
-    corpus = shelf.corpus()
-    yield source.root.resolve().name, _ranked(corpus)
+    yield source.root.resolve().name, ranked(shelf.corpus())
 
 
 def _judged(source: Source, part: str) -> Judged:
@@ -85,8 +80,8 @@ def _questions(source: Source, shelf: Shelf, asked: Judged, shown: Judged, ids: 
         gold = tuple(dict.fromkeys(ids[one] for one, grade in grades.items() if grade > 0))
         if answers is not None and gold:
             table = {ids[one]: grade for one, grade in grades.items()}
-            question = Question(name, one_line(text), answers, gold, (), tuple(table[one] for one in gold))
-            shelf.ask(where, Question(name, question.question, answers, gold, (), question.grades, name not in asked))
+            kept = tuple(table[one] for one in gold)
+            shelf.ask(where, Question(name, text, answers, gold, (), kept, name not in asked))
     for name in sorted(asked.keys() - seen)[:1]:
         source.fault("queries.jsonl", f"query {shortened(name)} is judged, but is not there")
 
@@ -98,16 +93,3 @@ def _answers(record: Record) -> list[str]:
             if found := strings(place.get(name)):
                 return found
     return []
-
-
-def _ranked(corpus: Corpus) -> Corpus:
-    """Rank the passages for every question, without those that it needs."""
-    index = Index(f"{one.title} {one.text}" for one in corpus.passages)
-    questions = []
-    for one in corpus.questions:
-        order, scores = index.ranking(one.question, stream("corpora", "ties", one.id))
-        gold = set(one.gold)
-        found = [corpus.passages[place].id for place in order[: DEEP + len(gold)][scores[: DEEP + len(gold)] > 0]]
-        ranked = tuple(name for name in found if name not in gold)[:DEEP]
-        questions.append(Question(one.id, one.question, one.answers, one.gold, ranked, one.grades, one.shown))
-    return Corpus(corpus.passages, tuple(questions))

@@ -1,10 +1,14 @@
-"""Plain documents: every ``.txt`` below a folder, and the objects of every ``.jsonl`` with `text` (and `id`)."""
+"""Plain documents: every ``.txt`` below a folder, and the objects of every ``.jsonl`` with `text` (and `id`).
+
+A file ``questions.jsonl`` in the folder holds questions about them.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from pipeline.worlds.corpora.quoted import FILE, with_questions
 from pipeline.worlds.corpora.reading import Source, json_lines, string
 from pipeline.worlds.corpora.records import Corpus, Document
 from pipeline.worlds.corpora.rules import cleaned, text_fault
@@ -21,7 +25,10 @@ LONGEST_TEXT = 1 << 31
 def documents(source: Source) -> Iterator[tuple[str, Corpus]]:
     """Yield the documents of a folder, in the order of their files."""
     found: dict[str, Document] = {}
+    asked = source.root / FILE
     for path in sorted((*source.files("*.txt"), *source.files("*.jsonl"))):
+        if path == asked:
+            continue
         if path.suffix == ".jsonl":
             for where, record in json_lines(source, path):
                 text = string(source, where, record, "text")
@@ -38,7 +45,9 @@ def documents(source: Source) -> Iterator[tuple[str, Corpus]]:
             continue
         _put(source, found, source.name(path), source.name(path.with_suffix("")), text)
     if found:
-        yield source.root.resolve().name, Corpus(documents=tuple(found.values()))
+        some = tuple(found.values())
+        name = source.root.resolve().name
+        yield name, with_questions(source, some, asked) if asked.is_file() else Corpus(documents=some)
 
 
 def _put(source: Source, found: dict[str, Document], where: str, name: str, raw: str) -> None:

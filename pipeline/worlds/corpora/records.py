@@ -116,6 +116,13 @@ class Corpus:
         return self._searched[place]
 
     @cached_property
+    def doubles(self) -> frozenset[int]:
+        """The places of passages that say what an earlier one says: paragraphs of documents may."""
+        first: dict[tuple[str, str], int] = {}
+        every = enumerate(self.passages)
+        return frozenset(place for place, one in every if first.setdefault((one.title, one.text), place) != place)
+
+    @cached_property
     def digest(self) -> str:
         """The SHA-256 of what the records say."""
         total = hashlib.sha256()
