@@ -53,9 +53,11 @@ class Land:
         return record, told + [self.passage(words=words) for _ in range(others)]
 
 
-def kilt(root: Path, name: str, questions: int, k: int, *, golds: int = 1, first: int = 0, words: int = 60) -> Path:
+def kilt(
+    root: Path, name: str, questions: int, k: int, *, golds: int = 1, first: int = 0, words: int = 60, depths: int = 6
+) -> Path:
     """Write a file of HELMET: every question as often as its passages stand at other places."""
-    land, rows, depths = Land(first + k), [], 6 if golds == 1 else 3
+    land, rows, depths = Land(first + k), [], depths if golds == 1 else 3
     for number in range(first, first + questions):
         record, ctxs = land.asked(number, k - golds, golds, words)
         needed, others = ctxs[:golds], ctxs[golds:]

@@ -8,8 +8,9 @@ too). Documents that were ranked for the question come first; where they run out
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -18,6 +19,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, deal, spread
 from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.rag import own_haystack, own_proof, own_text, text
+from pipeline.tasks.rag.own_haystack import Sought
 from pipeline.tasks.recall import depths
 from pipeline.worlds.corpora.records import Corpus, Passage, Question
 from pipeline.worlds.corpora.store import corpus_of
@@ -93,9 +95,10 @@ class OwnRag(Task):
         for place in rng.sample(range(len(some)), len(some)):
             if len(found) == wanted:
                 break
-            names = _documents(corpus, some[place], rng)
-            free = gone.isdisjoint(names) and not any(held.held(corpus.places[name]) for name in names)
-            if names and free and some[place].question != asked.question:
+            free = some[place].question != asked.question and gone.isdisjoint(some[place].gold)
+            names = _documents(corpus, some[place], gone, held) if free else []
+            if names:
+                rng.shuffle(names)
                 gone.update(names)
                 found.append({"question": some[place].id, "documents": names})
         if len(found) < wanted:
@@ -168,12 +171,17 @@ def _key(question: Question) -> Key:
     return Key(forms[0], forms)
 
 
-def _documents(corpus: Corpus, question: Question, rng: Random) -> list[str]:
-    """Return documents of a demonstration: those that it needs, and ranked ones; none where these are too long."""
-    short = [name for name in question.ranked[: 8 * SHOWN] if _size(corpus, name) <= MOST_SHOWN]
-    names = [*question.gold, *short[: max(1, SHOWN - len(question.gold))]]
-    rng.shuffle(names)
-    return names if all(_size(corpus, name) <= MOST_SHOWN for name in names) else []
+def _documents(corpus: Corpus, question: Question, gone: Container[str], held: Sought) -> list[str]:
+    """Return documents of a demonstration: those that it needs and ranked ones, which are free, short, and no answer.
+
+    There are none if those that it needs are not.
+    """
+
+    def fit(name: str) -> bool:
+        return name not in gone and _size(corpus, name) <= MOST_SHOWN and not held.held(corpus.places[name])
+
+    others = islice(filter(fit, question.ranked), max(1, SHOWN - len(question.gold)))
+    return [*question.gold, *others] if all(map(fit, question.gold)) else []
 
 
 def _size(corpus: Corpus, name: str) -> int:
