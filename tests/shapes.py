@@ -40,7 +40,11 @@ class Land:
     def passage(self, more: str = "", words: int = 60) -> Record:
         self.count += 1
         place = f"{self.rng.choice(TOWNS)} {self.count}"
-        return {"id": f"{self.count}", "title": place, "text": f"{self.prose(words)} {more}".strip()}
+        return {
+            "id": f"{self.count}",
+            "title": place,
+            "text": f"{self.prose(words + self.rng.randrange(-15, 16))} {more}".strip(),
+        }
 
     def asked(self, number: int, others: int, golds: int = 1, words: int = 60) -> tuple[Record, list[Record]]:
         """Return a question with its passages: those that are needed first."""

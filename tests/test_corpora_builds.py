@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -95,6 +96,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     import_corpora("helmet", Source(root / "large"), root / "large-out")
     for shape in ("helmet", "beir", "dpr", "documents"):
         import_corpora(shape, Source(getattr(shapes, shape)(root / shape)), root / "out")
+    import_corpora("beir", Source(shapes.beir(root / "judged", answers=False)), root / "out")
     (root / "large-out" / "kilt-nq.parquet").rename(root / "out" / "large.parquet")
     return Files(root / "out")
 
@@ -213,13 +215,14 @@ def test_rows_are_those_of_this_version(built: Path) -> None:
     assert hashlib.sha256(plain_json(said).encode()).hexdigest() == DIGEST
 
 
-DIGEST = "f09a8ab8767b9ea6579810b241be6033cd67ff153bc25db78927254cbb36a00c"
+DIGEST = "d9d6eaa628060b29fd1118dda3cee65b32ca0ce3c2a9cb0197da997691b60ad6"
 
 
-@pytest.mark.parametrize("name", ["large", "beir", "dpr"])
+@pytest.mark.parametrize("name", ["large", "beir", "dpr", "judged"])
 def test_exact_at_any_length(name: str, files: Files, tmp_path: Path) -> None:
     lengths = [131072, 1048576] if name == "large" else [4096]
-    path = recipe(tmp_path / "r.toml", cell("rag", "single", lengths, rows=1), tier="1m" if name == "large" else "32k")
+    subtask = "list" if name == "judged" else "single"
+    path = recipe(tmp_path / "r.toml", cell("rag", subtask, lengths, rows=1), tier="1m" if name == "large" else "32k")
     done = carrara("build", path, "--corpus", files[name], "--tokenizer", "o200k", "--out", tmp_path, "--workers", 1)
     assert done.exit_code == 0, done.output
     assert "all exact, all checked in their text, all recounted" in done.stdout
@@ -228,6 +231,17 @@ def test_exact_at_any_length(name: str, files: Files, tmp_path: Path) -> None:
         if name == "large":
             assert told["own"] == 19
             assert told["documents"] > row["length"] / 160, "beyond the source"
+    if name == "judged":
+        (row,) = rows(tmp_path)
+        (needle,) = [n for n in row["needles"] if n["role"] == "relevant"]
+        said = row["prompt"][needle["char_start"] : needle["char_end"]]
+        assert said.startswith(f"Document [{row['target']}] (title: ")
+        assert faults(tmp_path, row) == []
+        other = next(one for one in documents_of(row) if row["target"] not in one)
+        number = re.findall(r"\d{5}", other)[0]
+        twin = changed(row, f"[{number}]", f"[{row['target']}]")
+        assert "a document has no number, or that of another" in faults(tmp_path, twin)
+        assert "the marked documents are not those of the key" in faults(tmp_path, {**row, "target": number})
 
 
 def test_nothing_beyond_the_source_on_demand(files: Files, tmp_path: Path) -> None:
@@ -289,7 +303,7 @@ def test_a_recipe_that_names_another_corpus_is_refused(files: Files, tmp_path: P
     done = carrara("plan", bare, "--corpus", files["beir"], "--corpus", files["dpr"], "--out", tmp_path / "out")
     assert "both fit: give one, or name a digest" in done.stderr
     done = carrara("plan", bare, "--corpus", files["kilt-hotpotqa"], "--out", tmp_path / "out")
-    assert "no family of tiny uses a corpus of passages and questions" in done.stderr
+    assert "no family of tiny uses a corpus of answers, passages and questions: leave out --corpus" in done.stderr
 
 
 def test_a_copy_that_was_changed_is_refused(files: Files, tmp_path: Path) -> None:

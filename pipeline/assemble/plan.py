@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -21,13 +21,10 @@ from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION
 from pipeline.streams import Streams
 from pipeline.tasks import check_stratum, task_of
-from pipeline.tasks.base import Digest, PoolSpec, Task
+from pipeline.tasks.base import PoolSpec, Task
 from pipeline.typed import PLAIN
-from pipeline.worlds.corpora.store import Kept
 
 SHARD_TOKENS = 8 * 1024 * 1024
-TAKERS = "mrcr (writings), rag.single or rag.bridge (passages and questions), or recall.niah (documents)"
-"""The tasks that a corpus can be used in, by what it has."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -196,44 +193,6 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
     if twice:
         raise RecipeError(f"two profiles are called {twice[0]!r}: rename one, since they would share a folder")
     return Plan(recipe, loaded, out, families or recipe.families)
-
-
-def with_corpora(recipe: Recipe, given: Sequence[Kept]) -> Recipe:
-    """Return a recipe whose texts come from frozen corpora, wherever a task can be written from one.
-
-    A stratum that names a corpus by its digest keeps it.
-
-    Raises:
-        RecipeError: if no task of the recipe takes a corpus, if two could be meant, or if the recipe names another
-            one of the same kind.
-    """
-    used = set[str]()
-    strata = []
-    for cell in recipe.strata:
-        kind = task_of(cell).knobs.get("corpus")
-        fit = [one for one in given if isinstance(kind, Digest) and one.fits(kind.tables, cell.complexity)]
-        named = str(cell.knob("corpus", ""))
-        if fit and named and named not in {one.digest for one in fit}:
-            raise RecipeError(
-                f"{cell}: the recipe names the corpus {named[:12]}..., but {str(fit[0].path)!r} is {fit[0].digest}: "
-                "give the file that was meant, or put this digest into the recipe"
-            )
-        if len(fit) > 1 and not named:
-            raise RecipeError(
-                f"{cell}: {str(fit[0].path)!r} and {str(fit[1].path)!r} both fit: give one, or name a digest by the "
-                "knob corpus"
-            )
-        if fit:
-            used.add(named or fit[0].digest)
-            cell = replace(cell, knobs=tuple(sorted({**dict(cell.knobs), "corpus": named or fit[0].digest}.items())))
-        strata.append(cell)
-    for one in given:
-        if one.digest not in used:
-            raise RecipeError(
-                f"no family of {recipe.release} uses a corpus of {' and '.join(sorted(one.tables))}: leave out "
-                f"--corpus {str(one.path)!r}, or add {TAKERS}"
-            )
-    return replace(recipe, strata=tuple(strata))
 
 
 def _cuts(lengths: list[int]) -> list[tuple[int, int]]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from pipeline.assemble.plan import Plan, make_plan, with_corpora
+from pipeline.assemble.corpora import with_corpora
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import dask, processes
 from pipeline.errors import RecipeError
 from pipeline.paths import read_text

@@ -25,7 +25,7 @@ from pipeline.store.split import Split
 WITHHELD = ("complexity", "target", "answers", "needles")
 """Columns that no public file has. The complexity of a question that may have no answer is the answer's class."""
 
-TOLD = ("canary", "prompt_sha256")
+TOLD = ("canary", "prompt_sha256", "proof")
 """What of a row's metadata stays."""
 
 PUBLIC = pa.schema([field for field in DATA_SCHEMA if field.name not in WITHHELD])
@@ -91,7 +91,7 @@ def _named(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
 def _shown(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the columns that may be public, and of metadata what tells nothing."""
     kept = (json.loads(each) for each in column(table, "metadata"))
-    plain = [plain_json({name: metadata[name] for name in TOLD}) for metadata in kept]
+    plain = [plain_json({name: metadata[name] for name in TOLD if name in metadata}) for metadata in kept]
     return _put(table, "metadata", plain).select(schema.names).cast(schema)
 
 

@@ -21,10 +21,11 @@ from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Pu
 from pipeline.tasks.rag import own_haystack, own_proof, own_text, text
 from pipeline.tasks.rag.own_haystack import Sought
 from pipeline.tasks.recall import depths
-from pipeline.worlds.corpora.records import Corpus, Passage, Question
+from pipeline.worlds.corpora.records import Corpus, Question
 from pipeline.worlds.corpora.store import corpus_of
 
-CORPUS = Digest("a corpus's SHA-256", frozenset({"passages", "questions"}))
+CORPUS = Digest("a corpus's SHA-256", frozenset({"passages", "questions", "answers"}))
+JUDGED = Digest("a corpus's SHA-256", frozenset({"passages", "questions"}))
 KNOBS: Mapping[str, tuple[Any, ...] | Digest] = {
     "corpus": CORPUS,
     "beyond": own_haystack.BEYOND,
@@ -71,11 +72,9 @@ class OwnRag(Task):
             PoolError: if the corpus has none.
         """
         corpus = self.corpus(stratum)
-        some = own_haystack.asked(corpus, stratum.complexity)
+        some = self.askable(corpus, stratum.complexity)
         if not some:
-            raise PoolError(
-                f"{stratum}: the corpus has no question with answers that needs so many passages: leave it out"
-            )
+            raise PoolError(f"{stratum}: the corpus has no question to ask that needs so many passages: leave it out")
         number = some[deal(shared.of("question"), stratum.rows, index, len(some))]
         question = corpus.questions[number]
         latent = {
@@ -84,14 +83,14 @@ class OwnRag(Task):
             "depths": _depths(stratum, index, shared),
             "shown": self._shown(corpus, own.of("shown"), stratum, number),
         }
-        relevant = tuple(self.written(corpus.passages[corpus.places[name]]) for name in question.gold)
-        return Sample("", stratum, index, latent, relevant, question.question, _key(question))
+        relevant = tuple(self.written(corpus, corpus.places[name]) for name in question.gold)
+        return Sample("", stratum, index, latent, relevant, question.question, self.keyed(corpus, question))
 
     def _shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
         """Draw demonstrations: other questions, each with its answer and documents of its own."""
         wanted, found = self.shots_of(stratum), list[dict[str, Any]]()
         asked, held = corpus.questions[number], own_haystack.sought(corpus, number)
-        gone, some = {*asked.gold}, own_haystack.shown(corpus)
+        gone, some = {*asked.gold}, self.showable(corpus)
         for place in rng.sample(range(len(some)), len(some)):
             if len(found) == wanted:
                 break
@@ -114,7 +113,7 @@ class OwnRag(Task):
         needed = zip(latent["depths"], sample.relevant, strict=True)
         out = {*corpus.questions[latent["number"]].gold, *(n for one in latent["shown"] for n in one["documents"])}
         return Layout(
-            head=tuple(_head(corpus, latent["shown"])),
+            head=tuple(self._head(corpus, latent["shown"])),
             placed=tuple(Placed(unit(said, "relevant"), depth) for depth, said in needed),
             filler=own_haystack.filler(
                 own,
@@ -122,11 +121,25 @@ class OwnRag(Task):
                 corpus,
                 latent["number"],
                 [corpus.places[name] for name in out],
-                self.corpora,
+                self.pools(stratum)[0].name,
                 shuffled=self.shuffled,
             ),
-            tail=(Piece(text.TAIL.format(reply=text.ONE, question=sample.question), "question"),),
+            tail=(Piece(self.tail(sample.question), "question"),),
         )
+
+    def showable(self, corpus: Corpus) -> Sequence[Question]:
+        """Return the questions of demonstrations."""
+        return own_haystack.shown(corpus)
+
+    def _head(self, corpus: Corpus, shown: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
+        yield Piece(own_text.INTRODUCTION, "instruction")
+        known = {one.id: one for one in self.showable(corpus)} if shown else {}
+        for number, example in enumerate(shown, start=1):
+            documents = [self.written(corpus, corpus.places[name]) for name in example["documents"]]
+            question = known[example["question"]]
+            told = text.example(number, documents, question.question, self.keyed(corpus, question).target)
+            yield Piece(told, "demo")
+        yield Piece(text.START, "instruction")
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
         """Return how many documents are filler, and how many of them were ranked for the question."""
@@ -151,9 +164,22 @@ class OwnRag(Task):
         single = sample.stratum.complexity == 1
         return depths.dealt(sample.latent["depths"][0], sample.stratum) if single else {}
 
-    def written(self, passage: Passage) -> str:
+    def askable(self, corpus: Corpus, needed: int) -> Sequence[int]:
+        """Return the places of the questions that need so many passages."""
+        return own_haystack.asked(corpus, needed)
+
+    def keyed(self, corpus: Corpus, question: Question) -> Key:
+        """Return the key of a question: every form of its answers is right."""
+        forms = tuple(dict.fromkeys(form for group in question.answers for form in group))
+        return Key(forms[0], forms)
+
+    def written(self, corpus: Corpus, place: int) -> str:
         """Return a passage as prompts have it."""
-        return own_text.document(passage)
+        return own_text.document(corpus.passages[place])
+
+    def tail(self, question: str) -> str:
+        """Return what stands behind the documents."""
+        return text.TAIL.format(reply=text.ONE, question=question)
 
     def corpus(self, stratum: Stratum) -> Corpus:
         """Return the corpus of a stratum."""
@@ -164,11 +190,6 @@ def _depths(stratum: Stratum, index: int, shared: Streams) -> list[float]:
     if stratum.complexity == 1:
         return [depths.depth(stratum, index, shared)]
     return [spread(shared.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
-
-
-def _key(question: Question) -> Key:
-    forms = tuple(dict.fromkeys(form for group in question.answers for form in group))
-    return Key(forms[0], forms)
 
 
 def _documents(corpus: Corpus, question: Question, gone: Container[str], held: Sought) -> list[str]:
@@ -187,16 +208,6 @@ def _documents(corpus: Corpus, question: Question, gone: Container[str], held: S
 def _size(corpus: Corpus, name: str) -> int:
     passage = corpus.passages[corpus.places[name]]
     return len(passage.title) + len(passage.text)
-
-
-def _head(corpus: Corpus, shown: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
-    yield Piece(own_text.INTRODUCTION, "instruction")
-    known = {one.id: one for one in own_haystack.shown(corpus)} if shown else {}
-    for number, example in enumerate(shown, start=1):
-        documents = [own_text.document(corpus.passages[corpus.places[name]]) for name in example["documents"]]
-        question = known[example["question"]]
-        yield Piece(text.example(number, documents, question.question, question.answers[0][0]), "demo")
-    yield Piece(text.START, "instruction")
 
 
 SINGLE = OwnRag("single", (1,), {**KNOBS, "negatives": NEGATIVES, **depths.DEPTH}, shuffled=False)

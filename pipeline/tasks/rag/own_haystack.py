@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.streams import Indices, Shuffled, Streams, stream, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.rag.own_text import document
 from pipeline.worlds.corpora.records import Corpus, Question
@@ -23,7 +23,21 @@ from pipeline.worlds.corpora.store import corpus_of
 BEYOND, NEGATIVES = ("others", "none"), ("hard", "random")
 """What fills a prompt behind the ranked passages, and whether these come first at all."""
 NONE = np.empty(0, dtype=np.int64)
-NAME = "passages-{digest}-{tier}"
+
+
+@lru_cache(maxsize=4)
+def numbers(corpus: Corpus) -> Sequence[int]:
+    """Return a number for each passage: of five digits, or of as many as leave most of them free, and in no order."""
+    digits = max(5, len(str(2 * len(corpus.passages))))
+    first = 10 ** (digits - 1)
+    return stream("corpora", "numbers", corpus.digest).sample(range(first, 10 * first), len(corpus.passages))
+
+
+def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every passage of a corpus under its number."""
+    corpus = corpus_of(spec.corpora, spec.source.rsplit(" ", 1)[1])
+    told = zip(corpus.passages, numbers(corpus), strict=True)
+    return (unit(document(passage, number)) for passage, number in told)
 
 
 def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
@@ -32,11 +46,12 @@ def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     return (unit(document(passage)) for passage in corpus.passages)
 
 
-def spec(stratum: Stratum, corpora: str) -> PoolSpec:
-    """Return the pool of all passages of a stratum's corpus."""
+def spec(stratum: Stratum, corpora: str, *, numbered: bool = False) -> PoolSpec:
+    """Return the pool of all passages of a stratum's corpus, with their numbers or without."""
     digest = str(stratum.knob("corpus", ""))
-    name = NAME.format(digest=digest[:12], tier=stratum.tier)
-    return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make_passages, corpora)
+    name = f"{'numbered-' if numbered else ''}passages-{digest[:12]}-{stratum.tier}"
+    make = make_numbered if numbered else make_passages
+    return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make, corpora)
 
 
 @lru_cache(maxsize=16)
@@ -106,7 +121,7 @@ class Ranked:
 
 
 def filler(
-    own: Streams, stratum: Stratum, corpus: Corpus, number: int, out: Iterable[int], corpora: str, *, shuffled: bool
+    own: Streams, stratum: Stratum, corpus: Corpus, number: int, out: Iterable[int], pool: str, *, shuffled: bool
 ) -> Filler:
     """Return a row's filler without the passages that are `out`, by the knobs ``negatives`` and ``beyond``.
 
@@ -121,4 +136,4 @@ def filler(
         ranks += len(first)
         ranks[first] = np.arange(len(first))
     order = Ranked(first, others, sought(corpus, number), corpus.doubles.union(out))
-    return Filler(spec(stratum, corpora).name, order, NONE, "ranked", ranks=ranks)
+    return Filler(pool, order, NONE, "ranked", ranks=ranks)

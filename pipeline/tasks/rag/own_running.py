@@ -22,7 +22,7 @@ from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Publish
 from pipeline.tasks.rag import own_haystack, own_text, text
 from pipeline.tasks.rag.own import SINGLE, OwnRag
 from pipeline.tasks.rag.proof import question
-from pipeline.worlds.corpora.records import Corpus, Passage
+from pipeline.worlds.corpora.records import Corpus
 from pipeline.worlds.corpora.rules import holds, searched
 from pipeline.worlds.corpora.shelf import forms_of
 from pipeline.worlds.corpora.store import corpus_of
@@ -47,9 +47,9 @@ class OwnRunning(OwnRag):
         name = f"running-{digest[:12]}-{stratum.tier}"
         return (PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make_running, self.corpora),)
 
-    def written(self, passage: Passage) -> str:
+    def written(self, corpus: Corpus, place: int) -> str:
         """Return a paragraph as prompts have it."""
-        return passage.text + "\n"
+        return corpus.passages[place].text + "\n"
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the paragraph at its place in the text, and around it as much as there is room for."""

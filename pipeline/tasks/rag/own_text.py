@@ -21,7 +21,14 @@ This is the end of the text. Use it to answer the question below. {reply}
 
 Question: {question}
 Answer:"""
-LINE = re.compile(r"Document(?: \(title: .+\) |: ).+")
+LINE = re.compile(r"Document(?: \[(\d+)\])?(?: \(title: .+\) |: ).+")
+NUMBER = re.compile(r"^Document \[(\d+)\]", re.MULTILINE)
+RELEVANT = """\
+This is the end of the documents. Which of them are relevant to the question below? Reply with their numbers alone, \
+separated by commas.
+
+Question: {question}
+Answer:"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +38,13 @@ class Line:
     start: int
     end: int
     text: str
+    number: str = ""
 
 
-def document(passage: Passage) -> str:
+def document(passage: Passage, number: int | None = None) -> str:
     """Return a passage as prompts have it: a line whose first word is fixed, so that no text can begin one."""
-    opening = f"Document (title: {passage.title}) " if passage.title else "Document: "
-    return f"{opening}{passage.text}\n"
+    opening = "Document" if number is None else f"Document [{number}]"
+    return f"{opening} (title: {passage.title}) {passage.text}\n" if passage.title else f"{opening}: {passage.text}\n"
 
 
 def read(text: str) -> list[Line]:
@@ -53,7 +61,8 @@ def read(text: str) -> list[Line]:
 
 def _lines(body: str, start: int) -> Iterator[Line]:
     for said in body.split("\n")[:-1]:
-        if not LINE.fullmatch(said):
+        found = LINE.fullmatch(said)
+        if not found:
             raise ValueError(f"no document: {said[:80]!r}")
-        yield Line(start, start + len(said) + 1, said)
+        yield Line(start, start + len(said) + 1, said, found[1] or "")
         start += len(said) + 1

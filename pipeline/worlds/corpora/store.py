@@ -21,16 +21,21 @@ WRITINGS = "writings"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A corpus that is frozen: its digest, the tables that it has, and how many passages its questions need."""
+    """A corpus that is frozen: its digest, the tables that it has, and how many passages its questions need.
+
+    Where questions have answers, `answers` is among the tables; `needed` tells for each number whether it is of such.
+    """
 
     digest: str
     tables: frozenset[str]
     path: Path
-    needed: frozenset[int] = frozenset()
+    needed: frozenset[tuple[int, bool]] = frozenset()
 
     def fits(self, tables: frozenset[str], complexity: int) -> bool:
         """Tell whether rows that need some tables can be asked of it."""
-        return tables <= self.tables and ("questions" not in tables or complexity in self.needed)
+        if not tables <= self.tables or "questions" not in tables:
+            return tables <= self.tables
+        return (complexity, True) in self.needed or ("answers" not in tables and (complexity, False) in self.needed)
 
 
 def is_imported(path: Path) -> bool:
@@ -53,8 +58,9 @@ def keep(path: Path, folder: Path) -> Kept:
         return Kept(freeze(read_corpus(path), folder), frozenset({WRITINGS}), path)
     corpus = Corpus.read(path)
     put(corpus, folder / f"{corpus.digest}.parquet")
-    needed = frozenset(len(one.gold) for one in corpus.questions if one.answers and not one.shown)
-    return Kept(corpus.digest, frozenset(corpus.tables()), path, needed)
+    needed = frozenset((len(one.gold), bool(one.answers)) for one in corpus.questions if not one.shown)
+    tables = {*corpus.tables(), *(["answers"] if any(answered for _, answered in needed) else [])}
+    return Kept(corpus.digest, frozenset(tables), path, needed)
 
 
 def put(corpus: Corpus, path: Path) -> None:
