@@ -100,6 +100,39 @@ def test_ranked_filler_stands_by_rank() -> None:
     assert found.units.tolist() == sorted(found.units.tolist(), reverse=True)
 
 
+@given(
+    room=st.integers(600, 8000),
+    seed=st.integers(0, 9999),
+    at=st.lists(st.integers(-5, 320), max_size=8),
+    spares=st.sampled_from([0, 40]),
+)
+@settings(max_examples=150, deadline=None)
+def test_placed_units_stand_where_their_ranks_fall(room: int, seed: int, at: list[int], spares: int) -> None:
+    """Every room is filled to the token, and the whole of filler and placed units is in the order of ranks."""
+    rng = stream("counts", seed)
+    counts = [20 + rng.randrange(40) for _ in range(600)]
+    ranks = np.array([rng.randrange(300) for _ in counts])
+    plain = filler_of(len(counts), spares, seed)
+    filler = Filler("pool", plain.order, plain.spares, "ranked", ranks)
+    wanted = sorted(at)
+    made = pack(room, pool_of(counts), filler, [rng.random() for _ in at], stream("mix", seed), wanted)
+    assert sum(counts[unit] for unit in made.units) == room == made.total
+    found = ranks[made.units].tolist()
+    for rank, slot, depth in zip(wanted, made.slots, made.depths, strict=True):
+        assert all(each <= rank for each in found[:slot])
+        assert all(each > rank for each in found[slot:])
+        assert depth == made.before[slot] / room
+
+
+def test_units_stand_at_ranks_all_or_none_and_among_ranked_filler() -> None:
+    counts = [10 + index % 7 for index in range(300)]
+    plain = filler_of(300, 40)
+    ranked = Filler("pool", plain.order, plain.spares, "ranked", np.arange(300))
+    for filler, at in ((ranked, (3, None)), (plain, (3, 4)), (Filler("pool", plain.order, plain.spares), (3, 4))):
+        with pytest.raises(ValueError, match="placed units stand at ranks: all of them, and among ranked filler"):
+            pack(1500, pool_of(counts), filler, (0.2, 0.4), stream(1), at)
+
+
 def test_spares_stand_only_where_texts_begin() -> None:
     """Texts of four units stay whole: spares come before their first units, or last."""
     size, texts = 400, 360

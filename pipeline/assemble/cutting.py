@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
+from typing import Any
 
 import numpy as np
 
@@ -79,7 +80,8 @@ class Cutter:
         max_new = reserve or task.max_new_tokens
         room = context - max_new - self.fixed_tokens(layout)
         try:
-            packing = pack(room, stock.counts, layout.filler, [item.depth for item in layout.placed], rng)
+            depths, at = [item.depth for item in layout.placed], [item.at for item in layout.placed]
+            packing = pack(room, stock.counts, layout.filler, depths, rng, at)
         except FitError as fault:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
@@ -89,13 +91,14 @@ class Cutter:
         if layout.numbering:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)
         self._assert_answerable(sample, key, max_new)
+        told = {**task.packed_metadata(sample, places), **task.filled(sample, packing.units)}
         row = {
             **labels(task, sample, self.profile.name, self.frame),
             **self._tokens(joined, context, max_new),
             "question": sample.question,
             "answer_prefix": "",
             **key.columns(),
-            **_text_columns(joined, prompt, task, sample, key, places),
+            **_text_columns(joined, prompt, task, sample, key, told),
         }
         self._assert_exact(row)
         return row
@@ -143,8 +146,8 @@ def cutter(profile: Profile, frame: str) -> Cutter:
 
 
 def in_order(placed: Sequence[Placed]) -> tuple[Placed, ...]:
-    """Return placed units in the order in which they will stand: by rank where they have one, else by depth."""
-    return tuple(sorted(placed, key=lambda item: (item.rank or 0, item.depth)))
+    """Return placed units in the order in which they will stand: by rank where they have one or stand at one."""
+    return tuple(sorted(placed, key=lambda item: (item.rank or 0, item.at or 0, item.depth)))
 
 
 def bucket(length: int) -> str:
@@ -176,9 +179,11 @@ def rounded(values: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 6) for name, value in values.items()}
 
 
-def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, places: Sequence[int]) -> Row:
+def _text_columns(joined: Joined, prompt: str, task: Task, sample: Sample, key: Key, told: Mapping[str, Any]) -> Row:
+    """Return the columns of text and of what is told of it; `told` is what only the packed prompt tells."""
     metadata = {
-        **task.packed_metadata(sample, places),
+        **told,
+        **({} if task.proof == "solved" else {"proof": task.proof}),
         "knobs": dict(sample.stratum.knobs),
         "latent": dict(sample.latent),
         "baselines": rounded(task.baselines(sample, key)),

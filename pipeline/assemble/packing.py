@@ -41,21 +41,34 @@ class Packing:
         return int(self.before[-1])
 
 
-def pack(room: int, pool: Counts, filler: Filler, wanted: Sequence[float], rng: Random) -> Packing:
+def pack(
+    room: int,
+    pool: Counts,
+    filler: Filler,
+    wanted: Sequence[float],
+    rng: Random,
+    at: Sequence[int | None] = (),
+) -> Packing:
     """Fill exactly `room` tokens with filler and find the places of the placed units, of which `wanted` are the depths.
 
     `pool` holds the tokens of each unit. Where no subset fits, the prefix gives up its last unit and spares take over;
-    where that does not help either, the next units of the order are spares too.
+    where that does not help either, the next units of the order are spares too. Placed units that have an `at` stand
+    behind all filler of that rank or a lower one, whatever their depths.
 
     Raises:
         FitError: if the room is smaller than three of the filler's largest spare units, or nothing of this helps.
         PoolError: if the order runs out before the room is filled.
+        ValueError: if some placed units have a rank to stand at and others a depth, or the filler is not ranked.
     """
+    ranked = any(rank is not None for rank in at)
+    if ranked and (filler.ranks is None or filler.policy != "ranked" or None in at):
+        raise ValueError("placed units stand at ranks: all of them, and among ranked filler")
     prefix, gap = _prefix(room, pool, filler)
     for closers in _closers(len(prefix), filler):
-        packing = _closed(prefix, gap, closers, pool, filler, wanted, rng)
-        if packing is not None:
-            return packing
+        units = _closed(prefix, gap, closers, pool, filler, rng)
+        if units is not None:
+            before = np.concatenate([[0], np.cumsum(pool[units])])
+            return _packing(units, before, _slots_at(units, filler, at) if ranked else _slots(before, wanted))
     spares = f"no subset of {len(filler.spares)} spare units, or of those and the next {MORE}"
     raise FitError(f"{spares} closes a gap of {gap} tokens")
 
@@ -74,16 +87,18 @@ def _closed(
     closers: NDArray[np.int64],
     pool: Counts,
     filler: Filler,
-    wanted: Sequence[float],
     rng: Random,
-) -> Packing | None:
-    """Close the gap behind the prefix, or a larger one behind a shorter prefix, up to all that the closers have."""
+) -> NDArray[np.int64] | None:
+    """Close the gap behind the prefix, or a larger one behind a shorter prefix, up to all that the closers have.
+
+    All units are returned in order.
+    """
     counts = pool[closers].tolist()
     most = sum(counts)
     for _ in range(TRIES):
         chosen = subset_of_sum(counts, gap)
         if chosen is not None:
-            return _place(_mix(prefix, closers[chosen], filler, rng), pool, wanted)
+            return _mix(prefix, closers[chosen], filler, rng)
         if gap >= most or not len(prefix):
             break
         gap += int(pool[prefix[-1]])
@@ -155,13 +170,23 @@ def _mix(prefix: NDArray[np.int64], spares: NDArray[np.int64], filler: Filler, r
     return units[np.argsort(filler.ranks[units], kind="stable")]
 
 
-def _place(units: NDArray[np.int64], pool: Counts, wanted: Sequence[float]) -> Packing:
-    before = np.concatenate([[0], np.cumsum(pool[units])])
+def _packing(units: NDArray[np.int64], before: Counts, slots: list[int]) -> Packing:
+    total = int(before[-1])
+    return Packing(units, before, tuple(slots), tuple(int(before[k]) / total for k in slots))
+
+
+def _slots(before: Counts, wanted: Sequence[float]) -> list[int]:
+    """Return the boundaries nearest to some depths, which do not fall."""
     found: list[int] = []
     for depth in wanted:
         found.append(_nearest(before, depth * float(before[-1]), least=found[-1] if found else 0))
-    total = int(before[-1])
-    return Packing(units, before, tuple(found), tuple(int(before[k]) / total for k in found))
+    return found
+
+
+def _slots_at(units: NDArray[np.int64], filler: Filler, at: Sequence[int | None]) -> list[int]:
+    """Return for each rank the boundary behind all units of that rank or a lower one."""
+    ranks = np.asarray(filler.ranks)[units]
+    return [int(slot) for slot in np.searchsorted(ranks, np.array(at, dtype=np.int64), side="right")]
 
 
 def _nearest(before: Counts, want: float, least: int) -> int:

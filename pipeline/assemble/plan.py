@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -193,23 +193,6 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
     if twice:
         raise RecipeError(f"two profiles are called {twice[0]!r}: rename one, since they would share a folder")
     return Plan(recipe, loaded, out, families or recipe.families)
-
-
-def with_corpus(recipe: Recipe, digest: str) -> Recipe:
-    """Return a recipe whose texts come from a frozen corpus, wherever a task can be written from one.
-
-    Raises:
-        RecipeError: if no task of the recipe can.
-    """
-    strata = tuple(
-        replace(cell, knobs=tuple(sorted({**dict(cell.knobs), "corpus": digest}.items())))
-        if "corpus" in task_of(cell).knobs
-        else cell
-        for cell in recipe.strata
-    )
-    if strata == recipe.strata:
-        raise RecipeError(f"no family of {recipe.release} uses a corpus: leave out --corpus, or add family mrcr")
-    return replace(recipe, strata=strata)
 
 
 def _rule(cell: Stratum) -> tuple[str, str, int]:

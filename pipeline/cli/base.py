@@ -11,14 +11,15 @@ from typing import Any
 
 import click
 
-from pipeline.assemble.plan import Plan, make_plan, with_corpus
+from pipeline.assemble.corpora import with_corpora
+from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import dask, processes
 from pipeline.errors import RecipeError
 from pipeline.paths import read_text
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
-from pipeline.worlds.writing.corpus import freeze, read_corpus
+from pipeline.worlds.corpora.store import keep
 
 SIZE = click.option(
     "--size", type=click.Choice(SIZES), default="default", show_default=True,
@@ -56,10 +57,10 @@ def planned(command: Callable[..., None]) -> Callable[..., None]:
         tokenizers: Sequence[str],
         families: Sequence[str],
         size: str,
-        corpus: Path | None,
+        corpora: Sequence[Path],
         **rest: Any,
     ) -> None:
-        command(open_plan(recipe, out, tokenizers, families, size, corpus), **rest)
+        command(open_plan(recipe, out, tokenizers, families, size, corpora), **rest)
 
     return recipe_options(with_plan)
 
@@ -81,8 +82,9 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
             SIZE,
             click.option(
-                "--corpus", type=click.Path(path_type=Path),
-                help="Texts for mrcr instead of Carrara's own: .parquet or .jsonl with format, topic, text[, tone].",
+                "--corpus", "corpora", multiple=True, type=click.Path(path_type=Path),
+                help="Texts of your own: a file that `carrara corpus import` wrote, or for mrcr .parquet or .jsonl of "
+                "format, topic, text[, tone]. Repeatable.",
             ),
         ]
     ):  # fmt: skip
@@ -114,13 +116,18 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def open_plan(
-    recipe: str, out: Path | None, tokenizers: Sequence[str], families: Sequence[str], size: str, corpus: Path | None
+    recipe: str,
+    out: Path | None,
+    tokenizers: Sequence[str],
+    families: Sequence[str],
+    size: str,
+    corpora: Sequence[Path],
 ) -> Plan:
-    """Return the plan for the common options; a corpus is first checked and copied into the folder."""
+    """Return the plan for the common options; corpora are first checked and copied into the folder."""
     loaded = load_recipe(recipe).sized(size)
     folder = out or Path("outputs") / loaded.folder
-    if corpus:
-        loaded = with_corpus(loaded, freeze(read_corpus(corpus), folder / "corpora"))
+    if corpora:
+        loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
     return make_plan(loaded, profile_names(tokenizers), folder, tuple(dict.fromkeys(families)))
 
 

@@ -23,6 +23,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 COMMANDS = {
     "build": ("making", "Build a recipe from start to finish and prove every row."),
     "chance": ("looking", "Print what guessing would score on the rows of a split."),
+    "corpus": ("corpora", "Import texts of your own."),
     "export": ("exporting", "Write a split in the format of another harness."),
     "extend": ("freezing", "Add profiles, tiers or strata to a frozen release."),
     "freeze": ("freezing", "Freeze a release by writing its lock."),

@@ -44,6 +44,7 @@ PLACEHOLDER = "{tokenizer}"
     type=click.Path(path_type=Path),
     help="Markdown file with notes for each version.  [default: Carrara's own]",
 )
+@click.option("--licence", default="", help="Licence of texts of your own in the rows; needed where there are some.")
 @click.option("--private", is_flag=True, help="Make the repo private if it is new.")
 @click.option("--dry-run", is_flag=True, help="Write the folders and show their files and cards, but upload nothing.")
 def publish(
@@ -54,6 +55,7 @@ def publish(
     tokenizers: Sequence[str],
     out: Path | None,
     changelog: Path | None,
+    licence: str,
     private: bool,
     dry_run: bool,
 ) -> None:
@@ -78,6 +80,7 @@ def publish(
             notes=notes,
             draw=_drawing(),
             exhibit=_exhibit(),
+            licence=licence,
         )
         staged.append((names[split.tokenizer], made))
     for name, made in staged:

@@ -138,5 +138,5 @@ def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -
     recounted = "all" if proven.recounted == proven.rows else f"{proven.recounted:,}"
     return (
         f"{out / profile / 'data'}: {made.rows:,} rows, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
-        f"all exact, all re-solved from their text, {recounted} recounted by {second}"
+        f"all exact, {proven.answers}, {recounted} recounted by {second}"
     )

@@ -8,14 +8,14 @@ that it is the right one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.assemble.plan import Plan
 from pipeline.engine import run
-from pipeline.errors import CarraraError, PoolError
+from pipeline.errors import CarraraError
 from pipeline.frozen.guard import profile_fault
 from pipeline.frozen.lock import Lock, ProfileLock, ShardLock
 from pipeline.profiles import Profile
@@ -24,11 +24,12 @@ from pipeline.prove.held import differences
 from pipeline.prove.seal import key_tables
 from pipeline.recipe import Recipe, Stratum
 from pipeline.store.journal import UNREADABLE
-from pipeline.store.manifest import PARTS, Made, Manifest
+from pipeline.store.manifest import PARTS, Made, Manifest, told_answers
 from pipeline.store.parquet import read_rows
 from pipeline.store.split import Split
+from pipeline.tasks import task_of
 from pipeline.terminal.progress import meter
-from pipeline.worlds.writing.corpus import corpus_digest, frozen
+from pipeline.worlds.corpora.store import has_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +84,9 @@ class Copy:
         if recipe is None:
             return None, False
         needed = {str(corpus) for cell in recipe.strata if (corpus := cell.knob("corpus", ""))}
-        homes = [folder.parent for folder in self.corpora if needed and _has_all(folder, needed)]
+        homes = [folder.parent for folder in self.corpora if needed and has_all(folder, needed)]
         plan = Plan(recipe, (self.profile,), homes[0] if homes else self.split.folder, recipe.families)
         return plan, bool(homes)
-
-
-def _has_all(folder: Path, corpora: Iterable[str]) -> bool:
-    """Tell whether a folder holds some corpora, each with the text that its name says."""
-    try:
-        return all(corpus_digest(frozen(folder / f"{each}.parquet")) == each for each in corpora)
-    except PoolError:
-        return False
 
 
 def published_recipe(manifest: Manifest, tier: str) -> Recipe:
@@ -219,12 +212,19 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
         f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "all counted"
     )
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
-    answers = ", ".join(["all re-solved from their text", *_answers(copy, rows, sum(each.drawn for each in checked))])
+    solved = told_answers(rows - (only := _checked(copy)), only)
+    answers = ", ".join([solved, *_answers(copy, rows, sum(each.drawn for each in checked))])
     unseen = _unseen(copy, all_drawn=all(each.drawn == len(each.ids) for each in checked))
     return (
         f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"
         f"{f' ({unseen})' if unseen else ''}"
     )
+
+
+def _checked(copy: Copy) -> int:
+    """Return how many rows a program can only check, not solve."""
+    recipes = (published_recipe(copy.split.manifest, tier) for tier in copy.split.manifest.tiers)
+    return sum(cell.total for recipe in recipes for cell in recipe.strata if task_of(cell).proof == "checked")
 
 
 def _answers(copy: Copy, rows: int, drawn: int) -> Iterator[str]:

@@ -27,7 +27,10 @@ from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was proven about one shard. `tokens` are context tokens; `recounted` rows by the `second` encoder."""
+    """What was proven about one shard. `tokens` are context tokens; `recounted` rows by the `second` encoder.
+
+    Rows that are not `solved` from their text are checked.
+    """
 
     shard: ShardName
     key: Sha256
@@ -221,7 +224,7 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
         prompt_tokens=witness.prompt_tokens,
         fewest_tokens=witness.fewest,
         most_tokens=witness.most,
-        solved=witness.seen,
+        solved=witness.solved,
         recounted=witness.recounted,
         counter=witness.profile.counter().name,
         second=witness.second.name if witness.second else "none",

@@ -29,7 +29,7 @@ class Witness:
         self.plan, self.profile, self.full = plan, profile, full
         self.second: Counter | None = profile.second()
         self.cells = {cell_place(cell): cell for cell in plan.recipe.strata}
-        self.seen = self.recounted = self.tokens = self.prompt_tokens = self.most = 0
+        self.seen = self.solved = self.recounted = self.tokens = self.prompt_tokens = self.most = 0
         self.fewest = 1 << 62
 
     def rows(self, data: Path, keys: Path, samples: Iterator[Sample]) -> Iterator[Row]:
@@ -53,6 +53,7 @@ class Witness:
 
     def _tally(self, row: Row) -> None:
         self.seen += 1
+        self.solved += task_of(self._cell(row)).proof == "solved"
         self.tokens += row["context_tokens"]
         self.prompt_tokens += row["prompt_tokens"]
         self.fewest, self.most = min(self.fewest, row["context_tokens"]), max(self.most, row["context_tokens"])
@@ -61,10 +62,14 @@ class Witness:
         """Return everything that is wrong with a row."""
         if list(row) != DATA_SCHEMA.names:
             return [f"its columns are {list(row)}"]
-        cell = self.cells.get((row["family"], row["subtask"], row["length"], row["complexity"]))
-        if cell is None:
+        try:
+            cell = self._cell(row)
+        except KeyError:
             return ["its stratum is not in the recipe"]
         return [*self.label_faults(row, cell), *self.count_faults(row), *answer_faults(row, cell)]
+
+    def _cell(self, row: Row) -> Stratum:
+        return self.cells[row["family"], row["subtask"], row["length"], row["complexity"]]
 
     def label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
         """Hold the columns that a row's stratum and profile decide to what they should be."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from pipeline.engine import run
 from pipeline.errors import CorruptError
 from pipeline.readers import COLUMNS, READERS, open_reading
+from pipeline.rows import Row
 from pipeline.store.files import written_aside
 from pipeline.store.split import Selection, Split
 
@@ -88,21 +89,26 @@ def write_readings(
 
 
 def run_read(job: ReadJob) -> Replies:
-    """Read the rows of a job.
+    """Read the rows of a job; every reader leaves out those that no program can solve.
 
     Raises:
         CorruptError: naming the row, if its text cannot be read as its task's.
     """
     rows, tokens = [], 0
-    for row in job.split.rows(COLUMNS, job.selection):
+    for row in job.split.rows([*COLUMNS, "metadata"], job.selection):
         try:
-            reading = open_reading(row)
-            said = tuple(READERS[name].replies(reading) for name in job.readers)
+            solved = json.loads(row["metadata"]).get("proof", "solved") == "solved"
+            said = _said(row, job.readers) if solved else (None,) * len(job.readers)
         except ValueError as fault:
             raise CorruptError(f"{row['id']} is not what its task writes: {fault}") from fault
         rows.append((row["id"], f"{row['family']}.{row['subtask']}", said))
         tokens += row["prompt_tokens"]
     return Replies(job.number, tokens, tuple(rows))
+
+
+def _said(row: Row, readers: Sequence[str]) -> tuple[str | None, ...]:
+    reading = open_reading(row)
+    return tuple(READERS[name].replies(reading) for name in readers)
 
 
 def _jobs(split: Split, selection: Selection, readers: tuple[str, ...]) -> Iterator[ReadJob]:

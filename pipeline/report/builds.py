@@ -61,10 +61,11 @@ def _vocabulary(made: Tokenizer) -> str:
 def _totals(splits: Sequence[Split]) -> list[Block]:
     columns = [Column("tokenizer"), *(Column(name, numeric=True) for name in ("rows", "tokens", "MB", "solved"))]
     columns += [Column("counted again", numeric=True), Column("counter"), Column("second counter"), Column("template")]
+    checked = any(made.proven.checked for split in splits for made in split.manifest.tiers.values())
     text = (
         "In every row the prompt, the template and the room for the reply add up to the window exactly. Each "
-        "row was solved from "
-        "its own text; the table says how many were also recounted by a second encoder."
+        f"row was solved from its own text{', or, where that is of a user, checked in it' if checked else ''}; the "
+        "table says how many were also recounted by a second encoder."
     )
     return [Note(text), Table("Rows and tokens by tokenizer", columns, [_total(split) for split in splits])]
 

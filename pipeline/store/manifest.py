@@ -115,7 +115,10 @@ class Portions(Record, kw_only=True, frozen=True):
 
 
 class Proven(Record, kw_only=True, frozen=True):
-    """How many rows were proven: exact, solved from their text, recounted by the `second` encoder."""
+    """How many rows were proven: exact, solved from their text, recounted by the `second` encoder.
+
+    Rows about users' own texts cannot be solved by a program: those that are not solved are checked.
+    """
 
     rows: Whole
     exact: Whole
@@ -123,6 +126,23 @@ class Proven(Record, kw_only=True, frozen=True):
     recounted: Whole
     counter: tuple[Line, ...]
     second: tuple[Line, ...]
+
+    @property
+    def checked(self) -> int:
+        """How many rows were checked and not solved."""
+        return self.rows - self.solved
+
+    @property
+    def answers(self) -> str:
+        """How the answers were proven, in words."""
+        return told_answers(self.solved, self.checked)
+
+
+def told_answers(solved: int, checked: int) -> str:
+    """Return in words how the answers of so many rows were proven."""
+    if not checked:
+        return "all re-solved from their text"
+    return f"{solved:,} re-solved from their text, {checked:,} checked in it" if solved else "all checked in their text"
 
 
 class SealedShard(Record, kw_only=True, frozen=True):

@@ -33,7 +33,7 @@ def families() -> tuple[str, ...]:
 
 
 def task_of(stratum: Stratum) -> Task:
-    """Return the task of a stratum.
+    """Return the task of a stratum, by its knobs too.
 
     Raises:
         RecipeError: for an unknown family or subtask, with the nearest right name.
@@ -43,7 +43,7 @@ def task_of(stratum: Stratum) -> Task:
     if (stratum.family, stratum.subtask) not in TASKS:
         known = [subtask for family, subtask in TASKS if family == stratum.family]
         raise RecipeError(unknown(f"subtask of {stratum.family}:", stratum.subtask, known))
-    return TASKS[stratum.family, stratum.subtask]
+    return TASKS[stratum.family, stratum.subtask].of(stratum)
 
 
 def check_stratum(stratum: Stratum) -> None:

@@ -12,10 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams
+from pipeline.streams import Indices, Streams
 from pipeline.tasks.layout import (
     Filler,
     FillerOrder,
@@ -56,6 +56,8 @@ __all__ = [
     "Unit",
     "unit",
 ]
+
+Proof = Literal["solved", "checked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The values of a knob that names `what` by its SHA-256; the default names none."""
+    """The values of a knob that names `what` by its SHA-256, which has the `tables`; the default names none."""
 
     what: str
+    tables: frozenset[str] = frozenset()
 
     def allows(self, value: object) -> bool:
         """Tell whether a value is a digest, or none."""
@@ -157,8 +160,14 @@ class Task(ABC):
     """Whether `key` needs the packed units; most do not, and gathering them costs time."""
     twin: str = ""
     """The subtask that asks the same in another haystack: of two cells alike, rows of the same number ask the same."""
+    proof: Proof = "solved"
+    """How far an answer is proven: ``solved`` from the text by a program, or ``checked``, as in users' texts."""
     paired: bool = False
     """Whether complexities 1 and 0 are two forms of the same questions: they share streams, and ids but for a or b."""
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task that asks the rows of a stratum: another one where a knob names texts of a user's own."""
+        return self
 
     def at(self, corpora: str) -> Task:
         """Return the task with the folder that frozen corpora lie in; most tasks read none."""
@@ -207,6 +216,10 @@ class Task(ABC):
 
         `places` holds for each placed unit, in order, how many units stand before it in the body.
         """
+        return {}
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return what the packed filler (`units`: indices of its pool) tells, for the metadata: here nothing."""
         return {}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:

@@ -52,12 +52,14 @@ def unit(text: str, role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
 class Placed:
     """A unit with a wanted depth: filler tokens before it / all filler tokens of the body, 0 first, 1 last.
 
-    Where `rank` is given, units stand in the order of their ranks whatever their depths.
+    Where `rank` is given, units stand in the order of their ranks whatever their depths. Where `at` is, in all placed
+    units or in none, a unit stands where that value falls among the ranks of ranked filler: its depth comes out.
     """
 
     unit: Unit
     depth: float
     rank: int | None = None
+    at: int | None = None
 
 
 class Order(Protocol):

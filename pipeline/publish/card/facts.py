@@ -34,8 +34,8 @@ class Facts:
     """A split as its cards show it.
 
     `keys` is how its keys are published (``inline``, ``separate``, ``withhold``; ``private`` for the folder of keys
-    itself); `figures` are captions and alternative texts by the names of the files in ``figures``; `gallery` tells
-    whether ``gallery.html`` stands beside the card.
+    itself); `licence` is that of users' texts in the rows; `figures` are captions and alternative texts by the names of
+    the files in ``figures``; `gallery` tells whether ``gallery.html`` stands beside the card.
     """
 
     split: Split
@@ -45,6 +45,7 @@ class Facts:
     notes: Notes = NOTHING
     figures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     gallery: bool = False
+    licence: str = ""
 
     @property
     def manifest(self) -> Manifest:
@@ -123,4 +124,14 @@ class Facts:
     @property
     def own_corpus(self) -> bool:
         """Whether texts of the maintainer's own are among the pools, whose licence Carrara does not know."""
-        return any((cell.knobs or {}).get("corpus") for tier in self.tiers for cell in self.strata(tier))
+        return bool(self.own_families)
+
+    @property
+    def own_families(self) -> list[str]:
+        """The families with texts of the maintainer's own."""
+        return list(dict.fromkeys(cell.family for cell in self.split.strata if (cell.knobs or {}).get("corpus")))
+
+    @property
+    def checked(self) -> int:
+        """How many rows a program could only check, not solve."""
+        return sum(self.manifest.tiers[tier].proven.checked for tier in self.tiers)

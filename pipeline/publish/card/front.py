@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ def front_of(facts: Facts) -> dict[str, Any]:
     choices = ["multiple-choice"] if "idk" in names else []
     return {
         "license": "other" if facts.own_corpus else "apache-2.0",
-        **({"license_name": "see-card", "license_link": "SOURCES.md"} if facts.own_corpus else {}),
+        **({"license_name": _slug(facts.licence), "license_link": "SOURCES.md"} if facts.own_corpus else {}),
         "language": ["en"],
         "pretty_name": facts.title,
         "tags": [
@@ -36,6 +37,11 @@ def front_of(facts: Facts) -> dict[str, Any]:
             for config in facts.configs
         ],
     }  # fmt: skip
+
+
+def _slug(licence: str) -> str:
+    """Return a licence as the Hub names one of its maintainer's own."""
+    return re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-.") or "see-card"
 
 
 def yaml_of(value: Mapping[str, Any]) -> str:

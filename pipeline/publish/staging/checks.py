@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from pipeline.errors import CorruptError, StageError
 from pipeline.recipe import SEED_BITS, is_secret
 from pipeline.store.manifest import Cell, Proven, shard_faults
 from pipeline.store.split import Split
+from pipeline.typed import LINE
 
 
 def check_split(split: Split) -> None:
@@ -36,6 +38,23 @@ def _check_proven(split: Split, tier: str, proven: Proven) -> None:
             f"{split.title}: {proven.recounted:,} of {proven.rows:,} rows of tier {tier} were counted twice: "
             "run `carrara verify` on it first"
         )
+
+
+def check_licence(split: Split, licence: str) -> None:
+    """Check that the licence of users' texts is told where there are some, and nowhere else.
+
+    Raises:
+        StageError: naming the option.
+    """
+    own = sorted({str(found) for cell in split.strata if (found := (cell.knobs or {}).get("corpus"))})
+    if own and not licence.strip():
+        raise StageError(
+            f"{split.title} has texts of your own (corpus {', '.join(each[:12] for each in own)}): give their licence, "
+            "such as --licence 'CC BY 4.0'"
+        )
+    if licence and (not own or re.search(LINE, licence) is None):
+        why = "takes one line of text" if own else f"is given, but {split.title} has no texts of your own: leave it out"
+        raise StageError(f"--licence {licence[:80]!r} {why}")
 
 
 def check_secret(split: Split) -> None:

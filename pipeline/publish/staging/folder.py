@@ -13,7 +13,7 @@ from pipeline import metrics
 from pipeline.errors import StageError, unknown
 from pipeline.publish.card import Facts, card_of, croissant_of, evaluation_of, keys_card_of
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
-from pipeline.publish.staging.checks import check_secret, check_split
+from pipeline.publish.staging.checks import check_licence, check_secret, check_split
 from pipeline.publish.staging.withheld import part
 from pipeline.store.files import below, link, tree_aside
 from pipeline.store.manifest import Manifest, read_manifest
@@ -58,13 +58,14 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown beside a split: its repo, those for other tokenizers, what changed, figures and the gallery."""
+    """What is shown beside a split: its repo, others' repos, what changed, figures, the gallery, and a licence."""
 
     repo: str
     siblings: tuple[str, ...] = ()
     notes: Notes = NOTHING
     draw: Draw | None = None
     exhibit: Exhibit | None = None
+    licence: str = ""
 
 
 def stage(
@@ -77,12 +78,14 @@ def stage(
     notes: Notes = NOTHING,
     draw: Draw | None = None,
     exhibit: Exhibit | None = None,
+    licence: str = "",
 ) -> Staged:
     """Make the folder that is published from a sealed split, whole or not at all, in place of an older one.
 
     `keys` is ``inline`` (the shards byte for byte, with their keys), ``separate`` or ``withhold``: then rows lose all
     that tells an answer, and the keys are put beside the folder, to be published on their own or kept. `siblings` are
-    repos of the same questions for other tokenizers; `notes` are what the changelog says of the version.
+    repos of the same questions for other tokenizers; `notes` are what the changelog says of the version; `licence` is
+    that of users' texts in the rows, which Carrara cannot know.
 
     Raises:
         StageError: if the split cannot be published so, or `folder` holds something else.
@@ -90,7 +93,8 @@ def stage(
     if keys not in MODES:
         raise StageError(unknown("way to publish keys", keys, MODES))
     check_split(split)
-    shown = Shown(repo, tuple(siblings), notes, draw, exhibit if keys == "inline" else None)
+    check_licence(split, licence)
+    shown = Shown(repo, tuple(siblings), notes, draw, exhibit if keys == "inline" else None, licence)
     version = split.manifest.version
     _cleared(folder)
     if keys == "inline":
@@ -137,7 +141,16 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
         _write(folder / "figures" / f"{name}.svg", figure.svg())
         (folder / "figures" / f"{name}.png").write_bytes(figure.png())
     captions = {name: (figure.caption, figure.alt) for name, figure in figures.items()}
-    facts = Facts(split, shown.repo, keys, shown.siblings, shown.notes, captions, gallery=shown.exhibit is not None)
+    facts = Facts(
+        split,
+        shown.repo,
+        keys,
+        shown.siblings,
+        shown.notes,
+        captions,
+        gallery=shown.exhibit is not None,
+        licence=shown.licence,
+    )
     _write(folder / "manifest.json", split.manifest.text)
     if shown.exhibit:
         _write(folder / "gallery.html", shown.exhibit(split))

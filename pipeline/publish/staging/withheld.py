@@ -25,7 +25,7 @@ from pipeline.store.split import Split
 WITHHELD = ("complexity", "target", "answers", "needles")
 """Columns that no public file has. The complexity of a question that may have no answer is the answer's class."""
 
-TOLD = ("canary", "prompt_sha256")
+TOLD = ("canary", "prompt_sha256", "proof")
 """What of a row's metadata stays."""
 
 PUBLIC = pa.schema([field for field in DATA_SCHEMA if field.name not in WITHHELD])
@@ -91,7 +91,7 @@ def _named(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
 def _shown(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Return the columns that may be public, and of metadata what tells nothing."""
     kept = (json.loads(each) for each in column(table, "metadata"))
-    plain = [plain_json({name: metadata[name] for name in TOLD}) for metadata in kept]
+    plain = [plain_json({name: metadata[name] for name in TOLD if name in metadata}) for metadata in kept]
     return _put(table, "metadata", plain).select(schema.names).cast(schema)
 
 
@@ -115,9 +115,13 @@ def public_tier(made: Made, totals: Totals, shards: tuple[SealedShard, ...]) -> 
 
 
 def _merged(strata: Iterable[Cell]) -> Iterator[Cell]:
-    """Yield the strata as far as the public columns tell them apart, with the sum of their rows."""
+    """Yield the strata as far as the public columns tell them apart, with the sum of their rows.
+
+    Of their knobs the corpus stays: it decides who reads the rows, and whose licence they are under.
+    """
     rows: Counter[tuple[Any, ...]] = Counter()
     for cell in strata:
-        rows[tuple(getattr(cell, name) for name in STRATUM)] += cell.rows
-    for place, count in rows.items():
-        yield Cell(**dict(zip(STRATUM, place, strict=True)), rows=count)
+        rows[*(getattr(cell, name) for name in STRATUM), (cell.knobs or {}).get("corpus")] += cell.rows
+    for (*place, corpus), count in rows.items():
+        knobs = {"corpus": corpus} if corpus else None
+        yield Cell(**dict(zip(STRATUM, place, strict=True)), rows=count, knobs=knobs)

@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.streams import Indices, Streams, words
+from pipeline.streams import Given, Indices, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.bio.text import biography
 from pipeline.worlds.people import CLAN, STEPS, WORLD, Person, people, source_digest
@@ -134,18 +134,7 @@ class World:
         rounds = nth + (self.labels[rest] == self.labels[key])
         order = np.argsort(rounds + words(rng, len(rest)) / 2**32, kind="stable")
         ranks = words(own.of("places"), len(free)).astype(np.int64)
-        return Filler(name, Listed(rest[order]), spares, "ranked", ranks)
-
-
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """An order that is known to its end."""
-
-    indices: Indices
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` indices, or all there are."""
-        return self.indices[:count]
+        return Filler(name, Given(rest[order]), spares, "ranked", ranks)
 
 
 def pool_name(tier: str, number: int) -> str:

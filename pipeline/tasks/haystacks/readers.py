@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import blake2b
@@ -13,6 +14,8 @@ from pipeline.tasks.haystacks.noise import SENTENCES
 from pipeline.tasks.haystacks.prose_reader import is_prose
 
 Span = tuple[int, int]
+FILED = re.compile(r"The [a-z]+ (?:code|number) filed under .+ is [0-9a-f-]+\.\n")
+"""What no line of a user's documents may look like."""
 
 
 def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
@@ -31,6 +34,11 @@ def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
 def is_noise(line: str) -> bool:
     """Tell whether a line is the first sentences of the noise, or all of them."""
     return line.endswith(".\n") and f"{' '.join(SENTENCES)} ".startswith(line.replace("\n", " "))
+
+
+def is_own(line: str) -> bool:
+    """Tell whether a line may be of a user's own documents: it does not state what is filed under something."""
+    return not FILED.fullmatch(line)
 
 
 def is_address(line: str) -> bool:
@@ -55,6 +63,6 @@ def _digest(line: str) -> bytes:
 
 
 HAYSTACKS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
-    {"noise": is_noise, "essay": is_prose, "addresses": is_address}
+    {"noise": is_noise, "essay": is_prose, "addresses": is_address, "own": is_own}
 )
 """The haystacks by name, each with a test of single lines."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Streams, words
+from pipeline.streams import Given, Indices, Streams, words
 from pipeline.tasks.base import Filler, Piece, PoolSpec, Unit
 from pipeline.tasks.mrcr.text import exchange, request
 from pipeline.worlds.writing.library import Label, Library
@@ -165,7 +165,7 @@ def filler(own: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Fill
     even = spare + placed  # as many easy turns as stand against the twins
     order = np.concatenate([easy[spare:even], _alternating(hard[: len(hard) - kept], easy[even:])])
     ranks = words(own.of("places"), len(everybody.members)).astype(np.int64)
-    return Filler(Shape.of(stratum).pool(stratum.tier).name, Listed(order), spares, "ranked", ranks)
+    return Filler(Shape.of(stratum).pool(stratum.tier).name, Given(order), spares, "ranked", ranks)
 
 
 def _by_format(own: Streams, found: Indices, everybody: Crowd) -> Indices:
@@ -183,17 +183,6 @@ def _alternating(first: Indices, second: Indices) -> Indices:
     both = min(len(first), len(second))
     paired = np.stack([first[:both], second[:both]], axis=1).reshape(-1)
     return np.concatenate([paired, first[both:], second[both:]])
-
-
-@dataclass(frozen=True, eq=False)
-class Listed:
-    """An order that is known to its end."""
-
-    indices: Indices
-
-    def take(self, count: int) -> Indices:
-        """Return the first `count` indices, or all there are."""
-        return self.indices[:count]
 
 
 @lru_cache(maxsize=4)

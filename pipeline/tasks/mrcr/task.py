@@ -37,7 +37,7 @@ KNOBS: Mapping[str, tuple[Any, ...] | Digest] = {
     "replies": ("any", "short"),
     "distractors": CAPS,
     "tone": (False, True),
-    "corpus": Digest("a corpus's SHA-256"),
+    "corpus": Digest("a corpus's SHA-256", frozenset({"writings"})),
 }
 """Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
 

@@ -7,9 +7,11 @@ from itertools import count
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.streams import Indices, Streams, deal, spread
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.rag import haystack, proof, text
 from pipeline.tasks.rag.asking import Asked, ask, places
 from pipeline.tasks.rag.near import near_misses
@@ -35,7 +37,7 @@ class Rag(Task):
     scorer = "exact"
     shots = 2
     most_shots = 2
-    knobs: Mapping[str, tuple[Any, ...]] = KNOBS
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = KNOBS
     reply = text.ONE
     shuffled = True
     """Whether documents stand in any order, and not in that of the search."""
@@ -44,7 +46,7 @@ class Rag(Task):
         """Return the pool of passages."""
         return (haystack.spec(stratum),)
 
-    def own(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Streams, int]:
+    def drawing(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Streams, int]:
         """Return the streams that a row is drawn from but for its depth, and the number of its question."""
         return own, index
 
@@ -75,7 +77,7 @@ class Rag(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a question whose relation is dealt over all that can be asked for."""
-        own, number = self.own(stratum, index, own, shared)
+        own, number = self.drawing(stratum, index, own, shared)
         world = gazetteer(own, stratum.tier)
         asked, elsewhere = self.drawn(stratum, number, own, shared)
         golds = self.golds(world, asked, own, stratum)
@@ -150,7 +152,7 @@ class Rag(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the documents that are needed at their depths, and near misses anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        own, number = self.own(stratum, sample.index, own, shared)
+        own, number = self.drawing(stratum, sample.index, own, shared)
         world, titled, rng = gazetteer(own, stratum.tier), haystack.titled(stratum), own.of("scatter")
         asked, elsewhere = self.drawn(stratum, number, own, shared)
         near = self.near(own, stratum, asked, self.golds(world, asked, own, stratum))
@@ -172,6 +174,13 @@ class Rag(Task):
             ),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many documents are filler, and how many of them score at least a quarter of the best."""
+        if not sample.ranking:
+            return {"filler": {"documents": len(units)}}
+        close = haystack.places(sample.ranking)[: sample.latent["close"]]
+        return {"filler": {"documents": len(units), "close": int(np.isin(units, close).sum())}}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read every document into a table, and answer the question from it.

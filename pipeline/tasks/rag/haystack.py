@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from pipeline.recipe import TIERS, Stratum
-from pipeline.streams import Given, Shuffled, Streams, words
+from pipeline.streams import Given, Indices, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.rag.text import document
 from pipeline.worlds.gazetteer import WORLD, gazetteer, source_digest
@@ -61,6 +61,11 @@ def ranking(own: Streams, stratum: Stratum, question: str) -> bytes:
     return order[: stratum.length // LEAST + SPARE].astype(STORED).tobytes()
 
 
+def places(ranked: bytes) -> Indices:
+    """Return a ranking as indices of the pool."""
+    return np.frombuffer(ranked, dtype=STORED).astype(np.int64)
+
+
 def filler(own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool) -> Filler:
     """Return a row's filler without the passages that are `out`.
 
@@ -70,7 +75,7 @@ def filler(own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *,
     gone, name, size = frozenset(out), spec(stratum).name, len(gazetteer(own, stratum.tier).passages)
     if not ranked:
         return Filler(name, Shuffled(own.of("filler"), size, gone), NONE)
-    order = np.frombuffer(ranked, dtype=STORED).astype(np.int64)
+    order = places(ranked)
     ranks = np.full(size, size, dtype=np.int64)
     ranks[order] = np.arange(len(order))
     if shuffled:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Sample
-from pipeline.tasks.rag import text
+from pipeline.tasks.base import Digest, Key, Sample, Task
+from pipeline.tasks.rag import own, own_listed, text
 from pipeline.tasks.rag.asking import Asked, Place, places
-from pipeline.tasks.rag.frame import ELSEWHERE, Rag
+from pipeline.tasks.rag.frame import ELSEWHERE, KNOBS, Rag
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms
 
 TOGETHER = (2, 3)
@@ -28,6 +29,11 @@ class Bridge(Rag):
     subtask = "bridge"
     title = "a fact that is reached from a named thing, through documents that each name the next thing"
     complexities = (2, 3, 4)
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.CORPUS})
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own.BRIDGE if stratum.knob("corpus", "") else self
 
 
 class Compare(Rag):
@@ -55,6 +61,11 @@ class Listed(Rag):
     complexities = (3, 5, 8)
     max_new_tokens = 128
     reply = text.ALL
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.JUDGED})
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own_listed.LISTED if stratum.knob("corpus", "") else self
 
     def golds(self, world: Gazetteer, asked: Asked, own: Streams, stratum: Stratum) -> list[Passage]:
         """Write the documents of the things that have the value; without near misses each names the next one."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Sample
+from pipeline.tasks.base import Digest, Key, Sample, Task
+from pipeline.tasks.rag import own, own_running
 from pipeline.tasks.rag.frame import KNOBS, Rag
 from pipeline.tasks.recall import depths
 
@@ -18,12 +19,18 @@ class Single(Rag):
 
     subtask = "single"
     title = "a fact about a named thing, among documents that a search finds for it"
-    knobs: Mapping[str, tuple[Any, ...]] = MappingProxyType({**KNOBS, **depths.DEPTH, **depths.CROSSED})
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType(
+        {**KNOBS, **depths.DEPTH, **depths.CROSSED, "corpus": own.CORPUS}
+    )
     shuffled = False
 
-    def own(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Streams, int]:
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own_running.of_corpus(stratum) if stratum.knob("corpus", "") else self
+
+    def drawing(self, stratum: Stratum, index: int, row: Streams, shared: Streams) -> tuple[Streams, int]:
         """Return the streams of a row's question, which by the knob ``crossed`` six rows share."""
-        return depths.shared_by_six(stratum, index, own, shared), depths.question(stratum, index)
+        return depths.shared_by_six(stratum, index, row, shared), depths.question(stratum, index)
 
     def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
         """Return the depth of the document that is needed, by the knob ``depth``."""
@@ -44,3 +51,4 @@ class Described(Single):
 
     subtask = "described"
     title = "a fact about a thing that is described by two others, among documents that a search finds for it"
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, **depths.DEPTH})

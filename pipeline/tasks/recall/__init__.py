@@ -3,6 +3,7 @@
 from pipeline.tasks.recall.json_kv import JsonKV
 from pipeline.tasks.recall.lists import CommonWords, FrequentWords
 from pipeline.tasks.recall.niah import NIAH
+from pipeline.tasks.recall.own import in_documents
 from pipeline.tasks.recall.vt import VariableTracking
 
 NOTES = """\
@@ -14,4 +15,4 @@ ask for the most frequent words of a list, in which other words are frequent for
 RULER and HELMET's recall category, made anew; with the knobs of the recipe `ruler` they are RULER's.
 """
 
-TASKS = (JsonKV(), *NIAH, VariableTracking(), CommonWords(), FrequentWords())
+TASKS = (JsonKV(), *map(in_documents, NIAH), VariableTracking(), CommonWords(), FrequentWords())

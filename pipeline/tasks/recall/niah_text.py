@@ -17,6 +17,7 @@ HAYSTACKS = {
     "addresses": (
         f"Below are addresses by presidents of the United States. Between their paragraphs stand single lines, {LINES}."
     ),
+    "own": f"Below are texts. Between their paragraphs stand single lines, {LINES}.",
     "noise": f"Below is a text that says the same things again and again. Between its lines stand others, {LINES}.",
     "words": "Below is a long list of access codes. Each line states one and what it is filed under.",
     "uuids": "Below is a long list of access codes. Each line states one and what it is filed under.",

@@ -1,0 +1,71 @@
+"""Which strata of a recipe are written from which of the corpora that a user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipeline.errors import RecipeError
+from pipeline.recipe import Recipe, Stratum
+from pipeline.tasks import TASKS, task_of
+from pipeline.tasks.base import Digest, Task
+from pipeline.worlds.corpora.store import Kept
+
+
+def with_corpora(recipe: Recipe, given: Sequence[Kept]) -> Recipe:
+    """Return a recipe whose texts come from frozen corpora, wherever a task can be written from one.
+
+    A stratum that names a corpus by its digest keeps it.
+
+    Raises:
+        RecipeError: if a corpus is of no use, if two could be meant, or if the recipe names another of the same kind.
+    """
+    strata = tuple(_with_one(cell, given) for cell in recipe.strata)
+    used = {cell.knob("corpus", "") for cell in strata}
+    for one in given:
+        if one.digest not in used:
+            raise RecipeError(
+                f"no family of {recipe.release} uses a corpus of {_joined(sorted(one.tables), 'and')}: leave out "
+                f"--corpus {str(one.path)!r}{_takers(one)}"
+            )
+    return replace(recipe, strata=strata)
+
+
+def _with_one(cell: Stratum, given: Sequence[Kept]) -> Stratum:
+    """Return a stratum with the corpus that fits it, if there is one."""
+    fit = [one for one in given if one.fits(_tables(task_of(cell)), cell.complexity)]
+    named = str(cell.knob("corpus", ""))
+    if not fit or named in {one.digest for one in fit}:
+        return cell
+    if named:
+        raise RecipeError(
+            f"{cell}: the recipe names the corpus {named[:12]}..., but {str(fit[0].path)!r} is {fit[0].digest}: "
+            "give the file that was meant, or put this digest into the recipe"
+        )
+    if len(fit) > 1:
+        raise RecipeError(
+            f"{cell}: {str(fit[0].path)!r} and {str(fit[1].path)!r} both fit: give one, or name a digest by the knob "
+            "corpus"
+        )
+    return replace(cell, knobs=tuple(sorted({**dict(cell.knobs), "corpus": fit[0].digest}.items())))
+
+
+def _tables(task: Task) -> frozenset[str]:
+    """Return the tables that a task needs of a corpus; what no corpus has, if it takes none."""
+    knob = task.knobs.get("corpus")
+    return knob.tables if isinstance(knob, Digest) else frozenset({"none"})
+
+
+def _takers(one: Kept) -> str:
+    """Return which tasks a corpus can be used in, as advice."""
+    names = [f"{task.family}.{task.subtask}" for task in TASKS.values() if _tables(task) <= one.tables]
+    if not names:
+        return ", since no task takes one"
+    needs = sorted({count for count, _ in one.needed})
+    asked = f" with complexity {_joined([*map(str, needs)], 'or')}" if needs else ""
+    return f", or add {_joined(names, 'or')}{asked}"
+
+
+def _joined(names: Sequence[str], word: str) -> str:
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last

@@ -1,0 +1,1 @@
+"""Users' own corpora: passages with questions, documents, and labelled texts, from the shapes they have."""
