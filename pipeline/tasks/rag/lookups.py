@@ -51,4 +51,4 @@ class Described(Single):
 
     subtask = "described"
     title = "a fact about a thing that is described by two others, among documents that a search finds for it"
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, **depths.DEPTH})
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, **depths.DEPTH, **depths.CROSSED})
