@@ -58,7 +58,16 @@ class Land:
 
 
 def kilt(
-    root: Path, name: str, questions: int, k: int, *, golds: int = 1, first: int = 0, words: int = 60, depths: int = 6
+    root: Path,
+    name: str,
+    questions: int,
+    k: int,
+    *,
+    golds: int = 1,
+    first: int = 0,
+    words: int = 60,
+    depths: int = 6,
+    told: bool = True,
 ) -> Path:
     """Write a file of HELMET: every question as often as its passages stand at other places."""
     land, rows, depths = Land(first + k), [], depths if golds == 1 else 3
@@ -68,7 +77,7 @@ def kilt(
         for depth in range(depths):
             at = round(depth / (depths - 1) * len(others))
             mixed = Random(depth).sample(ctxs, k) if golds > 1 else [*others[:at], *needed, *others[at:]]
-            rows.append({**record, "ctxs": mixed, "positive_ctxs": needed if golds > 1 else []})
+            rows.append({**record, "ctxs": mixed, "positive_ctxs": needed if golds > 1 and told else []})
     return lines(root / "kilt" / name, rows)
 
 

@@ -183,9 +183,8 @@ def test_long_paragraphs_are_cut_where_sentences_end() -> None:
 def test_units_of_any_script_add_up(name: str) -> None:
     """Whatever a paragraph begins and ends with: the sum of units is the count of the whole."""
     counter = load_profile(name).counter()
-    edges = (
-        "\"'([{<-*#|@$%&=~^_.,;:!?)]}>\u00bf\u201c\u2014\u2026\u00e9\u4e2d\u0416\u0905\u0627\u0e01\U0001f375\u00a3 0aZ"
-    )
+    edges = "\"'([{<-*#|@$%&=~^_.,;:!?)]}>\u00bf\u201c\u2014\u2026\u00e9"
+    edges += "\u4e2d\u0416\u0905\u0627\u0e01\U0001f375\u00a3\u0301\u200d\ufe0f\u00ad\u202e 0aZ"
     units = [f"{one} word {other}" for one in edges for other in edges[::7] if one != " "]
     units = [f"{unicodedata.normalize('NFC', unit).strip()}\n" for unit in units]
     stream("edges").shuffle(units)
@@ -207,6 +206,7 @@ def appended(path: Path, raw: bytes) -> None:
     path.write_bytes(path.read_bytes() + raw)
 
 
+HOTPOT = "hotpotqa-dev-multikilt_1000_k20_dep3.jsonl"
 NQ = "kilt/nq-dev-multikilt_1000_k20_dep6.jsonl"
 CTX = {"title": "T", "text": "Some words."}
 FAULTS: list[tuple[str, Change, str]] = [
@@ -235,6 +235,11 @@ FAULTS: list[tuple[str, Change, str]] = [
         "helmet",
         lambda r: appended(r / NQ, json.dumps({"question": "Why?", "answers": ["because"], "ctxs": [CTX]}).encode()),
         f"{NQ} line 73: no passage that is needed holds an answer to 'Why?'",
+    ),
+    (
+        "helmet",
+        lambda r: shapes.kilt(r, HOTPOT, 2, 20, golds=2, first=300, told=False),
+        f"kilt/{HOTPOT} line 1: nothing tells which passages answer 'Who founded the town of the 300th charter?'",
     ),
     ("beir", lambda r: first_line(r / "corpus.jsonl", _id="d2"), "corpus.jsonl line 2: the id 'd2' stands twice"),
     ("beir", lambda r: first_line(r / "corpus.jsonl", _id="gone"), "passage 'd1' is judged for it, but is not in"),

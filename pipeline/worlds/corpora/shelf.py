@@ -11,6 +11,9 @@ from pipeline.worlds.corpora.records import Corpus, Passage, Question
 from pipeline.worlds.corpora.rules import LONGEST_ANSWER, holds, one_line, searched, text_fault
 from pipeline.worlds.writing.checks import shortened
 
+LONGEST_TITLE = 300
+"""Characters of a title."""
+
 
 class Shelf:
     """Passages and questions of one corpus."""
@@ -20,6 +23,7 @@ class Shelf:
         self.passages: dict[str, Passage] = {}
         self.questions: dict[str, Question] = {}
         self._ids: dict[tuple[str, str], str] = {}
+        self._seen: dict[tuple[str | None, str], str | None] = {}
         self._found: dict[str, str] = {}
 
     def put(self, where: str, title: object, text: object, given: object) -> str | None:
@@ -30,9 +34,14 @@ class Shelf:
         if not isinstance(text, str) or not isinstance(title, str | None):
             self.source.fault(where, f"a passage has the text {shortened(text)} and the title {shortened(title)}")
             return None
-        key = one_line(self.source.text(title or "")), one_line(self.source.text(text))
+        if (title, text) not in self._seen:
+            self._seen[title, text] = self._put(where, title or "", text, given)
+        return self._seen[title, text]
+
+    def _put(self, where: str, title: str, text: str, given: object) -> str | None:
+        key = one_line(self.source.text(title)), one_line(self.source.text(text))
         if key not in self._ids:
-            if fault := text_fault(key[1]) or (text_fault(key[0], 300) if key[0] else ""):
+            if fault := text_fault(key[1]) or (text_fault(key[0], LONGEST_TITLE) if key[0] else ""):
                 self.source.fault(where, f"passage {shortened(given)}: {fault}")
                 return None
             self._ids[key] = self._free(str(given) if isinstance(given, str | int) else "")
