@@ -20,7 +20,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
 from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.haystacks import in_runs
-from pipeline.tasks.rag import own_haystack, own_text, text
+from pipeline.tasks.rag import own_haystack, own_text
 from pipeline.tasks.rag.own import SINGLE, OwnRag
 from pipeline.tasks.rag.proof import question
 from pipeline.worlds.corpora.records import Corpus
@@ -64,7 +64,7 @@ class OwnRunning(OwnRag):
             head=(Piece(own_text.RUNNING, "instruction"), Piece(own_text.TEXT, "instruction")),
             placed=(Placed(unit(sample.relevant[0], "relevant"), depth, at=int(ranks[gold])),),
             filler=Filler(spec.name, own_haystack.Listed(order), own_haystack.NONE, "ranked", ranks=ranks),
-            tail=(Piece(own_text.TAIL.format(reply=text.ONE, question=sample.question), "question"),),
+            tail=(Piece(own_text.TAIL.format(question=sample.question), "question"),),
         )
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:

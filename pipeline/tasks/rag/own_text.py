@@ -14,10 +14,11 @@ Below are documents, one paragraph each. A question about them follows at the en
 answer it stands in the documents.
 """
 END = "This is the end of the documents."
-RUNNING = "Below is a text. A question about it follows at the end.\n"
+RUNNING = "Below is the text of one or more documents, one after another. A question about it follows at the end.\n"
 TEXT = "Text:\n"
 TAIL = """\
-This is the end of the text. Use it to answer the question below. {reply}
+This is the end of the text. Use it to answer the question below. Reply with the answer alone, worded as in the text, \
+and not as a full sentence.
 
 Question: {question}
 Answer:"""
