@@ -18,9 +18,9 @@ NAMES = ("Aldous", "Berta", "Conrad", "Dagmar", "Edwin")
 TOWNS = ("Arlow", "Brennick", "Calder", "Dunmoor", "Eastry", "Farley", "Gorse", "Hadlow", "Inver", "Jarrow")
 
 
-def lines(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
+def lines(path: Path, records: Iterable[Mapping[str, Any]], *, ascii: bool = False) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(record, ensure_ascii=ascii) + "\n" for record in records), encoding="utf-8")
     return path
 
 

@@ -108,6 +108,23 @@ def test_beir_is_ranked_by_words(tmp_path: Path) -> None:
     assert {name for one in few.questions for name in one.gold} <= {one.id for one in few.passages}
 
 
+def test_a_passage_of_beir_may_be_a_title_alone(tmp_path: Path) -> None:
+    root = shapes.beir(tmp_path / "set")
+    first_line(root / "corpus.jsonl", title=f"Founded by {shapes.founder(0)}", text="")
+    (corpus,) = imported("beir", root, tmp_path / "out").values()
+    assert corpus.passages[0].text == f"Founded by {shapes.founder(0)}"
+    assert corpus.passages[0].title == ""
+
+
+def test_answers_that_no_reply_could_give_are_left_out(tmp_path: Path) -> None:
+    root = shapes.dpr(tmp_path / "set", questions=1)
+    (record,) = json.loads((root / "nq-test.json").read_text(encoding="utf-8"))
+    record["answers"] += ["x" * 200, "<|end|>", "\ud800", " ", "the"]
+    (root / "nq-test.json").write_text(json.dumps([record]), encoding="utf-8")
+    (corpus,) = imported("dpr", root, tmp_path / "out").values()
+    assert corpus.questions[0].answers == ((shapes.founder(0), shapes.founder(0).upper()),)
+
+
 def test_dpr_takes_the_first_passage_with_an_answer(tmp_path: Path) -> None:
     (corpus,) = imported("dpr", shapes.dpr(tmp_path / "set"), tmp_path / "out").values()
     assert sum(one.shown for one in corpus.questions) == 5
@@ -272,7 +289,12 @@ FAULTS: list[tuple[str, Change, str]] = [
     (
         "documents",
         lambda r: shapes.lines(r / "more.jsonl", [{"id": "annals 0", "text": "Two."}]),
-        "'annals 0' stands twice",
+        "the id 'annals 0': it stands twice",
+    ),
+    (
+        "documents",
+        lambda r: shapes.lines(r / "more.jsonl", [{"id": "\ud800", "text": "Two."}], ascii=True),
+        "more.jsonl line 1: the id '\\ud800': it has the control character",
     ),
     (
         "documents",

@@ -11,8 +11,8 @@ from pipeline.worlds.corpora.records import Corpus, Passage, Question
 from pipeline.worlds.corpora.rules import LONGEST_ANSWER, holds, one_line, searched, text_fault
 from pipeline.worlds.writing.checks import shortened
 
-LONGEST_TITLE = 300
-"""Characters of a title."""
+LONGEST_TITLE, LONGEST_QUESTION = 300, 2_000
+"""Characters of a title, and of a question."""
 
 
 class Shelf:
@@ -44,7 +44,8 @@ class Shelf:
             if fault := text_fault(key[1]) or (text_fault(key[0], LONGEST_TITLE) if key[0] else ""):
                 self.source.fault(where, f"passage {shortened(given)}: {fault}")
                 return None
-            self._ids[key] = self._free(str(given) if isinstance(given, str | int) else "")
+            named = isinstance(given, str | int) and not text_fault(str(given), LONGEST_TITLE)
+            self._ids[key] = self._free(str(given) if named else "")
             self.passages[self._ids[key]] = Passage(self._ids[key], *key)
         return self._ids[key]
 
@@ -71,7 +72,7 @@ class Shelf:
         found = []
         for forms in groups:
             said = [one_line(self.source.text(str(form))) for form in forms if isinstance(form, str | int)]
-            fit = [form for form in said if searched(form).strip() and len(form.encode()) <= LONGEST_ANSWER]
+            fit = [form for form in said if searched(form).strip() and not text_fault(form) and _short(form)]
             if not fit:
                 long = f" in at most {LONGEST_ANSWER} bytes" if any(map(str.strip, said)) else ""
                 self.source.fault(where, f"the answer {shortened(list(forms))} is empty: give words{long}")
@@ -85,8 +86,10 @@ class Shelf:
         What is needed of the passages is checked here: they are known, and one of them at least holds an answer.
         """
         said = one_line(self.source.text(question.question))
-        if fault := text_fault(said, 2_000):
+        if fault := text_fault(said, LONGEST_QUESTION):
             self.source.fault(where, f"the question: {fault}")
+        elif fault := text_fault(question.id, LONGEST_QUESTION):
+            self.source.fault(where, f"the id {shortened(question.id)}: {fault}")
         elif unknown := [one for one in (*question.gold, *question.ranked) if one not in self.passages]:
             self.source.fault(where, f"passage {shortened(unknown[0])} is named, but is not there")
         elif question.id in self.questions:
@@ -106,6 +109,10 @@ class Shelf:
             named.update(stream("corpora", "most").sample(others, min(keep, len(others))))
             return Corpus(tuple(p for p in self.passages.values() if p.id in named), tuple(self.questions.values()))
         return Corpus(tuple(self.passages.values()), tuple(self.questions.values()))
+
+
+def _short(form: str) -> bool:
+    return len(form.encode()) <= LONGEST_ANSWER
 
 
 def forms_of(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
