@@ -18,9 +18,9 @@ NAMES = ("Aldous", "Berta", "Conrad", "Dagmar", "Edwin")
 TOWNS = ("Arlow", "Brennick", "Calder", "Dunmoor", "Eastry", "Farley", "Gorse", "Hadlow", "Inver", "Jarrow")
 
 
-def lines(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
+def lines(path: Path, records: Iterable[Mapping[str, Any]], *, ascii: bool = False) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(record, ensure_ascii=ascii) + "\n" for record in records), encoding="utf-8")
     return path
 
 
@@ -58,7 +58,16 @@ class Land:
 
 
 def kilt(
-    root: Path, name: str, questions: int, k: int, *, golds: int = 1, first: int = 0, words: int = 60, depths: int = 6
+    root: Path,
+    name: str,
+    questions: int,
+    k: int,
+    *,
+    golds: int = 1,
+    first: int = 0,
+    words: int = 60,
+    depths: int = 6,
+    told: bool = True,
 ) -> Path:
     """Write a file of HELMET: every question as often as its passages stand at other places."""
     land, rows, depths = Land(first + k), [], depths if golds == 1 else 3
@@ -68,7 +77,7 @@ def kilt(
         for depth in range(depths):
             at = round(depth / (depths - 1) * len(others))
             mixed = Random(depth).sample(ctxs, k) if golds > 1 else [*others[:at], *needed, *others[at:]]
-            rows.append({**record, "ctxs": mixed, "positive_ctxs": needed if golds > 1 else []})
+            rows.append({**record, "ctxs": mixed, "positive_ctxs": needed if golds > 1 and told else []})
     return lines(root / "kilt" / name, rows)
 
 

@@ -108,6 +108,23 @@ def test_beir_is_ranked_by_words(tmp_path: Path) -> None:
     assert {name for one in few.questions for name in one.gold} <= {one.id for one in few.passages}
 
 
+def test_a_passage_of_beir_may_be_a_title_alone(tmp_path: Path) -> None:
+    root = shapes.beir(tmp_path / "set")
+    first_line(root / "corpus.jsonl", title=f"Founded by {shapes.founder(0)}", text="")
+    (corpus,) = imported("beir", root, tmp_path / "out").values()
+    assert corpus.passages[0].text == f"Founded by {shapes.founder(0)}"
+    assert corpus.passages[0].title == ""
+
+
+def test_answers_that_no_reply_could_give_are_left_out(tmp_path: Path) -> None:
+    root = shapes.dpr(tmp_path / "set", questions=1)
+    (record,) = json.loads((root / "nq-test.json").read_text(encoding="utf-8"))
+    record["answers"] += ["x" * 200, "<|end|>", "\ud800", " ", "the"]
+    (root / "nq-test.json").write_text(json.dumps([record]), encoding="utf-8")
+    (corpus,) = imported("dpr", root, tmp_path / "out").values()
+    assert corpus.questions[0].answers == ((shapes.founder(0), shapes.founder(0).upper()),)
+
+
 def test_dpr_takes_the_first_passage_with_an_answer(tmp_path: Path) -> None:
     (corpus,) = imported("dpr", shapes.dpr(tmp_path / "set"), tmp_path / "out").values()
     assert sum(one.shown for one in corpus.questions) == 5
@@ -183,9 +200,8 @@ def test_long_paragraphs_are_cut_where_sentences_end() -> None:
 def test_units_of_any_script_add_up(name: str) -> None:
     """Whatever a paragraph begins and ends with: the sum of units is the count of the whole."""
     counter = load_profile(name).counter()
-    edges = (
-        "\"'([{<-*#|@$%&=~^_.,;:!?)]}>\u00bf\u201c\u2014\u2026\u00e9\u4e2d\u0416\u0905\u0627\u0e01\U0001f375\u00a3 0aZ"
-    )
+    edges = "\"'([{<-*#|@$%&=~^_.,;:!?)]}>\u00bf\u201c\u2014\u2026\u00e9"
+    edges += "\u4e2d\u0416\u0905\u0627\u0e01\U0001f375\u00a3\u0301\u200d\ufe0f\u00ad\u202e 0aZ"
     units = [f"{one} word {other}" for one in edges for other in edges[::7] if one != " "]
     units = [f"{unicodedata.normalize('NFC', unit).strip()}\n" for unit in units]
     stream("edges").shuffle(units)
@@ -207,6 +223,7 @@ def appended(path: Path, raw: bytes) -> None:
     path.write_bytes(path.read_bytes() + raw)
 
 
+HOTPOT = "hotpotqa-dev-multikilt_1000_k20_dep3.jsonl"
 NQ = "kilt/nq-dev-multikilt_1000_k20_dep6.jsonl"
 CTX = {"title": "T", "text": "Some words."}
 FAULTS: list[tuple[str, Change, str]] = [
@@ -235,6 +252,11 @@ FAULTS: list[tuple[str, Change, str]] = [
         "helmet",
         lambda r: appended(r / NQ, json.dumps({"question": "Why?", "answers": ["because"], "ctxs": [CTX]}).encode()),
         f"{NQ} line 73: no passage that is needed holds an answer to 'Why?'",
+    ),
+    (
+        "helmet",
+        lambda r: shapes.kilt(r, HOTPOT, 2, 20, golds=2, first=300, told=False),
+        f"kilt/{HOTPOT} line 1: nothing tells which passages answer 'Who founded the town of the 300th charter?'",
     ),
     ("beir", lambda r: first_line(r / "corpus.jsonl", _id="d2"), "corpus.jsonl line 2: the id 'd2' stands twice"),
     ("beir", lambda r: first_line(r / "corpus.jsonl", _id="gone"), "passage 'd1' is judged for it, but is not in"),
@@ -267,7 +289,12 @@ FAULTS: list[tuple[str, Change, str]] = [
     (
         "documents",
         lambda r: shapes.lines(r / "more.jsonl", [{"id": "annals 0", "text": "Two."}]),
-        "'annals 0' stands twice",
+        "the id 'annals 0': it stands twice",
+    ),
+    (
+        "documents",
+        lambda r: shapes.lines(r / "more.jsonl", [{"id": "\ud800", "text": "Two."}], ascii=True),
+        "more.jsonl line 1: the id '\\ud800': it has the control character",
     ),
     (
         "documents",

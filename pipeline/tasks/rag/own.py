@@ -14,6 +14,8 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, deal, spread
@@ -144,8 +146,8 @@ class OwnRag(Task):
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
         """Return how many documents are filler, and how many of them were ranked for the question."""
         corpus = self.corpus(sample.stratum)
-        ranked = {corpus.places[name] for name in corpus.questions[sample.latent["number"]].ranked}
-        return {"filler": {"documents": len(units), "own": sum(place in ranked for place in units.tolist())}}
+        ranked = [corpus.places[name] for name in corpus.questions[sample.latent["number"]].ranked]
+        return {"filler": {"documents": len(units), "own": int(np.isin(units, ranked).sum())}}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Refuse: no program answers any question.
@@ -199,7 +201,8 @@ def _documents(corpus: Corpus, question: Question, gone: Container[str], held: S
     """
 
     def fit(name: str) -> bool:
-        return name not in gone and _size(corpus, name) <= MOST_SHOWN and not held.held(corpus.places[name])
+        short = name not in gone and _size(corpus, name) <= MOST_SHOWN
+        return short and not held.held(np.array([corpus.places[name]]))[0]
 
     others = islice(filter(fit, question.ranked), max(1, SHOWN - len(question.gold)))
     return [*question.gold, *others] if all(map(fit, question.gold)) else []

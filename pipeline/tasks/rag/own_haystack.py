@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, stream, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.rag.own_text import document
 from pipeline.worlds.corpora.records import Corpus, Question
-from pipeline.worlds.corpora.rules import holds
 from pipeline.worlds.corpora.shelf import forms_of
 from pipeline.worlds.corpora.store import corpus_of
 
@@ -69,17 +69,20 @@ def shown(corpus: Corpus) -> Sequence[Question]:
 
 
 class Sought:
-    """Which passages hold an answer to a question."""
+    """Which passages hold an answer to a question, as far as anybody asked."""
 
     def __init__(self, corpus: Corpus, question: Question) -> None:
         self._corpus, self._forms = corpus, forms_of(question.answers)
-        self._known = bytearray(len(corpus.passages))
+        self._held = np.zeros(len(corpus.passages), dtype=np.bool_)
+        self._known = np.zeros(len(corpus.passages), dtype=np.bool_)
 
-    def held(self, place: int) -> bool:
-        """Tell whether a passage holds an accepted answer."""
-        if not self._known[place]:
-            self._known[place] = 2 if holds(self._corpus.searched(place), self._forms) else 1
-        return self._known[place] == 2
+    def held(self, places: Indices) -> NDArray[np.bool_]:
+        """Tell of some passages whether each holds an accepted answer."""
+        fresh = places[~self._known[places]]
+        if len(fresh) and self._forms:
+            self._held[self._corpus.holding(fresh.tolist(), self._forms)] = True
+        self._known[fresh] = True
+        return np.asarray(self._held[places], dtype=np.bool_)
 
 
 @lru_cache(maxsize=64)
@@ -91,22 +94,26 @@ def sought(corpus: Corpus, number: int) -> Sought:
 class Ranked:
     """The passages ranked for a question and then others, without those that are out or hold an answer."""
 
-    def __init__(self, first: Sequence[int], others: Shuffled | None, held: Sought, out: Iterable[int]) -> None:
-        gone = frozenset(out)
+    def __init__(self, first: Indices, others: Shuffled | None, held: Sought, out: Iterable[int]) -> None:
         self._held, self._others, self._drawn = held, others, 0
-        kept = [place for place in first if place not in gone and not held.held(place)]
-        self._gone = gone.union(kept)
-        self._found = np.array(kept, dtype=np.int64)
+        self._gone = np.zeros(others.limit if others else int(first.max(initial=0)) + 1, dtype=np.bool_)
+        self._gone[[place for place in out if place < len(self._gone)]] = True
+        self._found = self._fit(first)
+        self._gone[first] = True
 
     def take(self, count: int) -> Indices:
         """Return the first `count` passages, or all there are."""
         while len(self._found) < count and self._others and self._drawn < self._others.limit:
             stop = min(self._others.limit, self._drawn + count - len(self._found) + 16)
-            fresh = self._others.take(stop)[self._drawn :].tolist()
+            fresh = self._fit(self._others.take(stop)[self._drawn :])
             self._drawn = stop
-            kept = [place for place in fresh if place not in self._gone and not self._held.held(place)]
-            self._found = np.concatenate([self._found, np.array(kept, dtype=np.int64)])
+            self._found = np.concatenate([self._found, fresh])
         return self._found[:count]
+
+    def _fit(self, places: Indices) -> Indices:
+        """Return the passages that may be filler."""
+        free = places[~self._gone[places]]
+        return free[~self._held.held(free)]
 
 
 def filler(
@@ -118,7 +125,7 @@ def filler(
     """
     question, size = corpus.questions[number], len(corpus.passages)
     hard = stratum.knob("negatives", NEGATIVES[0]) == "hard"
-    first = [corpus.places[name] for name in question.ranked] if hard else []
+    first = np.array([corpus.places[name] for name in question.ranked] if hard else [], dtype=np.int64)
     others = Shuffled(own.of("filler"), size) if not hard or stratum.knob("beyond", BEYOND[0]) == "others" else None
     ranks = words(own.of("places"), size).astype(np.int64)
     if hard and not shuffled:

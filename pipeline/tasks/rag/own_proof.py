@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pipeline.tasks.base import Published
 from pipeline.tasks.rag.own_text import read
 from pipeline.tasks.rag.proof import question
-from pipeline.worlds.corpora.rules import holds, searched
+from pipeline.worlds.corpora.rules import holds, plain, rarest, searched, with_words
 from pipeline.worlds.corpora.shelf import forms_of
 
 OPENING = len("Document ")
@@ -30,10 +30,12 @@ def faults(row: Published) -> Iterator[str]:
     needed = [one for one in found if (one.start, one.end) in marked]
     if len(needed) != len(marked) or len(needed) != row.stratum.complexity:
         yield f"{len(needed)} marked documents are needed in place of {row.stratum.complexity}"
-    holding = [one for one in found if holds(searched(one.text[OPENING:]), forms)]
-    if not any(one in needed for one in holding):
+    said = [one.text[OPENING:] for one in found]
+    likely = with_words(plain("\n".join(said)).split("\n"), rarest(forms))
+    answering = [found[place] for place in likely if holds(searched(said[place]), forms)]
+    if not any(one in needed for one in answering):
         yield "no document that is needed holds an accepted answer"
-    if others := [one for one in holding if one not in needed]:
+    if others := [one for one in answering if one not in needed]:
         yield f"the document {others[0].text[:80]!r} holds an accepted answer too"
     told = row.metadata.get("filler")
     if told and told.get("documents") != len(found) - len(needed):

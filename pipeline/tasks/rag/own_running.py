@@ -19,7 +19,8 @@ from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams
 from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
-from pipeline.tasks.rag import own_haystack, own_text, text
+from pipeline.tasks.haystacks import in_runs
+from pipeline.tasks.rag import own_haystack, own_text
 from pipeline.tasks.rag.own import SINGLE, OwnRag
 from pipeline.tasks.rag.proof import question
 from pipeline.worlds.corpora.records import Corpus
@@ -63,16 +64,16 @@ class OwnRunning(OwnRag):
             head=(Piece(own_text.RUNNING, "instruction"), Piece(own_text.TEXT, "instruction")),
             placed=(Placed(unit(sample.relevant[0], "relevant"), depth, at=int(ranks[gold])),),
             filler=Filler(spec.name, Given(order), own_haystack.NONE, "ranked", ranks=ranks),
-            tail=(Piece(own_text.TAIL.format(reply=text.ONE, question=sample.question), "question"),),
+            tail=(Piece(own_text.TAIL.format(question=sample.question), "question"),),
         )
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
         """Return how many paragraphs are filler, and how many of them are of the same document or hold an answer."""
         corpus, number = self.corpus(sample.stratum), sample.latent["number"]
         home = corpus.passages[corpus.places[corpus.questions[number].gold[0]]].title
-        held, places = own_haystack.sought(corpus, number), units.tolist()
-        own = sum(corpus.passages[place].title == home for place in places)
-        return {"filler": {"paragraphs": len(places), "own": own, "holding": sum(map(held.held, places))}}
+        own = sum(corpus.passages[place].title == home for place in units.tolist())
+        holding = int(own_haystack.sought(corpus, number).held(units).sum())
+        return {"filler": {"paragraphs": len(units), "own": own, "holding": holding}}
 
     def check(self, row: Published) -> list[str]:
         """Check that the marked paragraph holds the answer and is a line of the text."""
@@ -88,12 +89,12 @@ def _around(corpus: Corpus, gold: int, depth: float, own: Streams) -> tuple[Indi
     """Return all paragraphs but one in the order in which they enter, and the place of every one in the text."""
     starts, counts, sizes, home = _outline(corpus)
     others = Shuffled(own.of("filler"), len(starts), frozenset({int(home[gold])})).take(len(starts) - 1)
-    lengths = np.array([sizes[starts[one] : starts[one] + counts[one]].sum() for one in others], dtype=np.int64)
+    lengths = np.add.reduceat(sizes, starts)[others]
     before = others[: int(np.searchsorted(np.cumsum(lengths), depth * lengths.sum()))] if len(others) else others
     behind = others[len(before) :]
     mine = home[gold]
     whole = np.concatenate([before, [mine], behind]).astype(np.int64)
-    line = np.concatenate([np.arange(starts[one], starts[one] + counts[one]) for one in whole])
+    line = in_runs(starts[whole], counts[whole])
     ranks = np.empty(len(line), dtype=np.int64)
     ranks[line] = np.arange(len(line))
     left, right = line[: ranks[gold]][::-1], line[ranks[gold] + 1 :]

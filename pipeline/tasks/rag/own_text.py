@@ -14,14 +14,15 @@ Below are documents, one paragraph each. A question about them follows at the en
 answer it stands in the documents.
 """
 END = "This is the end of the documents."
-RUNNING = "Below is a text. A question about it follows at the end.\n"
+RUNNING = "Below is the text of one or more documents, one after another. A question about it follows at the end.\n"
 TEXT = "Text:\n"
 TAIL = """\
-This is the end of the text. Use it to answer the question below. {reply}
+This is the end of the text. Use it to answer the question below. Reply with the answer alone, worded as in the text, \
+and not as a full sentence.
 
 Question: {question}
 Answer:"""
-LINE = re.compile(r"Document(?: \[(\d+)\])?(?: \(title: .+\) |: ).+")
+OPENING = re.compile(r"Document(?: \[(\d+)\])?(?: \(title: |: )")
 NUMBER = re.compile(r"^Document \[(\d+)\]", re.MULTILINE)
 RELEVANT = """\
 This is the end of the documents. Which of them are relevant to the question below? Reply with their numbers alone, \
@@ -61,7 +62,7 @@ def read(text: str) -> list[Line]:
 
 def _lines(body: str, start: int) -> Iterator[Line]:
     for said in body.split("\n")[:-1]:
-        found = LINE.fullmatch(said)
+        found = OPENING.match(said)
         if not found:
             raise ValueError(f"no document: {said[:80]!r}")
         yield Line(start, start + len(said) + 1, said, found[1] or "")

@@ -59,9 +59,15 @@ def _passages(source: Source, shelf: Shelf) -> dict[str, str]:
         name = string(source, where, record, "_id", "id")
         if name is not None and name in ids:
             source.fault(where, f"the id {shortened(name)} stands twice")
-        elif name is not None and (put := shelf.put(where, record.get("title"), record.get("text"), name)):
+        elif name is not None and (put := shelf.put(where, *_said(record), name)):
             ids[name] = put
     return ids
+
+
+def _said(record: Record) -> tuple[object, object]:
+    """Return title and text of a passage; of some there is only the title."""
+    title, text = record.get("title"), record.get("text")
+    return (None, title) if title and not text else (title, text)
 
 
 def _questions(source: Source, shelf: Shelf, asked: Judged, shown: Judged, ids: dict[str, str]) -> None:

@@ -12,6 +12,7 @@ from pipeline.worlds.corpora.quoted import FILE, with_questions
 from pipeline.worlds.corpora.reading import Source, json_lines, string
 from pipeline.worlds.corpora.records import Corpus, Document
 from pipeline.worlds.corpora.rules import cleaned, text_fault
+from pipeline.worlds.corpora.shelf import LONGEST_TITLE
 from pipeline.worlds.writing.checks import shortened
 
 PARAGRAPH = 1_000
@@ -52,8 +53,9 @@ def documents(source: Source) -> Iterator[tuple[str, Corpus]]:
 
 def _put(source: Source, found: dict[str, Document], where: str, name: str, raw: str) -> None:
     """Take a document, in paragraphs of a line each."""
-    if name in found:
-        source.fault(where, f"the id {shortened(name)} stands twice")
+    fault = "" if name not in found else "it stands twice"
+    if fault := fault or text_fault(name, LONGEST_TITLE):
+        source.fault(where, f"the id {shortened(name)}: {fault.replace('its text', 'it', 1)}")
         return
     kept = list(paragraphs(cleaned(source.text(raw))))
     if not kept:

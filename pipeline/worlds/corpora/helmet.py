@@ -79,20 +79,27 @@ class _Asked:
     def put(self, shelf: Shelf, *, several: bool, shown: bool) -> None:
         """Give the question to the shelf, with the passages that it needs."""
         gold = self._gold(shelf, several)
+        if several and not gold:
+            shelf.source.fault(self.where, f"nothing tells which passages answer {shortened(self.question)}")
+            return
         ranked = tuple(one for one in dict.fromkeys(self.rows[0]) if one not in gold)
         name = f"shown {self.id}" if shown else self.id
         shelf.ask(self.where, Question(name, self.question, self.answers, gold, ranked, shown=shown))
 
     def _gold(self, shelf: Shelf, several: bool) -> tuple[str, ...]:  # noqa: FBT001
-        """Return the passages that move from row to row, else those given as right, else the first with an answer."""
+        """Return the passages that move from row to row, else those given as right, else the first with an answer.
+
+        Where several are needed, those that hold an answer do not tell all of them.
+        """
         listed = [one for one in dict.fromkeys(self.rows[0]) if one in self.needed]
         if several and len(listed) > 1:
             return tuple(listed)
         forms = forms_of(self.answers)
         moved = [one for one in moving(self.rows) if several or shelf.holding(one, forms)]
-        holding = (one for one in self.rows[0] if shelf.holding(one, forms))
-        found = moved or listed or list(holding)
-        return tuple(found if several else found[:1])
+        if several:
+            return tuple(moved or listed)
+        listed = [one for one in listed if shelf.holding(one, forms)]
+        return tuple((moved or listed or [one for one in self.rows[0] if shelf.holding(one, forms)])[:1])
 
 
 def _asked(shelf: Shelf, path: Path, popular: float) -> dict[str, _Asked]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import PoolError
-from pipeline.worlds.corpora.rules import searched
+from pipeline.worlds.corpora.rules import holds, plain, rarest, searched, with_words
 
 SCHEMA = pa.schema(
     [
@@ -92,7 +92,6 @@ class Corpus:
     questions: tuple[Question, ...] = ()
     documents: tuple[Document, ...] = ()
     labelled: tuple[Labelled, ...] = ()
-    _searched: dict[int, str] = field(default_factory=dict, repr=False)
 
     def tables(self) -> Mapping[str, tuple[Any, ...]]:
         """Return the tables that are not empty, by name."""
@@ -109,11 +108,16 @@ class Corpus:
         """Where each passage stands, by its id."""
         return {passage.id: place for place, passage in enumerate(self.passages)}
 
-    def searched(self, place: int) -> str:
-        """Return a passage, title included, in the form in which answers are looked for; it is kept."""
-        if place not in self._searched:
-            self._searched[place] = searched(f"{self.passages[place].title} {self.passages[place].text}")
-        return self._searched[place]
+    @cached_property
+    def plain(self) -> list[str]:
+        """All passages, titles included, in small letters without punctuation: where words are looked for first."""
+        return plain("\n".join(f"{one.title} {one.text}" for one in self.passages)).split("\n")
+
+    def holding(self, places: Sequence[int], forms: tuple[str, ...]) -> list[int]:
+        """Return which of some passages hold a searched answer, title included."""
+        some = with_words([self.plain[place] for place in places], rarest(forms))
+        told = ((places[one], self.passages[places[one]]) for one in some)
+        return [place for place, one in told if holds(searched(f"{one.title} {one.text}"), forms)]
 
     @cached_property
     def doubles(self) -> frozenset[int]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
-from pipeline.metrics import normalised
+from pipeline.metrics import PUNCTUATION, normalised
 from pipeline.worlds.writing.checks import CONTROL, MARK
 
 LONGEST = 20_000
@@ -49,6 +52,31 @@ def text_fault(text: str, longest: int = LONGEST) -> str:
 def searched(text: str) -> str:
     """Return a text in which `holds` looks for answers: small letters, no punctuation, no articles, blanks around."""
     return f" {normalised(text)} "
+
+
+def plain(text: str) -> str:
+    """Return a text in small letters without punctuation: whatever `searched` finds in it is there word for word."""
+    return text.lower().translate(PUNCTUATION)
+
+
+def rarest(forms: Iterable[str]) -> tuple[str, ...]:
+    """Return the longest word of each of some searched answers: no text without one of them holds an answer."""
+    return tuple(dict.fromkeys(max(form.split(), key=len) for form in forms))
+
+
+def with_words(lines: Sequence[str], words: Iterable[str]) -> list[int]:
+    """Return the places of plain texts, none of them with a line end, that have one of some words as a whole word."""
+    text = "\n".join(["", *lines, ""])
+    starts = [*accumulate((len(line) + 1 for line in lines), initial=1)]
+    found = set[int]()
+    for word in words:
+        at = text.find(word)
+        while at >= 0:
+            whole = text[at - 1].isspace() and text[at + len(word)].isspace()
+            place = bisect_right(starts, at) - 1
+            found.update([place] if whole else [])
+            at = text.find(word, starts[place + 1] if whole else at + 1)
+    return sorted(found)
 
 
 def holds(text: str, answers: tuple[str, ...]) -> bool:

@@ -11,6 +11,9 @@ from pipeline.worlds.corpora.records import Corpus, Passage, Question
 from pipeline.worlds.corpora.rules import LONGEST_ANSWER, holds, one_line, searched, text_fault
 from pipeline.worlds.writing.checks import shortened
 
+LONGEST_TITLE, LONGEST_QUESTION = 300, 2_000
+"""Characters of a title, and of a question."""
+
 
 class Shelf:
     """Passages and questions of one corpus."""
@@ -20,6 +23,7 @@ class Shelf:
         self.passages: dict[str, Passage] = {}
         self.questions: dict[str, Question] = {}
         self._ids: dict[tuple[str, str], str] = {}
+        self._seen: dict[tuple[str | None, str], str | None] = {}
         self._found: dict[str, str] = {}
 
     def put(self, where: str, title: object, text: object, given: object) -> str | None:
@@ -30,12 +34,18 @@ class Shelf:
         if not isinstance(text, str) or not isinstance(title, str | None):
             self.source.fault(where, f"a passage has the text {shortened(text)} and the title {shortened(title)}")
             return None
-        key = one_line(self.source.text(title or "")), one_line(self.source.text(text))
+        if (title, text) not in self._seen:
+            self._seen[title, text] = self._put(where, title or "", text, given)
+        return self._seen[title, text]
+
+    def _put(self, where: str, title: str, text: str, given: object) -> str | None:
+        key = one_line(self.source.text(title)), one_line(self.source.text(text))
         if key not in self._ids:
-            if fault := text_fault(key[1]) or (text_fault(key[0], 300) if key[0] else ""):
+            if fault := text_fault(key[1]) or (text_fault(key[0], LONGEST_TITLE) if key[0] else ""):
                 self.source.fault(where, f"passage {shortened(given)}: {fault}")
                 return None
-            self._ids[key] = self._free(str(given) if isinstance(given, str | int) else "")
+            named = isinstance(given, str | int) and not text_fault(str(given), LONGEST_TITLE)
+            self._ids[key] = self._free(str(given) if named else "")
             self.passages[self._ids[key]] = Passage(self._ids[key], *key)
         return self._ids[key]
 
@@ -62,7 +72,7 @@ class Shelf:
         found = []
         for forms in groups:
             said = [one_line(self.source.text(str(form))) for form in forms if isinstance(form, str | int)]
-            fit = [form for form in said if searched(form).strip() and len(form.encode()) <= LONGEST_ANSWER]
+            fit = [form for form in said if searched(form).strip() and not text_fault(form) and _short(form)]
             if not fit:
                 long = f" in at most {LONGEST_ANSWER} bytes" if any(map(str.strip, said)) else ""
                 self.source.fault(where, f"the answer {shortened(list(forms))} is empty: give words{long}")
@@ -76,8 +86,10 @@ class Shelf:
         What is needed of the passages is checked here: they are known, and one of them at least holds an answer.
         """
         said = one_line(self.source.text(question.question))
-        if fault := text_fault(said, 2_000):
+        if fault := text_fault(said, LONGEST_QUESTION):
             self.source.fault(where, f"the question: {fault}")
+        elif fault := text_fault(question.id, LONGEST_QUESTION):
+            self.source.fault(where, f"the id {shortened(question.id)}: {fault}")
         elif unknown := [one for one in (*question.gold, *question.ranked) if one not in self.passages]:
             self.source.fault(where, f"passage {shortened(unknown[0])} is named, but is not there")
         elif question.id in self.questions:
@@ -97,6 +109,10 @@ class Shelf:
             named.update(stream("corpora", "most").sample(others, min(keep, len(others))))
             return Corpus(tuple(p for p in self.passages.values() if p.id in named), tuple(self.questions.values()))
         return Corpus(tuple(self.passages.values()), tuple(self.questions.values()))
+
+
+def _short(form: str) -> bool:
+    return len(form.encode()) <= LONGEST_ANSWER
 
 
 def forms_of(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
