@@ -98,9 +98,10 @@ def chosen(wanted: str) -> list[Place]:
 
 
 def with_every_task(recipe: Recipe) -> Recipe:
-    """Return a recipe that asks every task: those that it leaves out by the strata of their golden files."""
-    asked = {(cell.family, cell.subtask) for cell in recipe.strata}
-    more = [cell for place, task in TASKS.items() if place not in asked for cell in task.golden()]
+    """Return a recipe that asks every task in every complexity: those that it lacks by strata of golden files."""
+    asked = {(cell.family, cell.subtask, cell.complexity) for cell in recipe.strata}
+    every = [cell for task in TASKS.values() for cell in task.golden()]
+    more = [cell for cell in every if (cell.family, cell.subtask, cell.complexity) not in asked]
     return replace(recipe, strata=(*recipe.strata, *(replace(cell, tier=recipe.tier) for cell in more)))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from random import Random
 
 from pipeline.worlds.gazetteer.forms import Form, Relation, kinds, words_of
@@ -15,6 +16,8 @@ AGES = (22, 65)
 MORE = (4, 5, 6)
 """How many facts a passage states beside the leading one."""
 YEARS = (1700, 1950)
+TRIES = 16
+"""Draws among people of the right years before others are drawn from, too."""
 
 
 @dataclass(slots=True)
@@ -39,14 +42,18 @@ class People:
         self._people = sorted(people, key=lambda one: one.era)
         self._births = [one.era for one in self._people]
 
-    def draw(self, rng: Random, first: int, last: int, but: str) -> str:
-        """Draw somebody else who was born in or between two years, or as near to them as there is anyone."""
+    def draw(self, rng: Random, first: int, last: int, taken: Collection[str]) -> str:
+        """Draw somebody who was born in or between two years, or near to them if all of those are taken."""
         start, stop = bisect_left(self._births, first), bisect_left(self._births, last + 1)
         if stop - start < 3:
             start, stop = max(0, min(start, len(self._people) - 3)), min(len(self._people), max(stop, 3) + 3)
-        while (one := self._people[rng.randrange(start, stop)].name) == but:
-            pass
-        return one
+        for turn in count():
+            one = self._people[rng.randrange(start, stop)].name
+            if one not in taken:
+                return one
+            if turn >= TRIES:
+                start, stop = max(0, start - 1), min(len(self._people), stop + 1)
+        raise AssertionError
 
 
 @dataclass(slots=True)
@@ -59,14 +66,15 @@ class Cast:
     by_name: dict[str, Thing]
 
     def value(self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str]) -> str:
-        """Draw the value of a relation of a thing."""
+        """Draw the value of a relation of a thing; `facts` are those of the passage so far, which name other people."""
         first, last = relation.span or AGES
         if relation.of:
             return self.by_name[facts[relation.of]].facts[relation.type]
         if relation.type == "person":
+            taken = {thing.name, *facts.values()}
             if thing.kind == "person" and first == 0:
-                return self.people.draw(rng, thing.era - last, thing.era + last, thing.name)
-            return self.people.draw(rng, thing.era - last, thing.era - first, thing.name)
+                return self.people.draw(rng, thing.era - last, thing.era + last, taken)
+            return self.people.draw(rng, thing.era - last, thing.era - first, taken)
         if relation.type == "year":
             return str(thing.era + rng.randint(first, last)) if relation.later else str(rng.randint(first, last))
         if relation.type == "number":
