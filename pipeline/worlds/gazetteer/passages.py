@@ -107,6 +107,21 @@ class Writer:
         return self._cast.another(self._rng, thing.kind if slot == "other" else slot, thing.name)
 
 
+def told(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
+    """Return a sentence that states one fact of a thing: with its name, or else with a pronoun."""
+    wordings = form.relation(relation).wordings
+    if by_name:
+        wordings = tuple(one for one in wordings if SUBJECT.intersection(SLOT.findall(one))) or wordings
+    wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
+    said, value = rng.choice(wordings), thing.stated[form.name][relation]
+    return _sentence(said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
+
+
+def pronouns_of(thing: Thing) -> Mapping[str, str]:
+    """Return what stands for a thing in each slot that names it."""
+    return PRONOUNS[gender_of(thing.name) if thing.kind == "person" else ""]
+
+
 @cache
 def _varied(form: Form) -> tuple[str, ...]:
     """Return the sentences of colour of a form that name something, and so seldom come twice."""
@@ -128,7 +143,7 @@ def naming(form: str, slot: str) -> tuple[str, ...]:
 
 def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     """Yield sentences with their subjects: a pronoun only where the sentence before had the same subject in front."""
-    pronouns = PRONOUNS[gender_of(thing.name) if thing.kind == "person" else ""]
+    pronouns = pronouns_of(thing)
     noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
     clear = False
     for sentence, fills in items:

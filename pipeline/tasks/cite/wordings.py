@@ -1,0 +1,44 @@
+"""What can be asked of the gazetteer in one breath: clauses on single facts, and questions for all that share one.
+
+Both are data, in ``pools/cite``: writers fill them in, and the reader takes questions apart with them. Clauses name the
+thing by ``{it}``, ``{him}`` or ``{its}``: in full in the first clause of a question, by a pronoun in the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from pipeline.worlds.words import pool
+
+CLAUSES, LISTS = "cite/clauses", "cite/lists"
+OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Report {clauses}.", "I should like to know {clauses}.")
+"""How a question begins that asks for several facts."""
+LAST = ", and "
+"""What stands before the last clause; before the others stands a comma."""
+Place = tuple[str, str]
+"""A form and a relation of it."""
+
+
+@cache
+def clauses() -> Mapping[Place, tuple[str, ...]]:
+    """Return the clauses that ask for each fact."""
+    return _by_place(CLAUSES)
+
+
+@cache
+def lists() -> Mapping[Place, tuple[str, ...]]:
+    """Return the questions for all things with one value of a relation."""
+    return _by_place(LISTS)
+
+
+def _by_place(name: str) -> dict[Place, tuple[str, ...]]:
+    found: dict[Place, tuple[str, ...]] = {}
+    form = ""
+    for line in filter(None, pool(name)):
+        if line.startswith("["):
+            form = line.strip("[]")
+        else:
+            relation, _, said = line.partition(": ")
+            found[form, relation] = tuple(said.split(" | "))
+    return found
