@@ -67,6 +67,13 @@ def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = Non
     return rule(row, prediction) if isinstance(prediction, str) else 0.0
 
 
+def figures(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> dict[str, float]:
+    """Return the figures that the score of a reply is the mean of, by name; none where it is a single one."""
+    names = facts(row["scorer"]).figures
+    rule: Callable[..., float] = (scorers_of(()) if scorers is None else scorers)[row["scorer"]]
+    return {name: score(row, prediction, {row["scorer"]: partial(rule, figure=name)}) for name in names}
+
+
 # What is said
 
 
@@ -1156,6 +1163,7 @@ ID = "\x02"
 """What stands for an id in a text that is taken apart."""
 BEHIND_STOP = re.compile(rf"([.!?]{{1,3}})((?:[ \t,;()]{{0,8}}{ID})+[ \t]?\)?)")
 BEFORE_ID = re.compile(rf"(?<=[.!?])\s+(?=\(?{ID})")
+BEHIND_ID = re.compile(rf"(?<={ID}[.!?])\s+")
 ITEM_END = re.compile(rf"[,;]|(?<={ID})\)?\s+(?:and|&)\s|^and\s")
 CONJUNCTION = re.compile(r"\s(?:and|&)\s")
 MOST_IDS = 3
@@ -1280,6 +1288,7 @@ def _cut(text: str, *, listing: bool) -> Iterator[str]:
         bare = BULLET.sub("", line).strip()
         leads = bare.lstrip("( ").startswith(ID)
         sentences = BEFORE_ID.split(bare) if leads else [BEHIND_STOP.sub(r" \2\1", bare)]
+        sentences = [each for one in sentences for each in BEHIND_ID.split(one)]
         for sentence in (each for one in sentences for each in SENTENCE_END.split(one)):
             yield from ITEM_END.split(sentence) if listing else [sentence]
 
@@ -1288,7 +1297,8 @@ def _joined(pieces: Iterable[str], *, listing: bool) -> Iterator[str]:
     """Yield pieces that say something, each with the ids that stand alone behind it if it has none, or is an item."""
     held = list[str]()
     for piece in pieces:
-        alone = ID in piece and (_idle(piece) or NAMING_IDS.fullmatch(piece.replace(ID, " ")))
+        bare = NAMING_IDS.fullmatch(piece.replace(ID, " ")) and not any(map(str.isdigit, piece))
+        alone = ID in piece and (bare or _idle(piece))
         if held and alone and (listing or not any(ID in one for one in held)):
             held.append(ID * piece.count(ID))
         elif TOKEN.search(piece) or ID in piece:

@@ -96,7 +96,7 @@ class Cite(Task):
         facts = {value: sorted(numbers[one] for one in some) for value, some in drawn.facts.items()}
         answers = self.keyed(facts)
         latent = {
-            "asked": forms()[place[0]].kind,
+            "kind": forms()[place[0]].kind,
             "place": ".".join(place),
             "depths": [spread(shared.of("depth", at), stratum.rows, index) for at in range(len(numbers))],
             "golds": numbers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -54,6 +55,21 @@ def facts(found: Sequence[Entry], question: str) -> list[Fact]:
         return _things(found, [(place, plain(match["value"])) for place, match in listed])
     name, places = subject(found, question)
     return [_fact(found, name, some) for some in places]
+
+
+def known(found: Sequence[Entry], question: str) -> list[Fact]:
+    """Return those of the facts that a question asks for which some of its documents give, none in two ways."""
+    try:
+        if any(one.fullmatch(question) for _, one in _lists()):
+            return facts(found, question)
+        name, places = subject(found, question)
+    except ValueError:
+        return []
+    stated = []
+    for some in places:
+        with suppress(ValueError):
+            stated.append(_fact(found, name, some))
+    return stated
 
 
 def _things(found: Sequence[Entry], meant: Sequence[tuple[Place, str]]) -> list[Fact]:

@@ -12,7 +12,7 @@ from functools import cache
 from pipeline.worlds.words import pool
 
 CLAUSES, LISTS = "cite/clauses", "cite/lists"
-OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Report {clauses}.", "I should like to know {clauses}.")
+OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
 """How a question begins that asks for several facts."""
 LAST = ", and "
 """What stands before the last clause; before the others stands a comma."""
