@@ -1253,7 +1253,7 @@ def _needed(one: Statement, facts: Sequence[Fact]) -> int:
 
 def _statements(row: Row, prediction: str, facts: Sequence[Fact], *, listing: bool) -> list[Statement]:
     """Return what a reply states, in sentences or items; what only presents or ends it is left out."""
-    text = TABLE_HEAD.sub("", _undated(row, prediction).translate(SQUARE))
+    text = TABLE_HEAD.sub("", _undated(row, TITLE_LINE.sub(r"\1:", prediction)).translate(SQUARE))
     behind, marked = _marked(text)
     text, ids = _with_ids_apart(behind if marked and SOURCE.search(behind) else text)
     asked, found, numbers = _asked(row), list[Statement](), iter(ids)
@@ -1266,6 +1266,10 @@ def _statements(row: Row, prediction: str, facts: Sequence[Fact], *, listing: bo
     return found
 
 
+TITLE_LINE = re.compile(
+    r"^[ \t]{0,9}(?:#{1,6} |\*\*(?=[^*\n]{1,99}\*\*:?[ \t]{0,9}$))([^*\n:]{1,99})(?:\*\*)?:?[ \t]{0,9}$", re.MULTILINE
+)
+"""A line that is marked as a heading, or bold as a whole."""
 SQUARE = str.maketrans({"\u3010": "[", "\u3011": "]"})
 
 
@@ -1326,7 +1330,7 @@ POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 def _is_item(said: str, words: str, fact: Fact, asked: frozenset[str]) -> bool:
     """Tell whether an item is a value, perhaps with words that present it, and no other value."""
     forms = [NORMALISED(form) for form in fact.forms]
-    halves = [normalised(half) for half in CONJUNCTION.split(said)]
+    halves = [normalised(half) for half in (said.rpartition(": ")[2], *CONJUNCTION.split(said))]
     return any(form == words.strip() or form in halves for form in forms) or bool(_gives(said, fact.forms, asked))
 
 

@@ -23,6 +23,7 @@ class Facets(Cite):
     subtask = "facets"
     title = "several facts about one thing, each with the id of a document that states it"
     complexities = (2, 3, 5)
+    shortest = 8192
     reply = text.SENTENCES
 
     @property
