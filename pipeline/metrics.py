@@ -1317,21 +1317,21 @@ def _claimed(said: str, facts: Sequence[Fact], asked: frozenset[str], *, listing
     """Yield the numbers of the facts that a statement claims: none if it leaves a choice, or refuses."""
     if len(said) > LONG_LINE or REFUSAL.search(said) or not (CHOOSING - asked).isdisjoint(TOKEN.findall(said.lower())):
         return
-    words = f" {normalised(POSSESSIVE.sub('', said))} "
+    words = f" {normalised(said)} | {normalised(POSSESSIVE.sub('', said))} "
     for at, fact in enumerate(facts):
         stands = any(f" {NORMALISED(form)} " in words for form in fact.forms)
-        if stands and (not listing or _is_item(said, words, fact, asked)):
+        if stands and (not listing or _is_item(said, fact, asked)):
             yield at
 
 
 POSSESSIVE = re.compile(r"(?<=\w)'s\b")
 
 
-def _is_item(said: str, words: str, fact: Fact, asked: frozenset[str]) -> bool:
+def _is_item(said: str, fact: Fact, asked: frozenset[str]) -> bool:
     """Tell whether an item is a value, perhaps with words that present it, and no other value."""
     forms = [NORMALISED(form) for form in fact.forms]
-    halves = [normalised(half) for half in (said.rpartition(": ")[2], *CONJUNCTION.split(said))]
-    return any(form == words.strip() or form in halves for form in forms) or bool(_gives(said, fact.forms, asked))
+    parts = [normalised(part) for part in (said, said.rpartition(": ")[2], *CONJUNCTION.split(said))]
+    return any(form in parts for form in forms) or bool(_gives(said, fact.forms, asked))
 
 
 def _empty(said: str, asked: frozenset[str]) -> bool:

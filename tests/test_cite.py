@@ -95,6 +95,16 @@ def test_every_answer_of_a_key_is_a_whole_reply(rows: list[Row]) -> None:
             assert figures(row, answer) == dict.fromkeys(FIGURES, 1.0)
 
 
+def test_keys_of_all_that_can_be_asked_have_the_full_score(build: Plan) -> None:
+    for subtask, complexity, count in (("facets", 3, len(clauses())), ("listing", 5, len(lists()))):
+        cell = Stratum("cite", subtask, "32k", 8192, complexity, count)
+        drawn = [draw_sample(build, RowPlan(cell, index, "")) for index in range(count)]
+        assert len({one.latent["place"] for one in drawn}) == count
+        for one in drawn:
+            row = {"question": one.question, "target": one.key.target, "answers": one.key.answers}
+            assert all(cited(row, answer) == cited(row, answer, alce=True) == 1.0 for answer in one.key.answers), row
+
+
 def test_every_setting_is_exact_and_proven(tmp_path: Path) -> None:
     settings: Sequence[tuple[tuple[str, Any], ...]] = ((("decoys", 0),), (("decoys", 16), ("negatives", "random")))
     cells = tuple(

@@ -14,8 +14,8 @@ from pipeline.worlds.gazetteer.forms import SLOT
 from pipeline.worlds.gazetteer.passages import Writer, pronouns_of
 from pipeline.worlds.gazetteer.things import era_of
 
-SPARE = (3, 4)
-"""How many facts that are not asked for a document about the thing states, if there are so many."""
+MORE = (4, 5)
+"""How many facts a document about the thing states beside the leading one, if there are so many to be told."""
 OWN_DECOYS = 4
 """The most near misses about the thing itself."""
 MENTIONS = 2
@@ -116,7 +116,7 @@ def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Seque
     """Return a thing of which little is told: its lead, what is to be `stated`, and some of the rest `but` places."""
     known, (lead, *others) = thing.stated[form], forms()[form].relations
     rest = [one.name for one in others if (form, one.name) not in but and one.name not in stated]
-    told = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(SPARE)))}
+    told = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(MORE) - len(stated)))}
     facts = {one.name: known[one.name] for one in (lead, *others) if one.name in told}
     return Thing(thing.kind, thing.name, thing.era, {form: facts})
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from pipeline.metrics import cited
 from pipeline.tasks.base import Published
 from pipeline.tasks.cite.reader import Fact, facts, opened
 from pipeline.tasks.rag.proof import SHOWN
@@ -42,6 +43,7 @@ def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
         yield from _near_faults(one, wanted, needed)
     yield from _elsewhere_faults(found, wanted)
     yield from _example_faults(row, keyed)
+    yield from _key_faults(row)
 
 
 def _marked(row: Published, found: Sequence[Entry], role: str) -> list[Entry]:
@@ -136,6 +138,14 @@ def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterato
         own = {id(one) for one in fact.documents}
         if not any(fact.value in one.text or word.search(one.text) for one in found if id(one) not in own):
             yield f"{fact.value!r} stands in no other document"
+
+
+def _key_faults(row: Published) -> Iterator[str]:
+    """Hold every answer of the key to be a reply that has the full score."""
+    key = {"question": row.question, "target": row.key.target, "answers": row.key.answers}
+    for answer in row.key.answers:
+        if cited(key, answer) < 1:
+            yield f"the answer {answer!r} has not the full score"
 
 
 def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
