@@ -121,14 +121,13 @@ def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Seque
     return Thing(thing.kind, thing.name, thing.era, {form: facts})
 
 
-def golds(world: Gazetteer, rng: Random, asked: About) -> tuple[list[Passage], list[int]]:
+def golds(writer: Writer, rng: Random, asked: About) -> tuple[list[Passage], list[int]]:
     """Write the documents that state what is asked, and tell which fact each one states; half of them stand in two.
 
     No document states two of the facts, so that there must be as many documents as facts.
     """
     facts = range(len(asked.places))
     told = [*facts, *rng.sample(facts, len(facts) // 2)]
-    writer = Writer(rng, world.cast)
     passages = []
     for fact in told:
         form, relation = asked.places[fact]
@@ -136,13 +135,13 @@ def golds(world: Gazetteer, rng: Random, asked: About) -> tuple[list[Passage], l
     return passages, told
 
 
-def near_misses(world: Gazetteer, rng: Random, asked: About, wanted: int) -> Iterator[Passage]:
+def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: About, wanted: int) -> Iterator[Passage]:
     """Yield near misses: half are about the thing itself and state nothing that is asked, four at the most.
 
-    The others are about further things of its kind, two about each, which state what is asked and name the thing twice.
+    Those are by the same `writer` as all other documents about it. The others are about further things of its kind, two
+    about each, which state what is asked and name the thing twice.
     """
     own = min(OWN_DECOYS, wanted // 2)
-    writer = Writer(rng, world.cast)
     for _ in range(own):
         form, _ = rng.choice(asked.places)
         yield writer.write(part(rng, asked.thing, form, [], asked.places), form)
@@ -151,7 +150,7 @@ def near_misses(world: Gazetteer, rng: Random, asked: About, wanted: int) -> Ite
         if number % 2 == 0:
             other = _other(world, rng, asked, names)
             names.append(other.name)
-            writer = Writer(rng, world.cast)
+            writer = Writer(rng, world.cast, settled=True)
         form, relation = asked.places[number % len(asked.places)]
         told = part(rng, other, form, [relation], asked.places)
         yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS)

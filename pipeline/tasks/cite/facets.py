@@ -8,7 +8,7 @@ from random import Random
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.cite import about, text
-from pipeline.tasks.cite.frame import DECOYS, SHOWN, Cite, Drawn, Example
+from pipeline.tasks.cite.frame import SHOWN, Cite, Drawn, Example
 from pipeline.tasks.cite.wordings import Place, clauses
 from pipeline.worlds.gazetteer import Gazetteer, forms
 from pipeline.worlds.gazetteer.passages import Writer, told
@@ -38,8 +38,9 @@ class Facets(Cite):
     def drawn(self, world: Gazetteer, own: Streams, stratum: Stratum, place: Place) -> Drawn:
         """Ask for facts of a thing that is written for the row."""
         asked = about.ask(world, own.of("question"), place, stratum.complexity)
-        golds, stated = about.golds(world, own.of("golds"), asked)
-        near = about.near_misses(world, own.of("decoys"), asked, int(stratum.knob("decoys", DECOYS[0])))
+        writer = Writer(own.of("texts"), world.cast, settled=True)
+        golds, stated = about.golds(writer, own.of("golds"), asked)
+        near = about.near_misses(world, writer, own.of("decoys"), asked, self.decoys(stratum))
         rng, anchors = own.of("anchors"), list[int]()
         for value in asked.values:
             free = [one for one in about.holding(world, value) if one not in anchors]
@@ -50,8 +51,9 @@ class Facets(Cite):
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
         """Draw a demonstration: two facts of a thing that is not of the world either."""
         asked = about.ask(world, rng, rng.choice(self.places), IN_EXAMPLES)
+        writer = Writer(rng, world.cast, settled=True)
         golds = [
-            Writer(rng, world.cast).write(about.part(rng, asked.thing, form, [relation], asked.places), form)
+            writer.write(about.part(rng, asked.thing, form, [relation], asked.places), form)
             for form, relation in asked.places
         ]
         own = [(one, next(numbers)) for one in golds]

@@ -84,6 +84,10 @@ class Cite(Task):
     def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
         """Draw a demonstration; `numbers` are free ids, and `known` those of the world."""
 
+    def decoys(self, stratum: Stratum) -> int:
+        """Return the number of near misses, by the knob ``decoys``."""
+        return int(stratum.knob("decoys", DECOYS[0]))
+
     def place(self, stratum: Stratum, index: int, shared: Streams) -> Place:
         """Return what a row is dealt to ask for."""
         return self.places[deal(shared.of("asked"), stratum.rows, index, len(self.places))]
@@ -191,7 +195,7 @@ class Cite(Task):
 
     def check(self, row: Published) -> list[str]:
         """Prove that each document needed is, that no other says the same, and near misses are what they say."""
-        return list(proof.faults(row, int(row.stratum.knob("decoys", DECOYS[0])), self.keyed))
+        return list(proof.faults(row, self.decoys(row.stratum), self.keyed))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a guess, and of who states one thing from the first hit of a search, with its id."""

@@ -8,7 +8,7 @@ from random import Random
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.cite import text
-from pipeline.tasks.cite.frame import DECOYS, SHOWN, Cite, Drawn, Example
+from pipeline.tasks.cite.frame import SHOWN, Cite, Drawn, Example
 from pipeline.tasks.cite.wordings import Place, lists
 from pipeline.tasks.rag.asking import Asked
 from pipeline.tasks.rag.near import MENTIONS, near_misses
@@ -35,6 +35,10 @@ class Listing(Cite):
         """All relations that there are questions for."""
         return tuple(lists())
 
+    def decoys(self, stratum: Stratum) -> int:
+        """Return the number of near misses: that of the knob for every five things."""
+        return super().decoys(stratum) * stratum.complexity // min(self.complexities)
+
     def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
         """Return the names of the things in alphabetical order, each with its id."""
         return text.as_items({name: facts[name] for name in sorted(facts, key=text.plain)})
@@ -45,7 +49,7 @@ class Listing(Cite):
         rng, (form, relation) = own.of("golds"), place
         things = list(_sharing(world, rng, place, value, stratum.complexity))
         names = [one.name for one in things]
-        decoys = int(stratum.knob("decoys", DECOYS[0]))
+        decoys = self.decoys(stratum)
         named = set(range(min(len(names), MENTIONS * decoys)))
         golds = [
             world.write(

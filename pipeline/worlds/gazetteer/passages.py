@@ -53,11 +53,16 @@ class Passage:
 
 
 class Writer:
-    """Writes the passages of a world; all draws are from `rng`."""
+    """Writes the passages of a world; all draws are from `rng`.
 
-    def __init__(self, rng: Random, cast: Cast) -> None:
-        self._rng, self._cast = rng, cast
+    Where it is `settled`, a sentence about a thing that comes again says the same again: for several passages of one
+    form about it, which must not differ.
+    """
+
+    def __init__(self, rng: Random, cast: Cast, *, settled: bool = False) -> None:
+        self._rng, self._cast, self._settled = rng, cast, settled
         self._dealt: dict[str, list[str]] = {}
+        self._said: dict[tuple[str, str], dict[str, str]] = {}
 
     def write(self, thing: Thing, form_name: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
         """Write one passage; its colour names the things `wanted`, each a slot and what fills it."""
@@ -93,11 +98,12 @@ class Writer:
 
     def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> dict[str, str]:
         """Fill the slots of a sentence."""
-        filled: dict[str, str] = {}
+        filled = self._said.setdefault((thing.name, sentence), {}) if self._settled else {}
         for slot in map(str.lower, slots(sentence)):
             slot = slot.removeprefix("a_")
-            filled[slot] = given[slot] if slot in given else self._fill(thing, form, slot)
-        return filled
+            if slot in given or slot not in filled:
+                filled[slot] = given[slot] if slot in given else self._fill(thing, form, slot)
+        return dict(filled)
 
     def _fill(self, thing: Thing, form: Form, slot: str) -> str:
         if slot in words_of():
