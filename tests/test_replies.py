@@ -107,6 +107,7 @@ RIVALS = {
     "pair": ("Eve Nowhere Else",),
     "all_in_order": ("Quito", "4 May 1976", "Eve Nowhere Else"),
     "citation": ("Quito [99999]", "4 May 1976 [99999]"),
+    "cited": ("Quito [99999]",),
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pipeline.errors import CarraraError, unknown
 from pipeline.readers.base import Reading
 from pipeline.readers.bio import Biographies
+from pipeline.readers.cite import CitedDocuments
 from pipeline.readers.graph import Edges
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
@@ -30,6 +31,7 @@ READINGS: dict[str, type[Reading]] = {
     "recall": Recall,
     "graph": Edges,
     "rag": Documents,
+    "cite": CitedDocuments,
 }
 
 

@@ -12,7 +12,7 @@ from pipeline.report.failures import failures
 from pipeline.report.models import Model
 from pipeline.report.page import fit
 from pipeline.report.plots import cumulative, curves, heat_maps, slices
-from pipeline.report.tabular import faults, refusals, subtasks, summary
+from pipeline.report.tabular import faults, figures, refusals, subtasks, summary
 from pipeline.score.cells import Tables
 from pipeline.score.results import Scored
 from pipeline.store.split import Split
@@ -62,6 +62,7 @@ def _sections(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Sect
     yield Section("cumulative", "Cumulative average score", list(cumulative(models)))
     yield Section("depth", "Score by depth and length", list(heat_maps(models)))
     yield Section("refusals", "Rows where refusing may be right", list(refusals(models)))
+    yield Section("figures", "Figures apart", list(figures(models)))
     yield Section("subtasks", "Score by subtask", list(subtasks(models)))
     yield Section("failures", "Failures to look at", list(_failures(splits, models)))
 

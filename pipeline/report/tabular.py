@@ -59,6 +59,16 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
     yield Table("Accuracy by class, %", columns, sorted(rows, key=lambda row: row[0]))
 
 
+def figures(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield the figures that scores are the mean of, where they are several."""
+    places = ("family", "subtask", "figure")
+    found = side_by_side(models, lambda tables: tables.figures(), *places)
+    rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
+    if rows:
+        yield Note("Scores of these subtasks are the plain mean of several figures, which tell apart what goes wrong.")
+        yield Table("Figures apart, %", columns_of(models, "family, subtask and figure"), rows)
+
+
 def faults(models: Sequence[Model]) -> Iterator[Block]:
     """Yield how many rows have a reply that counts, and everything that was wrong with the predictions."""
     states = ("rows", "answered", "missing", "unusable", "predictions")

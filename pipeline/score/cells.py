@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,6 +123,18 @@ class Tables:
             self.cell(place, rows) if any(each.pair for each in rows) else None,
         )
 
+    def figures(self) -> list[Cell]:
+        """Return a cell for each figure that the scores of a subtask are the mean of; its place ends in ``figure``."""
+        kinds = sorted({(each.family, each.subtask) for each in self.scored.records if each.figures})
+        found = []
+        for family, subtask in kinds:
+            rows = [each for each in self.scored.records if (each.family, each.subtask) == (family, subtask)]
+            for name in rows[0].figures:
+                place = {"family": family, "subtask": subtask, "figure": name}
+                cell = self.cell(place, rows, partial(_figure, name))
+                found.append(replace(cell, chance=None, best_constant=None, baselines={}))
+        return found
+
     def cell(self, place: Mapping[str, str | int | float], rows: Sequence[Record], value: Value | None = None) -> Cell:
         """Return the cell of some rows: their mean, its interval, and the score of guessing."""
         value = value or counted
@@ -161,6 +174,11 @@ def counted(record: Record) -> float:
 def alone(record: Record) -> float:
     """Return the score of a row by itself."""
     return record.alone
+
+
+def _figure(name: str, record: Record) -> float:
+    """Return one of the figures that the score of a row is the mean of."""
+    return record.figures.get(name, 0.0)
 
 
 def _is_in(record: Record, place: Mapping[str, object]) -> bool:

@@ -37,6 +37,7 @@ class Record:
         prediction: the reply, its middle cut out where it is longer than twice HEAD; empty without one.
         target, question: columns of the row.
         baselines: what guessers score on the row (on the pair), by name; ``best_constant`` from the manifest.
+        figures: what the score is the mean of, by name; empty where it is a single figure.
     """
 
     id: str
@@ -59,6 +60,7 @@ class Record:
     target: str
     question: str
     baselines: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def chance(self) -> float | None:

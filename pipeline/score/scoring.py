@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.engine import processes, run
 from pipeline.errors import PredictionsError
-from pipeline.metrics import score, scorers_of
+from pipeline.metrics import facts, figures, score, scorers_of
 from pipeline.rows import Row
 from pipeline.score.joining import Answer, Answered, join
 from pipeline.score.keys import ALL, KeyRow, judged, known_ids, read_keys
@@ -22,6 +22,8 @@ WORTH_A_POOL = 2000
 """Answers from which on other processes are worth their start."""
 
 Job = tuple[int, tuple[str, ...], list[Row], list[str]]
+Judged = tuple[float, Mapping[str, float]]
+"""A score, and the figures that it is the mean of, if there are any."""
 
 
 def score_predictions(
@@ -88,11 +90,12 @@ def _counts(records: Sequence[Record], joined: Answered) -> dict[str, int]:
 
 def _records(keys: Sequence[KeyRow], joined: Answered, quirks: tuple[str, ...], workers: int) -> tuple[Record, ...]:
     answers = [joined.answers.get(key.row["id"]) for key in keys]
-    alone = _scores(keys, [_usable(answer) for answer in answers], quirks, workers)
+    judged_all = _scores(keys, [_usable(answer) for answer in answers], quirks, workers)
+    alone = [one for one, _ in judged_all]
     whole = _by_pair(keys, alone)
     guesses = _guesses(keys)
     return tuple(
-        _record(key, answer, alone[at], whole[at], guesses[at])
+        _record(key, answer, judged_all[at], whole[at], guesses[at])
         for at, (key, answer) in enumerate(zip(keys, answers, strict=True))
     )
 
@@ -101,10 +104,10 @@ def _usable(answer: Answer | None) -> str | None:
     return None if answer is None or answer.conflict else answer.text
 
 
-def _scores(keys: Sequence[KeyRow], texts: Sequence[str | None], quirks: tuple[str, ...], workers: int) -> list[float]:
-    """Return the score of each row by itself; 0 without a text."""
+def _scores(keys: Sequence[KeyRow], texts: Sequence[str | None], quirks: tuple[str, ...], workers: int) -> list[Judged]:
+    """Return the score of each row by itself, and the figures it is the mean of; 0 without a text."""
     given = [at for at, text in enumerate(texts) if text is not None]
-    scores = [0.0] * len(keys)
+    scores: list[Judged] = [(0.0, dict.fromkeys(facts(key.row["scorer"]).figures, 0.0)) for key in keys]
     pool = processes(workers if len(given) >= WORTH_A_POOL else 1)
     for number, found in run(_judge, _jobs(keys, texts, given, quirks), pool):
         for at, value in zip(given[number * BATCH :], found, strict=False):
@@ -121,10 +124,12 @@ def _jobs(
         yield number, quirks, judged([keys[at] for at in some]), [texts[at] or "" for at in some]
 
 
-def _judge(job: Job) -> tuple[int, list[float]]:
+def _judge(job: Job) -> tuple[int, list[Judged]]:
     number, quirks, rows, texts = job
     scorers = scorers_of(quirks)
-    return number, [score(row, text, scorers) for row, text in zip(rows, texts, strict=True)]
+    return number, [
+        (score(row, text, scorers), figures(row, text, scorers)) for row, text in zip(rows, texts, strict=True)
+    ]
 
 
 def _by_pair(keys: Sequence[KeyRow], alone: Sequence[float]) -> list[float]:
@@ -152,7 +157,7 @@ def _guesses(keys: Sequence[KeyRow]) -> list[Mapping[str, float]]:
     return found
 
 
-def _record(key: KeyRow, answer: Answer | None, alone: float, whole: float, baselines: Mapping[str, float]) -> Record:
+def _record(key: KeyRow, answer: Answer | None, alone: Judged, whole: float, baselines: Mapping[str, float]) -> Record:
     row = key.row
     return Record(
         **{name: row[name] for name in ("id", "family", "subtask", "tier", "bucket", "length", "context_tokens")},
@@ -164,7 +169,8 @@ def _record(key: KeyRow, answer: Answer | None, alone: float, whole: float, base
         pair=key.pair,
         state=_state(answer),
         score=whole,
-        alone=alone,
+        alone=alone[0],
+        figures=alone[1],
         prediction=_head(_usable(answer) or ""),
         target=row["target"],
         question=row["question"],

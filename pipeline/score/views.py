@@ -46,6 +46,7 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
         "tables": {name: [plain_result(cell) for cell in cells] for name, cells in made.items()},
         "cumulative": [plain_result(cell) for cell in tables.cumulative("family")],
         "classes": [plain_result(each) for each in tables.classes()],
+        "figures": [plain_result(cell) for cell in tables.figures()],
         "faults": [plain_result(fault) for fault in scored.faults],
     }
     if rows:
@@ -88,6 +89,8 @@ def page(tables: Tables, by: Sequence[str] = ()) -> str:
     parts.append(_titled("cumulative average score up to length", table(_pivot(tables.cumulative("family"), "up_to"))))
     if classes := tables.classes():
         parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
+    if figures := tables.figures():
+        parts.append(_titled("figures that scores are the mean of", table(_pivot(figures, "figure", sort=False))))
     return "\n\n".join(parts)
 
 
@@ -125,9 +128,10 @@ def _record(cell: Cell) -> dict[str, Any]:
     }
 
 
-def _pivot(cells: Sequence[Cell], column: str) -> list[dict[str, Any]]:
+def _pivot(cells: Sequence[Cell], column: str, *, sort: bool = True) -> list[dict[str, Any]]:
     """Return a line for each place but for one of its columns, whose values become columns."""
-    across = sorted({cell.place[column] for cell in cells}, key=lambda value: (str(type(value)), value))
+    across = list(dict.fromkeys(cell.place[column] for cell in cells))
+    across = sorted(across, key=lambda value: (str(type(value)), value)) if sort else across
     lines: dict[tuple[str, ...], dict[str, Any]] = {}
     for cell in cells:
         place = {name: str(value) for name, value in cell.place.items() if name != column}

@@ -10,8 +10,8 @@ import numpy as np
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
-from pipeline.tasks.rag.text import document
-from pipeline.worlds.gazetteer import WORLD, gazetteer, source_digest
+from pipeline.tasks.rag.text import document, numbered
+from pipeline.worlds.gazetteer import WORLD, Passage, gazetteer, ids, source_digest
 from pipeline.worlds.ranking import Index
 
 NEGATIVES, TITLES = ("hard", "random"), (True, False)
@@ -27,17 +27,33 @@ def titled(stratum: Stratum) -> bool:
 
 
 def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
-    """Write every passage of a tier; a fact is its kind, subject, relation and value, with bars between them."""
+    """Write every passage of a tier."""
     for passage in gazetteer(streams, spec.tier).passages:
-        told = (passage.thing.kind, passage.thing.name)
-        facts = tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
-        yield unit(document(passage, titled="untitled" not in spec.name), "filler", facts)
+        yield unit(document(passage, titled="untitled" not in spec.name), "filler", stated(passage))
+
+
+def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every passage of a tier with its id."""
+    passages = gazetteer(streams, spec.tier).passages
+    for passage, number in zip(passages, ids(streams, spec.tier), strict=True):
+        yield unit(numbered(passage, number), "filler", stated(passage))
+
+
+def stated(passage: Passage) -> tuple[str, ...]:
+    """Return the facts of a passage: kind, subject, relation and value, with bars between them."""
+    told = (passage.thing.kind, passage.thing.name)
+    return tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
 
 
 def spec(stratum: Stratum) -> PoolSpec:
     """Return the pool of passages of a tier, with titles or without."""
     name = f"gazetteer-{stratum.tier}" if titled(stratum) else f"gazetteer-untitled-{stratum.tier}"
     return PoolSpec(name, 1, stratum.tier, f"{WORLD}:{source_digest()}", make_passages)
+
+
+def numbered_spec(tier: str) -> PoolSpec:
+    """Return the pool of passages of a tier with their ids."""
+    return PoolSpec(f"gazetteer-ids-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_numbered)
 
 
 def index(streams: Streams, tier: str) -> Index:
@@ -66,13 +82,15 @@ def places(ranked: bytes) -> Indices:
     return np.frombuffer(ranked, dtype=STORED).astype(np.int64)
 
 
-def filler(own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool) -> Filler:
-    """Return a row's filler without the passages that are `out`.
+def filler(
+    own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool, pool: str = ""
+) -> Filler:
+    """Return a row's filler without the passages that are `out`, from the stratum's own `pool` unless one is named.
 
     The order, who enters, is that of a search as it was `ranked`, or random by the knob ``negatives``. Hard ones stand
     in the text as the search ranks them, the best first, or `shuffled`.
     """
-    gone, name, size = frozenset(out), spec(stratum).name, len(gazetteer(own, stratum.tier).passages)
+    gone, name, size = frozenset(out), pool or spec(stratum).name, len(gazetteer(own, stratum.tier).passages)
     if not ranked:
         return Filler(name, Shuffled(own.of("filler"), size, gone), NONE)
     order = places(ranked)

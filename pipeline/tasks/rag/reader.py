@@ -11,7 +11,7 @@ from pipeline.tasks.line_cache import LINES
 from pipeline.worlds.gazetteer.forms import Form, forms, words_of
 
 DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
-LINE = re.compile(r"Document(?: \(title: ([^()]+)\)|:) (.+)")
+LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<said>.+)")
 SENTENCE = re.compile(r"(?<=\.) ")
 PLACE = re.compile(r"\{(\w+)\}")
 WHO = {
@@ -23,7 +23,7 @@ WHO = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """A document as read: where it stands, its form, whom or what it is about, and what it states."""
+    """A document as read: where it stands, its form, whom or what it is about, what it states, and its id, if any."""
 
     start: int
     end: int
@@ -31,6 +31,7 @@ class Entry:
     name: str
     facts: Mapping[str, str]
     text: str
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,14 @@ def read(text: str) -> list[Entry]:
 def entries(body: str, start: int = 0) -> Iterator[Entry]:
     """Yield the documents of some lines, which begin at a place."""
     for line in body.splitlines(keepends=True):
-        form, name, facts = take_apart(line.rstrip("\n"))
-        yield Entry(start, start + len(line), forms()[form], name, facts, line)
+        form, name, facts, number = take_apart(line.rstrip("\n"))
+        yield Entry(start, start + len(line), forms()[form], name, facts, line, number)
         start += len(line)
 
 
 @LINES.of
-def take_apart(line: str) -> tuple[str, str, dict[str, str]]:
-    """Return the form of a document, the name of its thing, and its facts.
+def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
+    """Return the form of a document, the name of its thing, its facts, and its id or nothing.
 
     Raises:
         ValueError: if a sentence is none of the form, or a fact is stated twice.
@@ -78,10 +79,10 @@ def take_apart(line: str) -> tuple[str, str, dict[str, str]]:
     found = LINE.fullmatch(line)
     if not found:
         raise ValueError(f"no document: {line[:80]!r}")
-    first, *rest = SENTENCE.split(found[2])
+    first, *rest = SENTENCE.split(found["said"])
     form, relation, name, value = _lead(first)
-    if found[1] and plain(found[1]) != plain(name):
-        raise ValueError(f"a document about {name!r} has the title {found[1]!r}")
+    if found["title"] and plain(found["title"]) != plain(name):
+        raise ValueError(f"a document about {name!r} has the title {found['title']!r}")
     facts = {relation: value}
     whole, wordings = _sentences(form)
     for sentence in rest:
@@ -94,7 +95,7 @@ def take_apart(line: str) -> tuple[str, str, dict[str, str]]:
             if wording.relation in facts or not stated:
                 raise ValueError(f"the document about {name!r} states its {wording.relation} twice")
             facts[wording.relation] = _uncapitalised(stated["value"], wording.kind)
-    return form, plain(name), {relation: plain(value) for relation, value in facts.items()}
+    return form, plain(name), {relation: plain(value) for relation, value in facts.items()}, found["id"] or ""
 
 
 def _uncapitalised(value: str, kind: str) -> str:

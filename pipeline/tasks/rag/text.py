@@ -8,6 +8,8 @@ from pipeline.worlds.gazetteer import Passage
 
 DOCUMENT = {True: "Document (title: {title}) {text}\n", False: "Document: {text}\n"}
 """A passage as prompts have it, with and without its title."""
+NUMBERED = "Document [{number}] (title: {title}) {text}\n"
+"""A passage with its id, as families have it whose replies name documents."""
 INTRODUCTION = """\
 Below are documents about an invented land, one paragraph each. A question about them follows at the end, and \
 everything that is needed to answer it stands in the documents.
@@ -26,6 +28,11 @@ ALL = "Reply with the names alone, in alphabetical order, separated by commas."
 def document(passage: Passage, *, titled: bool) -> str:
     """Return a passage as prompts have it."""
     return DOCUMENT[titled].format(title=passage.title, text=passage.text)
+
+
+def numbered(passage: Passage, number: str) -> str:
+    """Return a passage with an id."""
+    return NUMBERED.format(number=number, title=passage.title, text=passage.text)
 
 
 def example(number: int, documents: Iterable[str], question: str, answer: str) -> str:

@@ -53,11 +53,16 @@ class Passage:
 
 
 class Writer:
-    """Writes the passages of a world; all draws are from `rng`."""
+    """Writes the passages of a world; all draws are from `rng`.
 
-    def __init__(self, rng: Random, cast: Cast) -> None:
-        self._rng, self._cast = rng, cast
+    Where it is `settled`, a sentence about a thing that comes again says the same again: for several passages of one
+    form about it, which must not differ.
+    """
+
+    def __init__(self, rng: Random, cast: Cast, *, settled: bool = False) -> None:
+        self._rng, self._cast, self._settled = rng, cast, settled
         self._dealt: dict[str, list[str]] = {}
+        self._said: dict[tuple[str, str], dict[str, str]] = {}
 
     def write(self, thing: Thing, form_name: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
         """Write one passage; its colour names the things `wanted`, each a slot and what fills it."""
@@ -93,11 +98,12 @@ class Writer:
 
     def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> dict[str, str]:
         """Fill the slots of a sentence."""
-        filled: dict[str, str] = {}
+        filled = self._said.setdefault((thing.name, sentence), {}) if self._settled else {}
         for slot in map(str.lower, slots(sentence)):
             slot = slot.removeprefix("a_")
-            filled[slot] = given[slot] if slot in given else self._fill(thing, form, slot)
-        return filled
+            if slot in given or slot not in filled:
+                filled[slot] = given[slot] if slot in given else self._fill(thing, form, slot)
+        return dict(filled)
 
     def _fill(self, thing: Thing, form: Form, slot: str) -> str:
         if slot in words_of():
@@ -105,6 +111,21 @@ class Writer:
         if slot == "year":
             return str(thing.era + self._rng.randint(*_since(form)))
         return self._cast.another(self._rng, thing.kind if slot == "other" else slot, thing.name)
+
+
+def told(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
+    """Return a sentence that states one fact of a thing: with its name, or else with a pronoun."""
+    wordings = form.relation(relation).wordings
+    if by_name:
+        wordings = tuple(one for one in wordings if SUBJECT.intersection(SLOT.findall(one))) or wordings
+    wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
+    said, value = rng.choice(wordings), thing.stated[form.name][relation]
+    return _sentence(said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
+
+
+def pronouns_of(thing: Thing) -> Mapping[str, str]:
+    """Return what stands for a thing in each slot that names it."""
+    return PRONOUNS[gender_of(thing.name) if thing.kind == "person" else ""]
 
 
 @cache
@@ -129,7 +150,7 @@ def naming(form: str, slot: str) -> tuple[str, ...]:
 
 def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
     """Yield sentences with their subjects: a pronoun only where the sentence before had the same subject in front."""
-    pronouns = PRONOUNS[gender_of(thing.name) if thing.kind == "person" else ""]
+    pronouns = pronouns_of(thing)
     noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
     clear = False
     for sentence, fills in items:

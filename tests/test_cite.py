@@ -1,0 +1,390 @@
+"""Facts with the ids of documents: proofs find what is planted, figures are those of the definitions, readers score."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.engine import Inline
+from pipeline.metrics import FIGURES, cited, figures, score, scorers_of
+from pipeline.prove.row import answer_faults
+from pipeline.readers import READERS, open_reading
+from pipeline.recipe import Recipe, Stratum
+from pipeline.rows import Row
+from pipeline.score.cells import Tables
+from pipeline.score.scoring import score_predictions
+from pipeline.score.views import page
+from pipeline.stages import Stages
+from pipeline.store.parquet import read_rows
+from pipeline.store.split import open_split
+from pipeline.streams import Streams, stream
+from pipeline.tasks import TASKS, task_of
+from pipeline.tasks.cite import text
+from pipeline.tasks.cite.reader import facts, opened
+from pipeline.tasks.cite.wordings import clauses, lists
+from pipeline.tasks.rag.reader import Entry, read
+from pipeline.worlds.gazetteer import Thing, forms, gazetteer
+from pipeline.worlds.gazetteer.passages import told
+
+CELLS = tuple(
+    Stratum("cite", subtask, "32k", 8192, complexity, 4)
+    for subtask in ("facets", "listing")
+    for complexity in TASKS["cite", subtask].complexities
+)
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    plan = make_plan(Recipe("cite", "0", 11, "32k", CELLS), ("o200k",), tmp_path_factory.mktemp("cite"))
+    assert all(Stages(plan, Inline).build())
+    return plan
+
+
+@pytest.fixture(scope="module")
+def rows(build: Plan) -> list[Row]:
+    return [row for shard in build.all_shards() for row in read_rows(shard.path(build.out, "data"))]
+
+
+def cell_of(row: Row) -> Stratum:
+    return next(cell for cell in CELLS if (cell.subtask, cell.complexity) == (row["subtask"], row["complexity"]))
+
+
+def of(rows: Sequence[Row], subtask: str) -> list[Row]:
+    return [row for row in rows if row["subtask"] == subtask]
+
+
+def entries(row: Row, role: str) -> list[Entry]:
+    starts = {needle["char_start"] for needle in row["needles"] if needle["role"] == role}
+    return [one for one in read(row["prompt"]) if one.start in starts]
+
+
+def changed(row: Row, change: Callable[[str], str]) -> list[str]:
+    """Return what is found wrong with a row whose text is changed, and nothing else."""
+    prompt = change(row["prompt"])
+    assert prompt != row["prompt"]
+    metadata = {**json.loads(row["metadata"]), "prompt_sha256": hashlib.sha256(prompt.encode()).hexdigest()}
+    return answer_faults({**row, "prompt": prompt, "metadata": json.dumps(metadata)}, cell_of(row))
+
+
+def found_with(row: Row, one: Entry, other: str, *parts: str) -> None:
+    """Hold a row in which a document is replaced to have a fault that says one of some things."""
+    faults = changed(row, lambda said: said.replace(one.text, other))
+    assert any(part in fault for fault in faults for part in parts), faults
+
+
+# Rows
+
+
+def test_every_answer_of_a_key_is_a_whole_reply(rows: list[Row]) -> None:
+    for row in rows:
+        for answer in row["answers"]:
+            assert score(row, answer) == cited(row, answer, alce=True) == 1.0, answer
+            assert figures(row, answer) == dict.fromkeys(FIGURES, 1.0)
+
+
+def test_keys_of_all_that_can_be_asked_have_the_full_score(build: Plan) -> None:
+    for subtask, complexity, count in (("facets", 3, len(clauses())), ("listing", 5, len(lists()))):
+        cell = Stratum("cite", subtask, "32k", 8192, complexity, count)
+        drawn = [draw_sample(build, RowPlan(cell, index, "")) for index in range(count)]
+        assert len({one.latent["place"] for one in drawn}) == count
+        for one in drawn:
+            row = {"question": one.question, "target": one.key.target, "answers": one.key.answers}
+            assert all(cited(row, answer) == cited(row, answer, alce=True) == 1.0 for answer in one.key.answers), row
+
+
+def test_every_setting_is_exact_and_proven(tmp_path: Path) -> None:
+    settings: Sequence[tuple[tuple[str, Any], ...]] = ((("decoys", 0),), (("decoys", 16), ("negatives", "random")))
+    cells = tuple(
+        Stratum("cite", cell.subtask, "32k", 16384, cell.complexity, 1, knobs=knobs)
+        for cell in CELLS
+        if cell.complexity in (3, 10)
+        for knobs in settings[cell.complexity == 10 :][:1]
+    )
+    plan = make_plan(Recipe("cite", "0", 12, "32k", cells), ("o200k",), tmp_path)
+    assert all(Stages(plan, Inline).build())
+    for shard in plan.all_shards():
+        for row in read_rows(shard.path(tmp_path, "data")):
+            decoys = dict(json.loads(row["metadata"])["knobs"])["decoys"]
+            assert len(entries(row, "decoy")) == decoys * (2 if row["complexity"] == 10 else 1)
+
+
+def test_a_document_that_is_missing_changes_the_key(rows: list[Row]) -> None:
+    for row in rows[::2]:
+        for gold in entries(row, "relevant"):
+            try:
+                left = task_of(cell_of(row)).solve([("user", row["prompt"].replace(gold.text, ""))])
+            except ValueError:
+                continue
+            assert left != tuple(row["answers"])
+
+
+def test_planted_documents_are_found(rows: list[Row]) -> None:
+    for row in rows[::3]:
+        gold, near = entries(row, "relevant")[0], entries(row, "decoy")[-1]
+        filler = next(one for one in read(row["prompt"]) if one.form.kind != gold.form.kind)
+        found_with(row, filler, filler.text.replace(filler.id, gold.id), "the id")
+        found_with(row, filler, gold.text.replace(gold.id, filler.id), "stated twice", "two documents", "key", "marks")
+        found_with(row, near, near.text.replace(f"[{near.id}]", f"[{near.id[:4]}]"), "no document")
+        found_with(row, near, filler.text.replace(filler.name, "Nobody").replace(filler.id, near.id), "near miss")
+
+
+def test_a_second_value_of_a_fact_is_found(rows: list[Row]) -> None:
+    for row in of(rows, "facets"):
+        found, asked = opened(row["prompt"])
+        fact = facts(found, asked)[0]
+        one, relation = fact.documents[0], fact.place[1]
+        if fact.value not in one.text or relation == one.form.lead.name:
+            continue
+        other = {"year": "1666"}.get(one.form.relation(relation).type, "Nowhere")
+        other = one.text.replace(fact.value, other).replace(one.id, "10001")
+        faults = changed(row, lambda said, one=one, other=other: said.replace(one.text, one.text + other))
+        assert any("2 values" in fault or "differ in" in fault for fault in faults), faults
+
+
+def test_a_near_miss_that_says_what_is_asked_is_found(rows: list[Row]) -> None:
+    for row in of(rows, "facets"):
+        gold = entries(row, "relevant")[0]
+        own = next(one for one in entries(row, "decoy") if one.name == gold.name)
+        found_with(row, own, gold.text.replace(gold.id, own.id), "stated twice", "near miss", "key", "marks")
+
+
+def test_wrong_demonstrations_are_found(rows: list[Row]) -> None:
+    for row in rows[::4]:
+        shown = re.search(r"^Answer: .*?\[(\d{5})\]", row["prompt"], re.MULTILINE)
+        assert shown
+        wrong = shown[0].replace(shown[1], "10000")
+        faults = changed(row, lambda said, shown=shown, wrong=wrong: said.replace(shown[0], wrong, 1))
+        assert any("demonstration" in fault for fault in faults), faults
+
+
+def test_every_value_stands_elsewhere_and_half_of_the_facts_twice(rows: list[Row]) -> None:
+    for row in of(rows, "facets"):
+        found, asked = opened(row["prompt"])
+        stated = facts(found, asked)
+        assert sum(len(fact.documents) for fact in stated) == row["complexity"] + row["complexity"] // 2
+        for fact in stated:
+            others = [one for one in found if one not in fact.documents]
+            assert any(fact.value.lower() in one.text.lower() for one in others)
+            assert not any(one.facts.get(fact.place[1]) == fact.value and one.name == stated[0].documents[0].name
+                           for one in others)  # fmt: skip
+
+
+def test_what_is_needed_looks_like_near_misses(rows: list[Row]) -> None:
+    """Documents that are needed are as long as near misses, and state as many facts to a fact."""
+    sizes = {
+        role: [(len(one.text.split()), len(one.facts)) for row in rows for one in entries(row, role)]
+        for role in ("relevant", "decoy")
+    }
+    for at, most in ((0, 6.0), (1, 1.0)):
+        one, other = (fmean(size[at] for size in some) for some in sizes.values())
+        assert abs(one - other) < most
+
+
+def test_ids_tell_nothing(build: Plan) -> None:
+    """Ids of documents that are needed are spread as all are."""
+    cell = Stratum("cite", "listing", "32k", 8192, 10, 40)
+    own = [int(one) for at in range(40) for one in draw_sample(build, RowPlan(cell, at, "")).latent["golds"]]
+    assert len(own) == 400
+    assert abs(fmean(own) - 54_999.5) < 5 * 25_981 / 20
+
+
+def test_every_fact_and_every_list_can_be_asked_for() -> None:
+    assert set(clauses()) == {
+        (form.name, one.name) for form in forms().values() for one in form.relations[1:] if one.lines["?"]
+    }
+    assert len(lists()) >= 25
+    known = {(form.name, one.name) for form in forms().values() for one in form.relations}
+    assert set(lists()) <= known
+    for some in (clauses(), lists()):
+        assert all(len(said) > 1 for said in some.values())
+        for place in some:
+            assert len(set(some[place])) == len(some[place])
+
+
+def test_nobody_knows_without_the_documents(rows: list[Row], build: Plan) -> None:
+    for row in rows:
+        for name, least, most in (("all", 1.0, 1.0), ("no-context", 0.0, 0.0)):
+            assert least <= score(row, str(READERS[name].replies(open_reading(row)))) <= most
+    for subtask, complexity in (("facets", 2), ("listing", 5)):
+        cell = Stratum("cite", subtask, "32k", 8192, complexity, 60)
+        drawn = [draw_sample(build, RowPlan(cell, index, "")) for index in range(cell.rows)]
+        as_rows = [
+            {"scorer": "cited", "question": one.question, "target": one.key.target, "answers": list(one.key.answers)}
+            for one in drawn
+        ]
+        best = max(fmean(score(row, other["target"]) for row in as_rows if row is not other) for other in as_rows[:20])
+        assert best < 0.03
+
+
+def test_the_first_hit_of_a_search_is_no_answer_to_a_list(build: Plan) -> None:
+    cell = Stratum("cite", "listing", "32k", 8192, 5, 60)
+    hits = [draw_sample(build, RowPlan(cell, index, "")).latent["first_hit"] for index in range(cell.rows)]
+    assert sum(hits) <= 0.4 * len(hits)
+
+
+# Figures
+
+FACETS: dict[str, Any] = {
+    "scorer": "cited",
+    "subtask": "facets",
+    "question": "Tell who designed the Walton Bridge, which firm built it, and in which year it was opened.",
+    "target": "Anna Miller [48213]. Walton & Sons [11223][55667]. 1803 [33344].",
+    "answers": [
+        "Anna Miller [48213]. Walton & Sons [11223][55667]. 1803 [33344].",
+        "Anna Miller [48213]. Walton and Sons [11223][55667]. 1803 [33344].",
+    ],
+}
+NAMES = [f"Bridge{letter}" for letter in "abcdefgh"]
+LISTING: dict[str, Any] = {
+    "scorer": "cited",
+    "subtask": "listing",
+    "question": "Which were designed by Anna Miller?",
+    "target": ", ".join(f"{name} [{at}]" for at, name in enumerate(NAMES, start=20001)),
+}
+LISTING["answers"] = [LISTING["target"]]
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("Anna Miller [48213]. Walton & Sons [11223]. 1803 [33344].", (1, 1, 1)),
+        ("Anna Miller [48213]. Walton & Sons [11223].", (2 / 3, 1, 1)),  # one is missing
+        ("Anna Miller [48213]. Walton & Sons [48213]. 1803 [33344].", (1, 2 / 3, 2 / 3)),  # a wrong id
+        ("Anna Miller [48213][77777]. Walton & Sons [11223]. 1803 [33344].", (1, 1, 3 / 4)),  # an id too many
+        ("Anna Miller. Walton & Sons [11223]. 1803 [33344].", (1, 2 / 3, 1)),  # an id is missing
+        ("Bess Miller [48213]. Walton & Sons [11223]. 1803 [33344].", (2 / 3, 2 / 3, 2 / 3)),  # a wrong value
+        ("It is red [48213]. Anna Miller [48213]. Walton & Sons [11223]. 1803 [33344].", (1, 3 / 4, 3 / 4)),
+        ("Anna Miller [77777][77778][77779][48213]. 1803 [33344].", (2 / 3, 1 / 2, 1 / 5)),  # the fourth id is late
+        ("Anna Miller, Walton & Sons, 1803 [48213][11223][33344].", (1, 1, 1)),  # three facts in one sentence
+        ("Anna Miller, Walton & Sons, 1803 [48213][11223][55667][33344].", (1, 0, 0)),
+        ("[48213][11223][55667][33344]", (0, 0, 0)),
+        ("", (0, 0, 0)),
+    ],
+)
+def test_wrong_missing_and_extra_ids_of_facts_cost_what_the_definition_says(
+    reply: str, wanted: tuple[float, float, float]
+) -> None:
+    assert tuple(figures(FACETS, reply).values()) == pytest.approx(wanted)
+    assert score(FACETS, reply) == pytest.approx(sum(wanted) / 3)
+
+
+@pytest.mark.parametrize(
+    ("items", "wanted"),
+    [
+        ([*zip(NAMES, range(20001, 20009), strict=True)], (1, 1, 1)),
+        ([*zip(NAMES, range(20001, 20006), strict=False)], (1, 1, 1)),  # five of eight are enough
+        ([*zip(NAMES, range(20001, 20005), strict=False)], (4 / 5, 1, 1)),
+        ([*zip(NAMES[:4], range(20001, 20005), strict=True), ("Nobody", 20005)], (4 / 5, 4 / 5, 4 / 5)),
+        ([(name, 20001) for name in NAMES], (1, 1 / 8, 1 / 8)),
+    ],
+)
+def test_lists_are_scored_by_five_of_their_things(
+    items: list[tuple[str, int]], wanted: tuple[float, float, float]
+) -> None:
+    for quirk in ((), ("cited=alce",)):
+        reply = ", ".join(f"{name} [{number}]" for name, number in items)
+        assert tuple(figures(LISTING, reply, scorers_of(quirk)).values()) == pytest.approx(wanted)
+
+
+def test_listing_all_documents_or_ids_scores_low(rows: list[Row]) -> None:
+    right_with_all_ids = []
+    for row in rows:
+        found = read(row["prompt"])
+        every = "".join(f"[{one.id}]" for one in found)
+        values = [answer.partition(" [")[0] for answer in re.split(r"(?<=\])[.,] ", row["target"])]
+        assert score(row, every) == 0.0
+        assert score(row, " ".join(one.text for one in found)) < 0.4
+        assert score(row, ", ".join(f"{one.name} [{one.id}]" for one in found)) < 0.6
+        right_with_all_ids.append(score(row, ". ".join(f"{value} {every}" for value in values)))
+    assert fmean(right_with_all_ids) < 0.4
+
+
+def normal(said: str) -> str:
+    """Return a text as ALCE compares it: small, without punctuation, articles and needless blanks."""
+    said = "".join(letter for letter in said.lower() if letter not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", said).split())
+
+
+def alce_correctness(reply: str, wanted: Sequence[Sequence[str]], *, listing: bool) -> float:
+    """Return ALCE's str_em, or its rec_top5 (Gao et al. 2023, section 3.2), of the first line of a reply."""
+    line = reply.strip().split("\n")[0]
+    line = re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", line)).replace(" |", "").replace("]", "")
+    if not listing:
+        return fmean(any(normal(form) in normal(line) for form in forms) for forms in wanted)
+    given = [normal(item) for item in line.rstrip().rstrip(".").rstrip(",").split(",")]
+    return min(5, sum(any(normal(form) in given for form in forms) for forms in wanted)) / min(5, len(wanted))
+
+
+def random_reply(rng: Random, wanted: Sequence[Sequence[str]], ids: Sequence[str], *, listing: bool) -> str:
+    """Return a reply in the form that is asked for, with values left out, worded otherwise, or wrong, and any ids."""
+    parts = []
+    for own in rng.sample(wanted, rng.randint(0, len(wanted))):
+        value = rng.choice([*own, *own, f"the {own[0]}", own[0].upper(), "Nobody", own[0].split(" ")[0]])
+        labels = "".join(f"[{one}]" for one in rng.sample(ids, rng.choice((0, 1, 1, 2, 4))))
+        form = "{v} {c}" if listing else rng.choice(("{v} {c}.", "It was {v} {c}.", "In all, {v} is right {c}."))
+        parts.append(form.format(v=value, c=labels))
+    return (", " if listing else " ").join(parts)
+
+
+def test_correctness_is_that_of_alce_on_a_thousand_replies(rows: list[Row]) -> None:
+    rng, scores = stream("alce"), Counter[float]()
+    for _ in range(1000):
+        row = rng.choice(rows)
+        listing = row["subtask"] == "listing"
+        keys = [re.split(r" (?:\[\d+\])+(?:[.,] ?|$)", answer)[:-1] for answer in row["answers"]]
+        wanted = list(zip(*keys, strict=True))
+        ids = [*re.findall(r"\d{5}", row["target"]), "77777", "88888"]
+        reply = random_reply(rng, wanted, ids, listing=listing)
+        right = alce_correctness(reply, wanted, listing=listing)
+        assert cited(row, reply, figure="correctness") == pytest.approx(right), (reply, row["target"])
+        broken = f"{reply}\n{row['target']}"
+        assert cited(row, broken, alce=True, figure="correctness") == pytest.approx(
+            alce_correctness(broken, wanted, listing=listing)
+        )
+        scores[round(right, 3)] += 1
+    assert len(scores) > 5
+
+
+def test_whatever_documents_say_may_be_said_in_a_reply() -> None:
+    """No wording of a fact is taken for a choice, a refusal, or two sentences."""
+    world = gazetteer(Streams((7, "any row")), "32k")
+    rng = stream("wordings")
+    for form in forms().values():
+        things = world.cast.things[form.kind]
+        for relation in form.relations:
+            values = [one.stated[form.name].get(relation.name, "") for one in things]
+            value = next(filter(None, values))
+            stated = Thing(form.kind, things[0].name, things[0].era, {form.name: {relation.name: value}})
+            target = f"{text.plain(value)} [48213]."
+            row = {"scorer": "cited", "question": "Tell what it is.", "target": target, "answers": [target]}
+            for _ in relation.wordings:
+                reply = told(rng, stated, form, relation.name, by_name=True).removesuffix(".")
+                assert score(row, f"{reply} [48213].") == 1.0, reply
+
+
+def test_figures_stand_apart_in_scores(build: Plan, rows: list[Row], tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    replies = [{"id": row["id"], "prediction": re.sub(r" ?\[\d+\]", "", row["target"])} for row in rows]
+    path.write_text("".join(json.dumps(one) + "\n" for one in replies))
+    split = open_split(build.out / "o200k")
+    tables = Tables(score_predictions([split], [path]))
+    means = {(cell.place["subtask"], cell.place["figure"]): cell.mean for cell in tables.figures()}
+    assert means == {
+        (subtask, figure): float(figure == "correctness") for subtask in ("facets", "listing") for figure in FIGURES
+    }
+    assert "correctness  recall  precision" in page(tables)
+    assert tables.overall is not None
+    assert tables.overall.mean == pytest.approx(1 / 3)
