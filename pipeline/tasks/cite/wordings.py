@@ -1,8 +1,8 @@
 """What can be asked of the gazetteer in one breath: clauses on single facts, and questions for all that share one.
 
 Clauses are data, in ``pools/cite``, and questions for all are those of the forms: writers fill them in, and the reader
-takes questions apart with them. Clauses name the thing by ``{it}``, ``{him}`` or ``{its}``: in full in the first clause of
-a question, by a pronoun in the others.
+takes questions apart with them. Clauses name the thing by ``{it}``, ``{him}`` or ``{its}``: in full in the first clause
+of a question, by a pronoun in the others.
 """
 
 from __future__ import annotations
