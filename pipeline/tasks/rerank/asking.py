@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations
 from random import Random
 
 from pipeline.tasks.rag.asking import slot_of
@@ -135,8 +135,7 @@ def _predicate(rng: Random, form: Form, relation: str, value: str) -> str:
 
 def _apart(values: Sequence[str]) -> bool:
     """Tell whether no value is a part of another."""
-    cores = list(map(bare, values))
-    return not any(one in other for one in cores for other in cores if one is not other)
+    return not any(one in other for one, other in permutations(map(bare, values), 2))
 
 
 def _years(

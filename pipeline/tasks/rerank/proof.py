@@ -14,7 +14,7 @@ from pipeline.tasks.rerank.reader import Wanted, ranked, wanted, worths
 
 OTHERWISE, IN_ORDER = 2, 1
 """In how many documents each value stands in other roles, for one in which it meets the condition; in an order."""
-BELOW = 6
+BELOW = 4
 """Documents that meet the condition of an order and are not among the ten first."""
 
 

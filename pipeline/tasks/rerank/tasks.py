@@ -14,16 +14,16 @@ from pipeline.tasks.rerank.frame import Graded, Rerank
 from pipeline.tasks.rerank.writing import Author
 from pipeline.worlds.gazetteer import Gazetteer, forms
 
-DECOYS = {10: (7, 13), 30: (14, 26)}
+DECOYS = {10: (12, 6), 30: (24, 12)}
 """Decoys of the kind that is asked about, and of others, by complexity: they name all that is asked.
 
 With graded documents each value then stands in other roles more than twice as often as where it meets its condition.
 """
 SHOWN = (3, 2, 2, 1)
 """Grades of the documents of a demonstration; two decoys stand with them."""
-FIRST, BELOW, SHOWN_IN_ORDER = 10, 6, 4
+FIRST, BELOW, SHOWN_IN_ORDER = 10, 4, 4
 """Things that an order asks for, and others that meet its condition; documents that a demonstration puts in order."""
-DECOYS_IN_ORDER = (10, 8)
+DECOYS_IN_ORDER = (8, 6)
 """Decoys of an order, of its kind and of others: with the former's numbers they would be among the first ten."""
 
 

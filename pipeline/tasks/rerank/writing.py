@@ -19,7 +19,7 @@ Spot = str
 """Where a document can name a value: a relation of its form, or `COLOUR` and a slot."""
 Mention = tuple[str, Spot]
 """A value, and where it is named."""
-AGAIN = {True: 0.3, False: 0.7}
+AGAIN = {True: 0.3, False: 0.8}
 """How often a document names a value once more: one that meets a condition, and a decoy."""
 
 
@@ -45,7 +45,7 @@ class Author:
         fixed = {name: value for name, value in asked.conditions if name in met}
         missed = {name: value for name, value in asked.conditions if name not in met}
         era = self._era(form, fixed, number)
-        if number is not None and form.relation(asked.scale) is not era_of(form):
+        if number is not None:
             fixed[asked.scale] = f"{number:,}" if form.relation(asked.scale).type == "number" else str(number)
         mentions = list[Mention]()
         if named:
