@@ -1194,7 +1194,7 @@ def _ranking(row: Row, prediction: str) -> list[str]:
     chains = [found[0] for found in CHAIN.finditer(text) if re.search(ABOVE, found[0])]
     numbered = list(map(ENUMERATED.findall, chains))
     longest = max(map(len, numbered), default=0)
-    if longest >= min(FEWEST, len({*ENUMERATED.findall(text)})):
+    if numbered and longest >= min(FEWEST, len({*ENUMERATED.findall(text)})):
         return next(some for some in reversed(numbered) if 2 * len(some) >= longest)
     return _ranked_lines(text)
 

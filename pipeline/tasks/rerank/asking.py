@@ -32,6 +32,8 @@ ONCE = frozenset(
     }
 )
 """Relations in which many things do not have the same value: nobody marries ten times."""
+LOOSE = frozenset({"inn.guest"})
+"""Relations that some sentences state so loosely that others could be taken for them."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ def conditions(form: str) -> tuple[str, ...]:
 
 
 def _shared(form: Form, one: Relation) -> bool:
-    if f"{form.name}.{one.name}" in ONCE or one.of or one.later or one.type == "number" or not one.lines["~"]:
+    out = f"{form.name}.{one.name}" in ONCE | LOOSE or one.type == "number"
+    if out or one.of or one.later or not one.lines["~"]:
         return False
     titled = one.type == "town" and form.kind in QUALIFIED
     others = sum(bool(naming(other.name, one.type)) for other in forms().values() if other.kind != form.kind)
@@ -114,7 +117,7 @@ def ask_order(world: Gazetteer, rng: Random, scale: Scale, count: int) -> Asked:
                 said = _predicate(rng, form, *given[0])
                 that = "who" if form.kind == "person" else "that"
                 first = f"Which {form.noun} {that} {said} {scales()[scale]}"
-                question = f"{first}, and which {REST[count]} come next?"
+                question = f"{first}, and which {REST[count]} come next in that order?"
                 return Asked(question, name, given, years, relation, mark == ">")
     raise ValueError(f"the world holds no question about {name}.{relation}")
 

@@ -14,7 +14,9 @@ from pipeline.worlds.gazetteer.forms import forms
 from pipeline.worlds.words import pool_text
 
 GRADED = re.compile(r"(?:Who|Which (?P<noun>\w+)) (?P<said>.+)\?")
-ORDERED = re.compile(r"Which (?P<noun>\w+) (?:that|who) (?P<said>.+), and which (?P<more>\w+) come next\?")
+ORDERED = re.compile(
+    r"Which (?P<noun>\w+) (?:that|who) (?P<said>.+), and which (?P<more>\w+) come next in that order\?"
+)
 JOINT = re.compile(r", and |, ")
 NUMBERS = {"two": 2, "three": 3, "nine": 9}
 LINE = re.compile(r"^(\w+)\.(\w+) ([<>]) (.+)$", re.MULTILINE)
