@@ -15,6 +15,7 @@ from pipeline.readers.latent_list import Program
 from pipeline.readers.mrcr import Talk
 from pipeline.readers.rag import Documents
 from pipeline.readers.recall import Recall
+from pipeline.readers.rerank import Rankings
 from pipeline.readers.views import READERS, Reader
 from pipeline.rows import Row
 
@@ -30,6 +31,7 @@ READINGS: dict[str, type[Reading]] = {
     "recall": Recall,
     "graph": Edges,
     "rag": Documents,
+    "rerank": Rankings,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
 
 from pipeline.recipe import Stratum
@@ -19,6 +20,8 @@ DECOYS = {10: (12, 6), 30: (24, 12)}
 
 With graded documents each value then stands in other roles more than twice as often as where it meets its condition.
 """
+LENGTHS = {10: 8192, 30: 16384}
+"""The shortest lengths, by complexity."""
 SHOWN = (3, 2, 2, 1)
 """Grades of the documents of a demonstration; two decoys stand with them."""
 FIRST, BELOW, SHOWN_IN_ORDER = 10, 4, 4
@@ -65,6 +68,10 @@ class Conditions(Rerank):
         found += [(author.kin([]), 0), (author.stranger(), 0)]
         rng.shuffle(found)
         return other.question, found
+
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row, at the shortest length that holds the documents that are written for it."""
+        return replace(super().golden_stratum(complexity), length=LENGTHS[complexity])
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the form of the documents that are asked for."""
