@@ -124,7 +124,7 @@ def rivals_of(row: dict[str, Any]) -> list[str]:
 
 
 def listable(row: dict[str, Any]) -> bool:
-    """Tell whether a row's answer is a value that can be listed, and not a refusal; behind ten places nothing counts."""
+    """Tell whether a row's answer is a value that can be listed: no refusal, and none of ten places that count."""
     return row["scorer"] not in ("mrcr", "ndcg") and row["target"] != "Not stated"
 
 

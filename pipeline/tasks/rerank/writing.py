@@ -14,6 +14,8 @@ from pipeline.worlds.gazetteer.passages import Writer, naming
 from pipeline.worlds.gazetteer.things import era_of
 
 TRIES = 1000
+GROWN = 40
+"""Years from a birth to what somebody does."""
 COLOUR = "colour: "
 Spot = str
 """Where a document can name a value: a relation of its form, or `COLOUR` and a slot."""
@@ -62,7 +64,8 @@ class Author:
         values = dict(asked.conditions)
         for _ in range(TRIES):
             form = self._rng.choice([one for one in forms().values() if one.kind != kind])
-            era, mentions = self._rng.randint(*asked.years), list[Mention]()
+            grown = GROWN * ((kind == "person") - (form.kind == "person"))
+            era, mentions = self._rng.randint(*asked.years) + grown, list[Mention]()
             self._mention(form, era, values, set(), mentions)
             if len(mentions) == len(values):
                 self._mention(form, era, self._again(met=False), set(), mentions)
