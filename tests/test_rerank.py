@@ -220,7 +220,7 @@ def test_every_setting_is_exact_and_proven(knobs: tuple[tuple[str, Any], ...], t
 def test_a_search_gains_at_most_half(samples: dict[tuple[str, int], list[Sample]]) -> None:
     for (subtask, complexity), some in samples.items():
         found = [task_of(one.stratum).baselines(one, one.key) for one in some]
-        assert fmean(each["bm25"] for each in found) <= {"conditions": 0.45, "order": 0.4}[subtask]
+        assert fmean(each["bm25"] for each in found) <= {"conditions": 0.5, "order": 0.45}[subtask]
         assert all(each["uniform"] < 0.2 < each["unordered"] for each in found), complexity
 
 

@@ -20,8 +20,8 @@ WINDOW = 30
 """Years before and after the first one of the thing that a question is drawn from: other documents are of that time."""
 LEAST, LEAST_IN_ORDER = 8, 24
 """A question whose conditions leave fewer years is drawn anew: things in order may each need a year of their own."""
-KINDS = 4
-"""Other forms of documents that can name a value, at the least."""
+SENTENCES, KINDS = 2, 4
+"""Sentences of colour, and other forms of documents, that can name a value, at the least."""
 TRIES = 2000
 REST = {4: "three", 10: "nine"}
 """How many come after the first, by how many are asked for."""
@@ -79,7 +79,7 @@ def _shared(form: Form, one: Relation) -> bool:
         return False
     titled = one.type == "town" and form.kind in QUALIFIED
     others = sum(bool(naming(other.name, one.type)) for other in forms().values() if other.kind != form.kind)
-    return not titled and bool(naming(form.name, slot_of(form, one))) and others >= KINDS
+    return not titled and len(naming(form.name, slot_of(form, one))) >= SENTENCES and others >= KINDS
 
 
 @cache

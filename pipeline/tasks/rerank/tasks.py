@@ -15,7 +15,7 @@ from pipeline.tasks.rerank.frame import Graded, Rerank
 from pipeline.tasks.rerank.writing import Author
 from pipeline.worlds.gazetteer import Gazetteer, forms
 
-DECOYS = {10: (12, 6), 30: (24, 12)}
+DECOYS = {10: (10, 8), 30: (18, 18)}
 """Decoys of the kind that is asked about, and of others, by complexity: they name all that is asked.
 
 With graded documents each value then stands in other roles more than twice as often as where it meets its condition.

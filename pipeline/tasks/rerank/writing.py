@@ -21,8 +21,8 @@ Spot = str
 """Where a document can name a value: a relation of its form, or `COLOUR` and a slot."""
 Mention = tuple[str, Spot]
 """A value, and where it is named."""
-AGAIN = {True: 0.3, False: 0.8}
-"""How often a document names a value once more: one that meets a condition, and a decoy."""
+AGAIN = 0.5
+"""How often a document names a value once more than it has to."""
 
 
 class Author:
@@ -52,7 +52,7 @@ class Author:
         mentions = list[Mention]()
         if named:
             self._mention(form, era, missed, {*fixed, asked.scale}, mentions)
-            self._mention(form, era, self._again(met=bool(met)), {*fixed, asked.scale}, mentions)
+            self._mention(form, era, self._again(), {*fixed, asked.scale}, mentions)
         thing = self._begun(form, era, "")
         for name in missed:
             fixed[name] = self._another(thing, form.relation(name))
@@ -68,15 +68,15 @@ class Author:
             era, mentions = self._rng.randint(*asked.years) + grown, list[Mention]()
             self._mention(form, era, values, set(), mentions)
             if len(mentions) == len(values):
-                self._mention(form, era, self._again(met=False), set(), mentions)
+                self._mention(form, era, self._again(), set(), mentions)
                 town = next((value for value, spot in mentions if spot == "town"), "")
                 return self._written(self._begun(form, era, town), form, {}, mentions)
         raise ValueError(f"no other kind of thing can name {list(values.values())}")
 
-    def _again(self, *, met: bool) -> dict[str, str]:
+    def _again(self) -> dict[str, str]:
         """Draw what a document names once more than it has to: one of the values, or none."""
         chosen = self._rng.choice(self._asked.conditions)
-        return dict([chosen]) if self._rng.random() < AGAIN[met] else {}
+        return dict([chosen]) if self._rng.random() < AGAIN else {}
 
     def _era(self, form: Form, fixed: Mapping[str, str], number: int | None) -> int:
         """Draw the first year of a thing: that of a condition that is met, or of the scale, if they tell it."""
