@@ -22,7 +22,7 @@ import builds
 from pipeline import metrics
 from pipeline.cli import cli
 from pipeline.errors import ExportError
-from pipeline.export import EXPORTS, export, openai_batch
+from pipeline.export import EXPORTS, export, openai_batch, reranking
 from pipeline.export.by_stratum import TURNS
 from pipeline.export.helmet import ROOM
 from pipeline.export.named import names_of
@@ -156,7 +156,8 @@ def test_helmet_finds_every_file_and_cuts_no_context(made: dict[str, Path], rows
             for _, line in lines(folder, file.removeprefix("carrara/")):
                 row, seen = rows[line["id"]], seen + 1
                 assert int(reply) == row["max_new_tokens"]
-                assert int(most) == row["context_tokens"] + ROOM
+                longer = row["context_tokens"] // reranking.SHARE if dataset == reranking.NAME else 0
+                assert int(most) == row["context_tokens"] + longer + ROOM
                 if names_of(row).helmet:
                     continue
                 wrapped = HELMET[dataset].format(**line)
@@ -167,6 +168,37 @@ def test_helmet_finds_every_file_and_cuts_no_context(made: dict[str, Path], rows
                 else:
                     assert all(question in line["query"] for question in row["question"].split("\n"))
     assert seen == len(ids("helmet", folder))
+
+
+SHOWN = "[ID: {id}] Document (Title: {title}): {text}"
+"""How HELMET shows a document that is to be ranked."""
+
+
+def test_helmet_reads_documents_with_their_grades_and_finds_room_for_them(
+    made: dict[str, Path], rows: dict[str, Row]
+) -> None:
+    counter, seen = load_profile("o200k").counter(), 0
+    for path, line in lines(made["helmet"], "data/*/msmarco/*.jsonl"):
+        row, seen = rows[line["id"]], seen + 1
+        worth = {one["id"]: one["label"] for one in line["ctxs"] if one["label"]}
+        assert worth == metrics.worth_of(row)
+        assert row["question"] in line["query"]
+        ranked = sorted(line["ctxs"], key=lambda one: -one["label"])
+        assert metrics.score(row, " > ".join(one["id"] for one in ranked), LONGEST) == 1
+        body = row["prompt"].split("\nDocuments:\n")[1].split("\nThis is the end")[0]
+        assert body == "\n".join("Document [{id}] (title: {title}) {text}".format(**one) for one in line["ctxs"])
+        demos = [shown for _, shown in lines(made["helmet"], f"demos/{path.relative_to(made['helmet'] / 'data')}")]
+        shown = [each for each in demos if each["qid"] != line["qid"]][:2]
+        assert [len(each["ctxs"]) for each in shown] == [6, 6]
+        sent = [WORDS, *(SHOWN.format(**one) for each in (*shown, line) for one in each["ctxs"])]
+        sent += [f"Query: {each['query']}\nRanking: {'00000 > ' * 6}" for each in (*shown, line)]
+        assert counter.count("\n\n".join(sent)) + row["max_new_tokens"] + 100 <= row["context_tokens"] + ROOM + (
+            row["context_tokens"] // reranking.SHARE
+        )
+    assert seen == sum(row["subtask"] == "conditions" for row in rows.values()) > 1
+
+
+LONGEST = metrics.scorers_of(["ndcg=longest"])
 
 
 def constants(path: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import re
 import string
 from collections import Counter
 from difflib import SequenceMatcher
+from math import log2
 from typing import Any
 
 import pytest
@@ -140,6 +141,24 @@ def longproc_partial(given: list[str], wanted: list[str]) -> float:
     while right < min(len(given), len(wanted)) and given[right] == wanted[right]:
         right += 1
     return right / len(wanted)
+
+
+def trec_ndcg(ranking: list[str], grades: dict[str, int]) -> float:
+    """trec_eval's ndcg_cut_10: gains as they are over log2(rank + 1), by those of the best order; no document twice."""
+    gains = [grades.get(one, 0) for one in dict.fromkeys(ranking)]
+    ideal = sorted(grades.values(), reverse=True)
+    best = sum(gain / log2(rank + 1) for rank, gain in enumerate(ideal[:10], 1))
+    return sum(gain / log2(rank + 1) for rank, gain in enumerate(gains[:10], 1)) / best
+
+
+def helmet_ranking(reply: str) -> list[str]:
+    """HELMET's rankings: without brackets, colons and "id", the longest run of numbers with ">" between."""
+    said = "".join(letter for letter in reply if letter not in "[]:").lower().replace("id", "")
+    runs = [found.group(0) for found in re.finditer(r"(\d+)(?:\s*>\s*(\d+))*", said)]
+    longest = ""
+    for run in runs:
+        longest = run if len(run) > len(longest) else longest
+    return [each.strip() for each in longest.split(">")]
 
 
 # Agreement
@@ -350,7 +369,54 @@ def test_routes_as_longproc_has_them() -> None:
         assert score(set_row(wanted, "route"), reply) == longproc_partial(given, wanted)
 
 
+def ranking_row(grades: dict[str, int]) -> Row:
+    ranks = [[one for one in grades if grades[one] == grade] for grade in sorted({*grades.values()}, reverse=True)]
+    key = ">".join("=".join(rank) for rank in ranks)
+    return {"scorer": "ndcg", "question": "Which?", "target": key, "answers": [key]}
+
+
+def graded_of(rng: Any) -> tuple[dict[str, int], list[str]]:
+    """Return what documents are worth, in grades or in places, and a ranking of some of them and of others."""
+    numbers = [str(number) for number in rng.sample(range(10_000, 100_000), 50)]
+    size = rng.choice((6, 10, 30))
+    grades = {one: 3 - at % 3 if size == 30 else size - at for at, one in enumerate(numbers[:size])}
+    return grades, rng.sample(numbers[: size + 8], rng.randint(1, 12))
+
+
+def test_rankings_as_trec_eval_has_them() -> None:
+    rng = stream("rankings")
+    for _ in range(PREDICTIONS):
+        grades, ranking = graded_of(rng)
+        reply = rng.choice(("{}", "Ranking: {}", "The best are these:\n\n{}")).format(
+            rng.choice((" > ", ">", ", ", "\n", "] > [")).join(ranking)
+        )
+        assert score(ranking_row(grades), reply) == pytest.approx(trec_ndcg(ranking, grades))
+
+
+def test_rankings_read_as_helmet_reads_them() -> None:
+    rng, rules = stream("helmet"), scorers_of(["ndcg=longest"])
+    for _ in range(PREDICTIONS):
+        grades, ranking = graded_of(rng)
+        parts = []
+        for _ in range(rng.randint(1, 4)):
+            some = rng.choices(ranking, k=rng.randint(1, 12))
+            joined = rng.choice((" > ", ">", ", ", " >\n", " > ID", "] > [")).join(some)
+            parts.append(rng.choice(("{}", "Ranking: {}", "[{}]", "ID: {}", "of 3 grades {}.")).format(joined))
+        reply = rng.choice(("\n", " ", " and ")).join(parts)
+        wanted = trec_ndcg(helmet_ranking(reply), grades)
+        assert score(ranking_row(grades), reply, rules) == pytest.approx(wanted)
+
+
 # Where ours differ on purpose
+
+
+def test_a_number_that_stands_twice_keeps_both_places() -> None:
+    row = ranking_row({"11111": 2, "22222": 1})
+    reply = "11111 > 11111 > 22222"
+    assert (
+        score(row, reply, scorers_of(["ndcg=longest"])) == trec_ndcg(["11111", "22222"], {"11111": 2, "22222": 1}) == 1
+    )
+    assert score(row, reply) < 1
 
 
 def test_listing_everything_is_rewarded_by_containment_and_not_by_us() -> None:

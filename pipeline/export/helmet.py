@@ -1,4 +1,4 @@
-"""HELMET: JSON Lines for its data sets of keys and needles, and for two of them the rest; a configuration a length."""
+"""HELMET: JSON Lines for its data sets of keys, needles and rankings, two of which take the rest; their settings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.export import reranking
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys
 from pipeline.export.json_lines import Tally, add_line, group_name, task_name
@@ -30,7 +31,7 @@ CUE = "\nAnswer:"
 PAIRS = {4096: "k50", 8192: "k105", 16384: "k220", 32768: "k440", 65536: "k900", 131072: "k1800"}
 """What HELMET's file of each length is named after: the pairs that its own objects hold."""
 JSON_KV, SHOTS = "json_kv", 2
-"""The data set to which HELMET adds demonstrations, and how many."""
+"""A data set to which HELMET adds demonstrations, as it does to rankings, and how many."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -41,6 +42,17 @@ class Test:
     dataset: str
     context_tokens: int
     max_new_tokens: int
+
+    @property
+    def demos(self) -> str:
+        """The file that HELMET draws demonstrations from, where it reads one."""
+        return f"demos/{self.file.removeprefix('data/')}" if self.dataset == reranking.NAME else ""
+
+    @property
+    def tokens(self) -> int:
+        """What HELMET may send and let the model reply."""
+        more = self.context_tokens // reranking.SHARE if self.dataset == reranking.NAME else 0
+        return self.context_tokens + more + ROOM
 
 
 def write(split: Split, selection: Selection, out: Path) -> Written:
@@ -54,9 +66,11 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
             tally.leave(row, made)
             continue
         dataset, line = made
-        file = _file(row)
-        tests.setdefault(group_name(row), set()).add(Test(file, dataset, row["context_tokens"], row["max_new_tokens"]))
-        add_line(below(out, file), line)
+        test = Test(_file(row), dataset, row["context_tokens"], row["max_new_tokens"])
+        tests.setdefault(group_name(row), set()).add(test)
+        add_line(below(out, test.file), line)
+        for shown in reranking.demonstrations(row) if test.demos else ():
+            add_line(below(out, test.demos), shown)
         tally.rows += 1
     for name, some in tests.items():
         path = below(out, "configs", f"{name}.yaml")
@@ -68,6 +82,8 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
 def _file(row: Row) -> str:
     """Return where a row's line goes: in HELMET's own files within a folder for each tier, or in one of its task."""
     own = names_of(row)
+    if own.helmet == reranking.NAME:
+        return f"data/{row['tier']}/msmarco/test_reranking_data_{row['length']}_{row['complexity']}.jsonl"
     if own.helmet and own.ruler:
         return f"data/{row['tier']}/ruler/{own.ruler}/validation_{row['length']}.jsonl"
     if own.helmet:
@@ -79,10 +95,12 @@ def line_of(row: Row) -> tuple[str, Row] | str:
     """Return the data set that grades a row and the row's line for it, or why there is none."""
     if row["messages"] is not None:
         return TURNS
+    own = names_of(row).helmet
+    if own == reranking.NAME and any(reranking.demonstrations(row)):
+        return own, helmet_line(row)
     wanted = strings(row)
     if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
         return wanted if isinstance(wanted, str) else facts(row["scorer"]).unnormalised
-    own = names_of(row).helmet
     if own:
         return own, helmet_line(row)
     start = row["question_start"]
@@ -98,12 +116,12 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
     lists: dict[str, list[object]] = {
         "datasets": [each.dataset for each in tests],
         "test_files": [f"carrara/{each.file}" for each in tests],
-        "demo_files": ["" for _ in tests],
-        "input_max_length": [each.context_tokens + ROOM for each in tests],
+        "demo_files": [f"carrara/{each.demos}" if each.demos else "" for each in tests],
+        "input_max_length": [each.tokens for each in tests],
         "generation_max_length": [each.max_new_tokens for each in tests],
     }
     joined = {name: ",".join(map(str, values)) for name, values in lists.items()}
-    shots = SHOTS if JSON_KV in lists["datasets"] else 0
+    shots = SHOTS if {JSON_KV, reranking.NAME} & {each.dataset for each in tests} else 0
     return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False})
 
 

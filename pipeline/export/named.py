@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipeline.export import reranking
 from pipeline.metrics import MEMBERS
 from pipeline.rows import Row
 from pipeline.tasks.recall.json_kv import SHOWN, question
@@ -46,6 +47,8 @@ QUESTIONS: Mapping[str, object] = {"decoys": 0, "negatives": "random"}
 
 def names_of(row: Row) -> Names:
     """Return the names of a row's task; none where the harness has no task of this kind and complexity."""
+    if (row["family"], row["subtask"]) == ("rerank", "conditions"):
+        return Names(row["complexity"], "", reranking.NAME)
     known = NAMES.get((row["family"], row["subtask"]), Names(0))
     knobs = json.loads(row["metadata"]).get("knobs", {})
     changed = any(name in knobs and knobs[name] != value for name, value in OTHER_TASKS.items())
@@ -55,11 +58,13 @@ def names_of(row: Row) -> Names:
 
 
 def helmet_line(row: Row) -> Row:
-    """Return what HELMET's loader of a row's data set reads: `load_json_kv` or `load_ruler`.
+    """Return what HELMET's loader of a row's data set reads: `load_json_kv`, `load_ruler` or `load_msmarco_rerank`.
 
     Raises:
         ValueError: if the prompt asks for something else than its task does.
     """
+    if row["family"] == "rerank":
+        return reranking.line_of(row)
     text, tail = row["prompt"][: row["question_start"]], row["prompt"][row["question_start"] :]
     if row["subtask"] == "json_kv":
         head, begin, body = text.partition(OBJECT)

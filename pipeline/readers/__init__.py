@@ -16,6 +16,7 @@ from pipeline.readers.latent_list import Program
 from pipeline.readers.mrcr import Talk
 from pipeline.readers.rag import Documents
 from pipeline.readers.recall import Recall
+from pipeline.readers.rerank import Rankings
 from pipeline.readers.views import READERS, Reader
 from pipeline.rows import Row
 
@@ -32,6 +33,7 @@ READINGS: dict[str, type[Reading]] = {
     "graph": Edges,
     "rag": Documents,
     "cite": CitedDocuments,
+    "rerank": Rankings,
 }
 
 

@@ -109,7 +109,7 @@ class Writer:
         if slot in words_of():
             return self._rng.choice(words_of()[slot])
         if slot == "year":
-            return str(thing.era + self._rng.randint(*_since(form)))
+            return str(thing.era + self._rng.randint(*since(form)))
         return self._cast.another(self._rng, thing.kind if slot == "other" else slot, thing.name)
 
 
@@ -136,7 +136,7 @@ def _varied(form: Form) -> tuple[str, ...]:
 
 
 @cache
-def _since(form: Form) -> tuple[int, int]:
+def since(form: Form) -> tuple[int, int]:
     """Return how many years after its first one a thing is sure to be there."""
     ends = [one.span[0] for one in form.relations if one.later and one.span]
     return (GROWN if form.kind == "person" else SINCE[0], min([SINCE[1], 50, *ends]) - 1)

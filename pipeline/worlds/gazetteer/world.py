@@ -47,16 +47,20 @@ class Gazetteer:
 
     def invent(self, rng: Random, kind: str, fixed: Mapping[str, str], taken: Container[str] = ()) -> Thing:
         """Draw a thing that is not of the world, with some facts in any case and a name that is not taken either."""
-        stock, town = replace(self.cast.stock, rng=rng), fixed.get("town", "")
-        name = ""
+        name, town = self.christen(rng, kind, fixed.get("town", ""), taken)
+        thing = Thing(kind, name, self.cast.era(rng, kind, fixed))
+        self.cast.state(rng, thing, {**fixed, "town": town} if kind in QUALIFIED else fixed)
+        return thing
+
+    def christen(self, rng: Random, kind: str, town: str = "", taken: Container[str] = ()) -> tuple[str, str]:
+        """Draw a name for a thing that is not of the world, and its town: the one given, or any if the name has one."""
+        stock, name = replace(self.cast.stock, rng=rng), ""
         while not name or name in self.about or name in taken:
             name = DRAWS[kind](stock)
             if kind in QUALIFIED:
                 town = town or rng.choice(stock.towns)
                 name = f"{name} {QUALIFIED[kind]} {town}"
-        thing = Thing(kind, name, self.cast.era(rng, kind, fixed))
-        self.cast.state(rng, thing, {**fixed, "town": town} if kind in QUALIFIED else fixed)
-        return thing
+        return name, town
 
     def write(self, rng: Random, thing: Thing, form: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
         """Write a passage about a thing that is not of the world, whose colour names what is wanted."""

@@ -1,0 +1,58 @@
+"""What those score who do not read what documents say.
+
+``uniform`` ranks the documents of a prompt of the length at random. ``bm25`` takes the ten best of a search for the
+question, over the whole world and what was written for the row. ``unordered`` knows which documents are worth anything,
+but not which of them are the better ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum, log2
+from typing import Any
+
+import numpy as np
+
+from pipeline.metrics import CUT, ndcg, worth_of
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams
+from pipeline.tasks.base import Key, Sample
+from pipeline.tasks.rag import haystack
+from pipeline.tasks.rerank.asking import Asked
+from pipeline.worlds.gazetteer import Passage
+
+TOKENS_PER_DOCUMENT = 135
+OTHER = "0"
+"""Stands for any document of the world."""
+
+
+def searched(
+    own: Streams,
+    stratum: Stratum,
+    asked: Asked,
+    graded: Sequence[tuple[Passage, int]],
+    numbers: Sequence[str],
+    out: Iterable[int],
+) -> Mapping[str, Any]:
+    """Return the documents that a search for the question ranks first (`hits`; of the world ``0``)."""
+    found = haystack.index(own, stratum.tier)
+    scores = found.scores(asked.question)
+    scores[sorted(out)] = -1
+    others = [(int(score), OTHER) for score in np.sort(scores)[::-1][:CUT]]
+    own_scores = [
+        (found.score(asked.question, f"{one.title} {one.text}"), number)
+        for (one, _), number in zip(graded, numbers, strict=False)
+    ]
+    return {"hits": [number for _, number in sorted([*others, *own_scores], reverse=True)[:CUT]]}
+
+
+def baselines(sample: Sample, key: Key) -> dict[str, float]:
+    """Return the scores of guessers."""
+    row = {"target": key.target, "answers": list(key.answers)}
+    worth = sorted(worth_of(row).values(), reverse=True)
+    places = [1 / log2(place + 1) for place in range(1, CUT + 1)]
+    ideal = fsum(gain * weight for gain, weight in zip(worth, places, strict=False))
+    total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), sample.stratum.length // TOKENS_PER_DOCUMENT)
+    bm25 = ndcg(row, " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
+    found = {"uniform": total / documents, "bm25": bm25, "unordered": total / len(worth)}
+    return {name: round(value, 6) for name, value in found.items()}
