@@ -874,20 +874,46 @@ BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,
 SEVERAL_NUMBERS = re.compile(r"\W*(?:either )?\d{1,3}(?:\W+(?:(?:or|and|to) )?\d{1,3}){1,20}\W*")
 
 
+CONTINUED = re.compile(r"\s*(?P<first>[^\n]+)\n+(?!\W*label\b)[^\n]+\n+label:", re.IGNORECASE)
+"""A label, and behind it another message with its label, as a base model goes on."""
+WORDED_LABEL = re.compile(r"[a-z]+(?:-[a-z]+)+")
+"""A label in words."""
+
+
 def label(row: Row, prediction: str) -> float:
-    """Score one category, like ``Category 7`` or ``7``.
+    """Score one category, like ``Category 7`` or ``7``, or a label in words, like ``renew-gym``.
 
     A number counts behind ``category``, ``class`` or ``label``, or if it is all there is. The sentence that answers
     must name exactly the target's: two numbers, or one after ``not`` or ``or``, score 0. Without a mark the first
-    sentence answers if it is the category alone, or has a name of the question.
+    sentence answers if it is the category alone, or has a name that the question asks about. Where a label is followed
+    by another message and its label, the first one is the answer.
     """
-    names = {word for word in TOKEN.findall(str(row.get("question") or "")) if word[0].isupper() and word != "Which"}
+    asked = str(row.get("question") or "")
+    names = {word for word in TOKEN.findall(asked) if word[0].isupper()} if asked.startswith("Which ") else set()
     text, marked = _marked(plain(row, prediction))
+    target = str(row["answers"][-1])
+    read, bare = (_category, _bare_category) if target.isdigit() else (_worded_label, _bare_label)
+    continued = CONTINUED.match(text)
+    text = continued["first"] if continued and bare(continued["first"]) else text
 
     def leads(sentence: str) -> bool:
-        return _bare_category(sentence) or not names.isdisjoint(TOKEN.findall(sentence))
+        return bare(sentence) or not (names - {"Which"}).isdisjoint(TOKEN.findall(sentence))
 
-    return float(_settled(text, _category, leads, marked=marked, bare=_bare_category) == int(row["answers"][-1]))
+    wanted = int(target) if target.isdigit() else target
+    return float(_settled(text, read, leads, marked=marked, bare=bare) == wanted)
+
+
+def _worded_label(sentence: str) -> str | None:
+    """Return the label in words that a sentence names, SEVERAL for more than one or a denied one, None for none."""
+    said = sentence[-LONG_LINE:].lower().replace("_", "-")
+    found = list(WORDED_LABEL.finditer(said))
+    if len({each[0] for each in found}) > 1 or any(DENIED_VALUE.search(said[: each.start()]) for each in found):
+        return SEVERAL
+    return found[0][0] if found else None
+
+
+def _bare_label(sentence: str) -> bool:
+    return re.fullmatch(rf"(?:label\W{{0,3}})?{WORDED_LABEL.pattern}\W*", sentence.lower().strip(" \"'")) is not None
 
 
 def _bare_category(sentence: str) -> bool:
@@ -1251,6 +1277,12 @@ def substring(row: Row, prediction: str) -> float:
     return float(any(normalised(str(answer)) in reply for answer in row["answers"] for reply in replies))
 
 
+def labelled(row: Row, prediction: str) -> float:
+    """Score as HELMET's ICL: what follows ``label:`` in its line, or the first line, is the label once normalised."""
+    _, given = _parsed(thought(prediction), "label:")
+    return float(any(normalised(str(answer)) == normalised(given) for answer in row["answers"]))
+
+
 def token_f1(row: Row, prediction: str) -> float:
     """Score as HELMET's F1: that of the words of the normalised reply and an answer, the best of several."""
     return max(
@@ -1271,11 +1303,11 @@ CLOSED = frozenset({"yes", "no", "noanswer"})
 """Normalised texts that HELMET's F1 compares as wholes alone."""
 
 
-def _parsed(reply: str) -> tuple[str, str]:
-    """Return a reply, and the rest of the first line with ``Answer:`` in it, or else the first line."""
-    found = re.search(r"answer:(.*)(?:\n|$)", reply, re.IGNORECASE) or re.match(r"(.*)(?:\n|$)", reply)
+def _parsed(reply: str, cue: str = "answer:") -> tuple[str, str]:
+    """Return a reply, and the rest of the first line with a cue like ``Answer:`` in it, or else the first line."""
+    found = re.search(rf"{cue}(.*)(?:\n|$)", reply, re.IGNORECASE) or re.match(r"(.*)(?:\n|$)", reply)
     line = found[1].strip() if found else ""
-    return reply, line[len("answer:") :].strip() if line.lower().startswith("answer:") else line
+    return reply, line[len(cue) :].strip() if line.lower().startswith(cue) else line
 
 
 def _overlap(reply: str, answer: str) -> float:
@@ -1381,7 +1413,7 @@ SCORERS: dict[str, Scorer] = {
     "pair": Scorer(pair, "pair"),
     "members": Scorer(members, "members", quirks={"f1": {}, "recall": held, "last_line": last_line}),
     "route": Scorer(route, "route", ungraded="the order of the nodes counts, which the rule cannot see"),
-    "label": Scorer(label, "number", ungraded=NUMBER),
+    "label": Scorer(label, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER),
 }
 """Every scorer by the name that rows give it."""
 
