@@ -866,7 +866,8 @@ def closeness(target: int, given: int) -> float:
 
 CATEGORY = re.compile(
     r"(?P<denied>\b(?:not|never|isn't|nor|or) )?"
-    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=& )|(?<=or ))(?:is )?"
+    r"\b(?:(?:categor(?:y|ies)|class|labels?)\b(?: (?:of|for) [a-z' -]{1,60}? (?=is\b))?[ #:(]{0,3}"
+    r"|(?<=, )|(?<=and )|(?<=& )|(?<=or ))(?:(?:is|are) )?"
     r"(?P<number>\d{1,3})\b(?![/.-]\d)"
 )
 BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,3})[).]*")
@@ -874,9 +875,9 @@ BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,
 SEVERAL_NUMBERS = re.compile(r"\W*(?:either )?\d{1,3}(?:\W+(?:(?:or|and|to) )?\d{1,3}){1,20}\W*")
 
 
-CONTINUED = re.compile(r"\s*(?P<first>[^\n]+)\n+(?!\W*label\b)[^\n]+\n+label:", re.IGNORECASE)
+CONTINUED = re.compile(r"(?P<first>[^\n]{1,200})\n{1,3}(?!label\b)[^\n]{1,2000}\nlabel:", re.IGNORECASE)
 """A label, and behind it another message with its label, as a base model goes on."""
-WORDED_LABEL = re.compile(r"[a-z]+(?:-[a-z]+)+")
+WORDED_LABEL = re.compile(r"(?<![a-z-])[a-z]{1,40}(?:-[a-z]{1,40}){1,5}(?![a-z-])")
 """A label in words."""
 
 
@@ -893,7 +894,7 @@ def label(row: Row, prediction: str) -> float:
     text, marked = _marked(plain(row, prediction))
     target = str(row["answers"][-1])
     read, bare = (_category, _bare_category) if target.isdigit() else (_worded_label, _bare_label)
-    continued = CONTINUED.match(text)
+    continued = CONTINUED.match(text.lstrip())
     text = continued["first"] if continued and bare(continued["first"]) else text
 
     def leads(sentence: str) -> bool:
@@ -907,9 +908,10 @@ def _worded_label(sentence: str) -> str | None:
     """Return the label in words that a sentence names, SEVERAL for more than one or a denied one, None for none."""
     said = sentence[-LONG_LINE:].lower().replace("_", "-")
     found = list(WORDED_LABEL.finditer(said))
-    if len({each[0] for each in found}) > 1 or any(DENIED_VALUE.search(said[: each.start()]) for each in found):
-        return SEVERAL
-    return found[0][0] if found else None
+    if not found:
+        return None
+    several = len({each[0] for each in found}) > 1 or DENIED_VALUE.search(said[: found[-1].start()])
+    return SEVERAL if several else found[-1][0]
 
 
 def _bare_label(sentence: str) -> bool:
@@ -1009,6 +1011,51 @@ def route(row: Row, prediction: str) -> float:
     pairs = zip(given, wanted, strict=False)
     right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return right / max(len(given), len(wanted))
+
+
+COUNTED = re.compile(
+    r"\b(?:there (?:are|were|is|was)|number of|total|altogether|in all|exactly|count(?:ed)?)\b"
+    r"|\b(?:received|found|handled) \d|\d (?:of (?:the|these|those|its|their|them) |such )?(?:messages?\b|ask)",
+    re.IGNORECASE,
+)
+"""How a sentence speaks that gives a number of messages."""
+
+
+def count(row: Row, prediction: str) -> float:
+    """Score a number of things that were to be counted: the one that the answering sentence gives must be the target.
+
+    Numbers that the question names, as those of people, do not count. Without a mark the first sentence answers if it
+    is the number alone or speaks of how many there are, else the last one; the rest is as in `last_integer`.
+    """
+    named = "|".join(INTEGER.findall(str(row.get("question") or "")))
+    text, marked = _marked(plain(row, prediction))
+    text = re.sub(rf"(?<!\d)(?:{named})(?!\d)", "", text) if named else text
+
+    def leads(sentence: str) -> bool:
+        return _bare_number(sentence) or bool(COUNTED.search(sentence))
+
+    found = _settled(text, _integer, leads, marked=marked, bare=_bare_number)
+    return float(isinstance(found, int) and found == int(row["target"]))
+
+
+def near_count(row: Row, prediction: str) -> float:
+    """Score a number as OOLONG does (section 3): ``0.75 ** abs(target - given)``.
+
+    The number is what follows the last colon, without asterisks and square brackets; in a reply without colons it is a
+    short reply as a whole, or the last word.
+    """
+    reply = thought(prediction)
+    given = reply if len(reply) < SHORT else reply.split()[-1:]
+    if ":" in reply:
+        given = re.sub(r"[*\[\]]", "", reply.rpartition(":")[2].strip())
+    try:
+        return float(0.75 ** abs(int(row["target"]) - int("".join(given))))
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+SHORT = 20
+"""Characters below which OOLONG takes a reply without colons for an answer."""
 
 
 def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
@@ -1414,6 +1461,7 @@ SCORERS: dict[str, Scorer] = {
     "members": Scorer(members, "members", quirks={"f1": {}, "recall": held, "last_line": last_line}),
     "route": Scorer(route, "route", ungraded="the order of the nodes counts, which the rule cannot see"),
     "label": Scorer(label, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER),
+    "count": Scorer(count, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER),
 }
 """Every scorer by the name that rows give it."""
 

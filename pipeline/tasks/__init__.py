@@ -17,6 +17,7 @@ FAMILIES = (
     "recall",
     "rag",
     "icl",
+    "tally",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

@@ -24,7 +24,7 @@ Intent = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A prompt as read: messages with their labels, the last message and where it starts, and how many labels there are."""
+    """A prompt as read: messages with their labels, the last message and its place, and how many labels there are."""
 
     messages: Sequence[str]
     labels: Sequence[str]

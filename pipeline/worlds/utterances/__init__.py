@@ -5,9 +5,9 @@ the same ways for all things, and every thing for all acts. What else a message 
 *not* wanted, other things that are in order) has the words of other intents.
 """
 
-from pipeline.worlds.utterances.grammar import DOMAINS, OTHER, Domain, Intent, domain, source_digest
+from pipeline.worlds.utterances.grammar import DOMAINS, OTHER, Domain, Intent, domain, kinds, phrase, source_digest
 from pipeline.worlds.utterances.texts import RESERVE, chosen, texts
-from pipeline.worlds.utterances.writing import write
+from pipeline.worlds.utterances.writing import mentioned, write
 
 __all__ = [
     "DOMAINS",
@@ -17,6 +17,9 @@ __all__ = [
     "Intent",
     "chosen",
     "domain",
+    "kinds",
+    "mentioned",
+    "phrase",
     "source_digest",
     "texts",
     "write",

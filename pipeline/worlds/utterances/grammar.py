@@ -71,11 +71,13 @@ def domain(name: str) -> Domain:
 def sections(name: str) -> Sections:
     """Return the sections of a file."""
     found: dict[str, list[str]] = {}
+    kind = ""
     for line in filter(None, pool(f"{FOLDER}/{name}")):
         section = SECTION.fullmatch(line)
-        own = found.setdefault(section[1], []) if section else own
-        if not section:
-            own.append(line)
+        if section:
+            kind = section[1]
+        else:
+            found.setdefault(kind, []).append(line)
     return {kind: tuple(lines) for kind, lines in found.items()}
 
 
@@ -88,6 +90,29 @@ def lines(name: str) -> tuple[str, ...]:
 def slots() -> Sections:
     """Return what fills each slot."""
     return sections("slots")
+
+
+class Kind(NamedTuple):
+    """How questions speak of an act or of a thing: by one word, or by a phrase."""
+
+    word: str
+    phrase: str
+
+
+@cache
+def kinds(what: str) -> Mapping[str, Kind]:
+    """Return how questions speak of acts, or of things: `what` is "act" or "thing"."""
+    split = (line.split(": ") for line in sections("kinds")[what])
+    return {name: Kind(word, phrase) for name, word, phrase in split}
+
+
+def phrase(intent: Intent) -> str:
+    """Return what a message of an intent asks, as it stands behind "asks".
+
+    >>> phrase(Intent("price", "zoo"))
+    'what a zoo pass costs'
+    """
+    return kinds("act")[intent.act].phrase.replace(IT, kinds("thing")[intent.thing].phrase)
 
 
 @cache

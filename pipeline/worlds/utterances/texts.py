@@ -42,6 +42,8 @@ def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tu
     `OTHER` belongs to a set that is larger than all pairs.
     """
     rng, of = streams.world(WORLD, tier, name).of("labels", count, which), domain(name)
-    acts, things = (dict(zip(names, rng.sample(names, len(names)), strict=True)) for names in (list(of.acts), list(of.things)))
+    acts, things = (
+        dict(zip(names, rng.sample(names, len(names)), strict=True)) for names in (list(of.acts), list(of.things))
+    )
     found = [Intent(acts[act], things[thing]) for act, thing in of.intents[:count]]
     return tuple(rng.sample([*found, OTHER][:count], count))
