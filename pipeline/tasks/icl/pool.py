@@ -17,11 +17,14 @@ from pipeline.tasks.icl.text import example, named
 from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
 
 MAPPINGS = 8
-"""Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens."""
+"""Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens.
+
+A stratum of fewer rows has no use for more ways than rows.
+"""
 COARSE = 6
 """The labels that stand for acts alone."""
 TOKENS = 22
-"""Of so many tokens of a tier there is an example, at most."""
+"""Of so many tokens of the longest prompt there is an example, at most."""
 SPARES = 24
 """Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
 FORMS = ("integers", "words")
@@ -66,35 +69,45 @@ def form_of(stratum: Stratum) -> str:
     return str(stratum.knob("labels", FORMS[0]))
 
 
+def mappings(stratum: Stratum) -> int:
+    """Return in how many ways labels are dealt in a stratum."""
+    return min(MAPPINGS, stratum.rows)
+
+
+def size_of(stratum: Stratum) -> str:
+    """Return the smallest tier that holds prompts of a stratum: pools of a tier come in its sizes too."""
+    return next(tier for tier, limit in TIERS.items() if stratum.length <= limit)
+
+
 def name_of(stratum: Stratum, which: int) -> str:
     """Return the name of a pool."""
-    return f"messages-{form_of(stratum)}-{stratum.complexity}-{which}-{stratum.tier}"
+    return f"messages-{form_of(stratum)}-{stratum.complexity}-{which}-{size_of(stratum)}-{stratum.tier}"
 
 
 def specs(stratum: Stratum) -> tuple[PoolSpec, ...]:
     """Return the pools of a stratum."""
-    source = f"icl@1:{source_digest()}"
-    return tuple(PoolSpec(name_of(stratum, which), 1, stratum.tier, source, make) for which in range(MAPPINGS))
+    source, tier = f"icl@1:{source_digest()}", stratum.tier
+    return tuple(PoolSpec(name_of(stratum, which), 1, tier, source, make) for which in range(mappings(stratum)))
 
 
 def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write all examples of a pool: as many of each label, one label after the other."""
-    _, form, count, which, tier = spec.name.split("-")
+    _, form, count, which, size, tier = spec.name.split("-")
     known = labels(streams.world(), tier, int(count), int(which), form)
-    for label, said in zip(known.written, told(streams, tier, known), strict=True):
+    for label, said in zip(known.written, told(streams, tier, size, known), strict=True):
         for message in said:
             yield unit(example(message, label))
 
 
-def told(streams: Streams, tier: str, known: Labels) -> Sequence[Sequence[str]]:
+def told(streams: Streams, tier: str, size: str, known: Labels) -> Sequence[Sequence[str]]:
     """Return the messages in the pool of each label, equally many of each."""
     every = texts(streams, tier, known.domain)
-    return [_mixed([every[intent] for intent in intents], each(tier, known)) for intents in known.intents]
+    return [_mixed([every[intent] for intent in intents], each(size, known)) for intents in known.intents]
 
 
-def each(tier: str, known: Labels) -> int:
-    """Return how many examples a pool has of each label."""
-    return -(-TIERS[tier] // (TOKENS * len(known.intents)))
+def each(size: str, known: Labels) -> int:
+    """Return how many examples a pool of a size has of each label."""
+    return -(-TIERS[size] // (TOKENS * len(known.intents)))
 
 
 def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
@@ -133,7 +146,7 @@ class Listed:
 
 def filler(stratum: Stratum, which: int, known: Labels, own: Streams) -> Filler:
     """Return the filler of a row: rounds of examples, or for the knob ``rounds`` those of each label side by side."""
-    count, size = len(known.intents), each(stratum.tier, known)
+    count, size = len(known.intents), each(size_of(stratum), known)
     spares, order = Rounds(own.of("filler"), count, size).split(min(SPARES, 2 * count))
     name, listed = name_of(stratum, which), Listed(order)
     if stratum.knob("rounds", ROUNDS[0]) == "balanced":

@@ -37,7 +37,7 @@ class Intents(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Deal a way of dealing labels and a label, and draw a message of it that stands in no pool."""
-        which = deal(shared.of("mapping"), stratum.rows, index, pool.MAPPINGS)
+        which = deal(shared.of("mapping"), stratum.rows, index, pool.mappings(stratum))
         label = deal(shared.of("label"), stratum.rows, index, stratum.complexity)
         known = pool.labels_of(own, stratum, which)
         rng = own.of("message")
@@ -60,8 +60,8 @@ class Intents(Task):
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return which label is the answer, and in which way labels are dealt."""
-        latent, count = sample.latent, sample.stratum.complexity
-        return {f"label of {count}": (latent["label"], count), "mapping": (latent["mapping"], pool.MAPPINGS)}
+        latent, count, ways = sample.latent, sample.stratum.complexity, pool.mappings(sample.stratum)
+        return {f"label of {count}": (latent["label"], count), "mapping": (latent["mapping"], ways)}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read what all messages are for, and return the label of those that are for the same as the last one.
