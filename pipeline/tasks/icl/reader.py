@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, repeat
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.messages import intent_of
@@ -33,10 +33,9 @@ class Shown:
     count: int
     numbered: bool
 
-    def intent(self, message: str) -> Intent:
-        """Return what a message is for, as far as labels tell intents apart."""
-        act, thing = intent_of(message)
-        return (act, "") if self.count == ACTS_ALONE else (act, thing)
+    def told(self, intent: Intent) -> Intent:
+        """Return an intent as far as labels tell it from others."""
+        return (intent[0], "") if self.count == ACTS_ALONE else intent
 
 
 @lru_cache(maxsize=1)
@@ -51,8 +50,8 @@ def read(text: str) -> Shown:
     if not body or not stated or not last:
         raise ValueError("the prompt does not hold examples and a last message behind them")
     lines = body[1].split("\n")[:-1]
-    labels = [line.removeprefix(CUE) for line in lines[1::2]]
-    if len(lines) % 2 or not all(line.startswith(CUE) for line in lines[1::2]):
+    labels = [line[len(CUE) :] for line in lines[1::2]]
+    if len(lines) % 2 or not all(map(str.startswith, lines[1::2], repeat(CUE))):
         raise ValueError("an example is not a message and a label")
     count = int(stated[1])
     if stated[3] and int(stated[3]) != count - 1:
@@ -67,7 +66,7 @@ def solve(text: str) -> str:
         ValueError: if the prompt cannot be read, or the examples tell no label of that intent, or two.
     """
     shown = read(text)
-    found = _labels(text).get(shown.intent(shown.last), set())
+    found = _labels(text).get(shown.told(intent_of(shown.last)), set())
     if len(found) != 1:
         raise ValueError(f"the examples tell {len(found)} labels of messages like {shown.last!r}")
     return next(iter(found))
@@ -77,8 +76,8 @@ def solve(text: str) -> str:
 def _labels(text: str) -> Mapping[Intent, set[str]]:
     """Return the labels that messages of each intent have."""
     shown, found = read(text), dict[Intent, set[str]]()
-    for message, label in zip(shown.messages, shown.labels, strict=True):
-        found.setdefault(shown.intent(message), set()).add(label)
+    for intent, label in sorted({*zip(map(intent_of, shown.messages), shown.labels, strict=True)}):
+        found.setdefault(shown.told(intent), set()).add(label)
     return found
 
 

@@ -17,7 +17,6 @@ from pipeline.worlds.words import pool
 
 SENTENCES = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 HOLE, PRONOUN = "{it}", "it"
-SEVERAL = "several"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,6 @@ def _made(domain: str) -> Tables:
     )
 
 
-@LINES.of
 def read(message: str) -> Meaning:
     """Return what a message is for.
 
@@ -138,6 +136,7 @@ def _unnamed(sentence: str, tables: Tables) -> tuple[str | None, str | None] | N
     return None
 
 
+@LINES.of
 def intent_of(message: str) -> tuple[str, str]:
     """Return the act and the thing of a message, both "" where it has none of those that are named.
 

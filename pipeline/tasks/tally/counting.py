@@ -41,7 +41,7 @@ class OfOneClerk(TallyTask):
         more += [(date, clerk, said, what) for date, (what, said) in zip(dates(rng, len(mine)), mine, strict=True)]
         known, free = pool.clerks(own)
         others = sample.latent["others"]
-        near = list(near_numbers(clerk, [one for one in free if one != clerk], rng, 3))
+        near = near_numbers(clerk, free, rng, 3)
         whose = [rng.choice(near) if rng.random() < 0.5 else rng.choice(known) for _ in range(others)]
         theirs = zip(dates(rng, others), whose, told(intent, rng, others), strict=True)
         more += [(date, one, said, intent) for date, one, said in theirs]

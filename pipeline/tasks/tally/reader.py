@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import product
+from operator import itemgetter
+from typing import NamedTuple
 
 from pipeline.tasks.messages import intent_of
 from pipeline.worlds.words import pool
@@ -16,7 +18,9 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
-LINE = re.compile(rf"On (\d{{1,2}}) ({'|'.join(MONTHS)}) clerk (\d{{5}}) received: ([^\[\]\n]+?)(?: \[([^\]\n]+)\])?\n")
+LINE = re.compile(
+    rf"^On (\d{{1,2}}) ({'|'.join(MONTHS)}) clerk (\d{{5}}) received: ([^\[\]\n]+)(?:\[([^\]\n]+)\])?\n", re.M
+)
 START, END = "\nMessages:\n", "This is the end of the messages."
 ASKED = {
     "count": re.compile(r"How many of the messages that clerk (?P<clerk>\d+) received ask (?P<kind>.+)\?"),
@@ -33,14 +37,11 @@ ASKED = {
 Intent = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A line as read: where it starts and ends, the month from 0 and the day, clerk and message, and what is stated."""
+class Entry(NamedTuple):
+    """A line as read: its day and month, the clerk, the message, and what the line states if it does."""
 
-    start: int
-    end: int
-    month: int
-    day: int
+    day: str
+    month: str
     clerk: str
     message: str
     stated: str
@@ -48,7 +49,12 @@ class Entry:
     @property
     def intent(self) -> Intent:
         """What the message asks."""
-        return intent_of(self.message)
+        return intent_of(self.message.rstrip())
+
+    @property
+    def date(self) -> tuple[int, int]:
+        """The month from 0, and the day."""
+        return MONTHS.index(self.month), int(self.day)
 
 
 @dataclass(frozen=True)
@@ -113,15 +119,20 @@ def read(text: str) -> Book:
     question = text[end:].rpartition("Question: ")[2].removesuffix("\nAnswer:")
     if not len(START) <= begin <= end or not question:
         raise ValueError("the prompt does not hold messages and a question behind them")
-    entries, at = [], begin
-    while at < end:
-        found = LINE.match(text, at, end)
-        if not found:
-            raise ValueError(f"line {text[at : at + 80].partition(chr(10))[0]!r} is no message")
-        day, month, clerk, message, stated = found.groups()
-        entries.append(Entry(at, found.end(), MONTHS.index(month), int(day), clerk, message, stated or ""))
-        at = found.end()
-    return Book(entries, question_of(question))
+    return Book(entries_of(text[begin:end]), question_of(question))
+
+
+def entries_of(body: str) -> list[Entry]:
+    """Read some lines.
+
+    Raises:
+        ValueError: if one is no message.
+    """
+    found = LINE.findall(body)
+    if len(found) != body.count("\n") or not body.endswith("\n"):
+        wrong = next((line for line in body.splitlines(keepends=True) if not LINE.fullmatch(line)), body[-80:])
+        raise ValueError(f"line {wrong[:80]!r} is no message")
+    return list(map(Entry._make, found))
 
 
 def question_of(question: str) -> Asked:
@@ -154,9 +165,10 @@ def answer(entries: Sequence[Entry], asked: Asked) -> str:
         ValueError: if they do not answer it.
     """
     if asked.subtask in ("most", "compare"):
-        return _words()[leading(Counter(entry.intent[0] for entry in entries), asked.options)[0]]
+        return _words()[leading(times_of(entries), asked.options)[0]]
     if asked.subtask == "users":
-        one, other = ({entry.clerk for entry in entries if entry.intent == kind} for kind in asked.kinds)
+        told = list(zip(entries, map(intent_of, messages(entries)), strict=True))
+        one, other = ({entry.clerk for entry, intent in told if intent == kind} for kind in asked.kinds)
         if not one & other:
             raise ValueError("no clerk received both")
         return ", ".join(sorted(one & other))
@@ -165,13 +177,25 @@ def answer(entries: Sequence[Entry], asked: Asked) -> str:
         return str(len(counted))
     if len(counted) < int(asked.named["nth"]):
         raise ValueError(f"there are {len(counted)} messages in place of {asked.named['nth']}")
-    return MONTHS[counted[int(asked.named["nth"]) - 1].month]
+    return counted[int(asked.named["nth"]) - 1].month
+
+
+def messages(entries: Sequence[Entry]) -> list[str]:
+    """Return the messages of some lines."""
+    if any(entry[-1] for entry in entries):
+        return [entry.message.rstrip() for entry in entries]
+    return list(map(itemgetter(3), entries))
+
+
+def times_of(entries: Sequence[Entry]) -> Counter[str]:
+    """Return how many messages ask for each act."""
+    return Counter(act for act, _ in map(intent_of, messages(entries)))
 
 
 def counted_of(entries: Sequence[Entry], asked: Asked) -> list[Entry]:
     """Return the lines of the asked clerk and kind, by their dates."""
     mine = [entry for entry in entries if entry.clerk == asked.named["clerk"] and entry.intent == asked.kinds[0]]
-    return sorted(mine, key=lambda entry: (entry.month, entry.day))
+    return sorted(mine, key=lambda entry: entry.date)
 
 
 def leading(times: Counter[str], options: Sequence[str]) -> tuple[str, int, int]:

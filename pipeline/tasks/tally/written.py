@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from operator import ne
 from random import Random
 
 from pipeline.tasks.tally.pool import INTENTS
@@ -10,6 +11,8 @@ from pipeline.tasks.tally.text import DAYS, MONTHS
 from pipeline.worlds.utterances import Intent, domain, write
 
 YEAR = DAYS * len(MONTHS)
+APART = 2
+"""Digits in which numbers that are alike differ, at most."""
 
 
 def told(intent: Intent, rng: Random, count: int) -> list[str]:
@@ -49,8 +52,7 @@ def dates(rng: Random, count: int, first: int = 0, last: int = YEAR) -> list[int
     return [rng.randrange(first, last) for _ in range(count)]
 
 
-def near_numbers(number: str, free: Sequence[str], rng: Random, count: int) -> Iterator[str]:
-    """Yield so many numbers that are free, the first half of them the ones most like a number."""
-    alike = sorted(free, key=lambda one: (-sum(a == b for a, b in zip(one, number, strict=True)), one))
-    near = alike[: 4 * count]
-    yield from rng.sample(near, count)
+def near_numbers(number: str, free: Sequence[str], rng: Random, count: int) -> list[str]:
+    """Draw numbers of which at most two digits differ from those of a number, as far as there are such."""
+    alike = [one for one in free if one != number and sum(map(ne, one, number)) <= APART]
+    return rng.sample(alike if len(alike) >= count else free, count)
