@@ -15,7 +15,7 @@ from pipeline.tasks.messages import intent_of
 BODY = re.compile(r"\nExamples:\n(.*\n)This is the end of the examples\..*\n\nLast (?:question|message):\n", re.DOTALL)
 LAST = re.compile(r"(.+)\nlabel:")
 STATED = re.compile(r"There are (\d+) labels, (the whole numbers from 0 to (\d+)|all of them words)")
-CUE = "label: "
+START, END, CUE = "\nExamples:\n", "This is the end of the examples.", "label: "
 ACTS_ALONE, SLACK = 6, 3
 """How many labels there are where they stand for acts alone; by how many examples labels differ at most."""
 

@@ -15,7 +15,7 @@ from pipeline.worlds.utterances import Intent
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
 """How many messages are counted that are dealt, by complexity."""
-OWN, OTHERS = {5: (6, 10), 20: (12, 30), 80: (48, 120)}, {5: (3, 8), 20: (10, 30), 80: (40, 120)}
+OWN, OTHERS = {5: (6, 10), 20: (12, 30), 80: (48, 100)}, {5: (3, 8), 20: (10, 30), 80: (40, 100)}
 """How many other messages the clerk received, and how many of the kind other clerks did: from and to."""
 MONTHS = len(text.MONTHS)
 
