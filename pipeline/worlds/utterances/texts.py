@@ -38,7 +38,7 @@ def _texts(own: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[str]]
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:
     """Return the intents of a numbered set of labels, in the order of their labels.
 
-    Acts and things are mixed anew for each set, so that every pair has its turn where there are more pairs than labels;
+    Acts and things are mixed anew for each set, so that pairs take turns where there are more of them than labels;
     `OTHER` belongs to a set that is larger than all pairs.
     """
     rng, of = streams.world(WORLD, tier, name).of("labels", count, which), domain(name)
