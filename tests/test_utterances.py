@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.tasks.messages import intent_of, read
-from pipeline.worlds.utterances import DOMAINS, OTHER, RESERVE, Intent, chosen, domain, mentioned, texts, write
+from pipeline.worlds.utterances import DOMAINS, OTHER, Intent, chosen, domain, mentioned, texts, write
 from pipeline.worlds.utterances.grammar import kinds, lines, phrase, slots
 from pipeline.worlds.words import pool_text, pools_in
 from prose import faults
@@ -132,7 +132,7 @@ def test_names_of_writers_and_of_others_are_not_the_same() -> None:
 @pytest.mark.parametrize("name", DOMAINS)
 def test_texts_are_clean_english(name: str) -> None:
     for said in every(name).values():
-        for message in said[:RESERVE]:
+        for message in said[:24]:
             found = list(faults(message))
             assert not found, (message, found)
             assert re.fullmatch(r"[A-Z][A-Za-z,.?;' -]+[.?]", message), message
