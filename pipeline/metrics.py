@@ -1021,15 +1021,24 @@ COUNTED = re.compile(
 """How a sentence speaks that gives a number of messages."""
 
 
+MONTH = rf"(?:{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept)"
+DAY = re.compile(rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}\b|\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b", re.IGNORECASE)
+PART_OF = re.compile(r"[.;]\s{1,3}(?=(?:of|among) (?:these|those|them)\b)", re.IGNORECASE)
+
+
 def count(row: Row, prediction: str) -> float:
     """Score a number of things that were to be counted: the one that the answering sentence gives must be the target.
 
-    Numbers that the question names, as those of people, do not count. Without a mark the first sentence answers if it
-    is the number alone or speaks of how many there are, else the last one; the rest is as in `last_integer`.
+    Numbers that the question names, as those of people, do not count, nor do days. Without a mark the first sentence
+    answers if it is the number alone or speaks of how many there are, else the last one; ``of these`` goes on with a
+    sentence, and the rest is as in `last_integer`.
     """
-    named = "|".join(INTEGER.findall(str(row.get("question") or "")))
-    text, marked = _marked(plain(row, prediction))
-    text = re.sub(rf"(?<!\d)(?:{named})(?!\d)", "", text) if named else text
+    asked = str(row.get("question") or "")
+    named = "|".join(
+        rf"\b{noun} {{1,3}}\d+|(?<!\d){number}(?!\d)" for noun, number in re.findall(r"(\w+) (\d+)", asked)
+    )
+    text, marked = _marked(PART_OF.sub(", ", DAY.sub("", plain(row, prediction))))
+    text = re.sub(named, "", text, flags=re.IGNORECASE) if named else text
 
     def leads(sentence: str) -> bool:
         return _bare_number(sentence) or bool(COUNTED.search(sentence))
