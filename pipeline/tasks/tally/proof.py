@@ -55,7 +55,7 @@ def _marked(row: Published, role: str) -> Iterator[Entry]:
     """Yield the lines of a row that are marked as a whole."""
     for needle in row.needles:
         said = row.prompt[needle.char_start - 1 : needle.char_end]
-        if needle.role == role and said.startswith("\n") and said.count("\n") == 2:
+        if needle.role == role and said.startswith("\n") and said.find("\n", 1) == len(said) - 1:
             yield from entries_of(said[1:])
 
 
@@ -74,9 +74,8 @@ def _shares(book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
     first, most, following = leading(times, book.asked.options)
     if most - following < GAP * most:
         yield f"the answer is asked for {most} times and another {following} times: they are too near"
-    if [entry.intent[0] for entry in relevant].count(first) != 1 or len(relevant) != len(
-        {e.intent[0] for e in relevant}
-    ):
+    marked = [entry.intent[0] for entry in relevant]
+    if marked.count(first) != 1 or len({*marked}) != 2 or len(marked) != 2:
         yield "the marked lines are not one of the answer and one of another act"
 
 
