@@ -27,6 +27,8 @@ TOKENS = 22
 """Of so many tokens of the longest prompt there is an example, at most."""
 SPARES = 24
 """Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
+MOST_AT_4K = 77
+"""Labels of which a prompt of 4,096 tokens holds a round, at most."""
 FORMS = ("integers", "words")
 ROUNDS = ("balanced", "blocked")
 

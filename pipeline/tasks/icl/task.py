@@ -31,6 +31,10 @@ class Intents(Task):
     knobs = MappingProxyType({"labels": pool.FORMS, "rounds": pool.ROUNDS})
     shortest = 8192
 
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row, at the shortest length that holds a round of all labels."""
+        return Stratum(self.family, self.subtask, "32k", 8192 if complexity > pool.MOST_AT_4K else 4096, complexity, 1)
+
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pools of examples, one for each way in which labels are dealt."""
         return pool.specs(stratum)

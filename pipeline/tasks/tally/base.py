@@ -25,6 +25,13 @@ class TallyTask(Task):
     shortest = 8192
     knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({"stated": pool.STATED})
 
+    fits: Mapping[int, int] = MappingProxyType({})
+    """The shortest length at which a complexity fits, where that is not 4,096."""
+
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row, at the shortest length at which the complexity fits."""
+        return Stratum(self.family, self.subtask, "32k", self.fits.get(complexity, 4096), complexity, 1)
+
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of lines."""
         return (pool.spec_of(stratum),)

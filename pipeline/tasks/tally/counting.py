@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from random import Random
+from types import MappingProxyType
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -65,6 +66,7 @@ class Count(OfOneClerk):
     scorer = "count"
     complexities = (5, 20, 80)
     shortest = 16_384
+    fits = MappingProxyType({20: 8192, 80: 16_384})
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Deal a number, and write so many messages."""
@@ -100,6 +102,7 @@ class When(OfOneClerk):
     title = "in which month one clerk received so many messages of one kind"
     scorer = "exact"
     complexities = (5, 20)
+    fits = MappingProxyType({20: 8192})
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Deal a month: the last of the messages comes in it, and all further ones in later months."""
