@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys
 from pipeline.export.json_lines import Tally, add_line, group_name, task_name
-from pipeline.export.named import helmet_line, names_of
+from pipeline.export.named import helmet_icl, helmet_line, names_of
 from pipeline.export.substring import strings
 from pipeline.metrics import facts
 from pipeline.rows import Row
@@ -79,11 +79,12 @@ def line_of(row: Row) -> tuple[str, Row] | str:
     """Return the data set that grades a row and the row's line for it, or why there is none."""
     if row["messages"] is not None:
         return TURNS
+    if own := helmet_icl(row):
+        return f"HELMET draws the examples of {own} itself, and reads no file (score with --quirk label=em)"
     wanted = strings(row)
     if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
         return wanted if isinstance(wanted, str) else facts(row["scorer"]).unnormalised
-    own = names_of(row).helmet
-    if own:
+    if own := names_of(row).helmet:
         return own, helmet_line(row)
     start = row["question_start"]
     line = {"id": row["id"], "context": row["prompt"][:start], "outputs": list(wanted.wanted)}
