@@ -24,9 +24,9 @@ from pipeline.worlds.utterances import Intent, domain, kinds, mentioned, texts
 
 ACTS = tuple(domain("request").acts)
 THINGS = tuple(domain("request").things)
-LEADER, RIVAL, OTHERS = 16, 12, (10, 10, 9, 9, 9, 8, 6, 6)
-"""Weights of the acts of a prompt, the most frequent first."""
-LOW = 2
+WEIGHTS = (18, 13, 11, 10, 9, 9, 6, 6, 6, 6)
+"""How often the acts of a prompt are asked for, the most frequent first."""
+LOW = 4
 """Acts of the least weight, whose lines close gaps."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)
 
@@ -82,16 +82,14 @@ class Shares(TallyTask):
         stratum, ranks = sample.stratum, sample.latent["ranks"]
         lead, rival = (ACTS.index(ranks[self.first + step]) for step in (0, 1))
         queues = _queues(own, stratum.tier, [ACTS.index(act) for act in ranks], lead, rival)
-        weights = weights_of()
-        count = min(len(queue) * sum(weights) // weight for queue, weight in zip(queues, weights, strict=True)) - 1
-        dealt = arrivals(own.of("filler"), weights, count, NO_BURSTS)
+        order = _order(arrivals(own.of("filler"), WEIGHTS, len(acts(stratum.tier)), NO_BURSTS), queues)
         spares = np.concatenate([queue[-pool.SPARES // LOW :] for queue in queues[-LOW:]])
-        order = np.empty(len(dealt), dtype=np.int64)
-        for rank, queue in enumerate(queues):
-            places = np.flatnonzero(dealt == rank)
-            order[places] = queue[: len(places)]
         return Filler(
-            pool.spec_of(stratum).name, _Dealt(order), spares, "ranked", self._places(sample, own, lead, rival)
+            pool.spec_of(stratum).name,
+            _Dealt(order[~np.isin(order, spares)]),
+            spares,
+            "ranked",
+            self._places(sample, own, lead, rival),
         )
 
     def _places(self, sample: Sample, own: Streams, lead: int, rival: int) -> Indices:
@@ -133,9 +131,15 @@ class Compare(Shares):
         return ranks[:2]
 
 
-def weights_of() -> tuple[int, ...]:
-    """Return the weights of all acts, by rank."""
-    return (LEADER, RIVAL, *OTHERS)
+def _order(dealt: Indices, queues: Sequence[Indices]) -> Indices:
+    """Return the lines of the acts that are dealt by rank, up to where the lines of one run out."""
+    places = [np.flatnonzero(dealt == rank) for rank in range(len(queues))]
+    ends = [int(some[len(queue)]) for some, queue in zip(places, queues, strict=True) if len(some) > len(queue)]
+    order = np.empty(min(ends, default=len(dealt)), dtype=np.int64)
+    for some, queue in zip(places, queues, strict=True):
+        fits = some[some < len(order)]
+        order[fits] = queue[: len(fits)]
+    return order
 
 
 class _Dealt:
