@@ -874,7 +874,8 @@ def closeness(target: int, given: int) -> float:
 
 CATEGORY = re.compile(
     r"(?P<denied>\b(?:not|never|isn't|nor|or) )?"
-    r"\b(?:(?:categor(?:y|ies)|class|label)\b[ #:(]{0,3}|(?<=, )|(?<=and )|(?<=& )|(?<=or ))(?:is )?"
+    r"\b(?:(?:categor(?:y|ies)|class|labels?)\b(?: (?:of|for) [a-z' -]{1,60}? (?=is\b))?[ #:(]{0,3}"
+    r"|(?<=, )|(?<=and )|(?<=& )|(?<=or ))(?:(?:is|are) )?"
     r"(?P<number>\d{1,3})\b(?![/.-]\d)"
 )
 BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,3})[).]*")
@@ -882,20 +883,47 @@ BARE_CATEGORY = re.compile(r"(?:the )?(?:category|class|label)?[ #:(]{0,3}(\d{1,
 SEVERAL_NUMBERS = re.compile(r"\W*(?:either )?\d{1,3}(?:\W+(?:(?:or|and|to) )?\d{1,3}){1,20}\W*")
 
 
+CONTINUED = re.compile(r"(?P<first>[^\n]{1,200})\n{1,3}(?!label\b)[^\n]{1,2000}\nlabel:", re.IGNORECASE)
+"""A label, and behind it another message with its label, as a base model goes on."""
+WORDED_LABEL = re.compile(r"(?<![a-z-])[a-z]{1,40}(?:-[a-z]{1,40}){1,5}(?![a-z-])")
+"""A label in words."""
+
+
 def label(row: Row, prediction: str) -> float:
-    """Score one category, like ``Category 7`` or ``7``.
+    """Score one category, like ``Category 7`` or ``7``, or a label in words, like ``renew-gym``.
 
     A number counts behind ``category``, ``class`` or ``label``, or if it is all there is. The sentence that answers
     must name exactly the target's: two numbers, or one after ``not`` or ``or``, score 0. Without a mark the first
-    sentence answers if it is the category alone, or has a name of the question.
+    sentence answers if it is the category alone, or has a name that the question asks about. Where a label is followed
+    by another message and its label, the first one is the answer.
     """
-    names = {word for word in TOKEN.findall(str(row.get("question") or "")) if word[0].isupper() and word != "Which"}
+    asked = str(row.get("question") or "")
+    names = {word for word in TOKEN.findall(asked) if word[0].isupper()} if asked.startswith("Which ") else set()
     text, marked = _marked(plain(row, prediction))
+    target = str(row["answers"][-1])
+    read, bare = (_category, _bare_category) if target.isdigit() else (_worded_label, _bare_label)
+    continued = CONTINUED.match(text.lstrip())
+    text = continued["first"] if continued and bare(continued["first"]) else text
 
     def leads(sentence: str) -> bool:
-        return _bare_category(sentence) or not names.isdisjoint(TOKEN.findall(sentence))
+        return bare(sentence) or not (names - {"Which"}).isdisjoint(TOKEN.findall(sentence))
 
-    return float(_settled(text, _category, leads, marked=marked, bare=_bare_category) == int(row["answers"][-1]))
+    wanted = int(target) if target.isdigit() else target
+    return float(_settled(text, read, leads, marked=marked, bare=bare) == wanted)
+
+
+def _worded_label(sentence: str) -> str | None:
+    """Return the label in words that a sentence names, SEVERAL for more than one or a denied one, None for none."""
+    said = sentence[-LONG_LINE:].lower().replace("_", "-")
+    found = list(WORDED_LABEL.finditer(said))
+    if not found:
+        return None
+    several = len({each[0] for each in found}) > 1 or DENIED_VALUE.search(said[: found[-1].start()])
+    return SEVERAL if several else found[-1][0]
+
+
+def _bare_label(sentence: str) -> bool:
+    return re.fullmatch(rf"(?:label\W{{0,3}})?{WORDED_LABEL.pattern}\W*", sentence.lower().strip(" \"'")) is not None
 
 
 def _bare_category(sentence: str) -> bool:
@@ -998,6 +1026,60 @@ def route(row: Row, prediction: str) -> float:
     pairs = zip(given, wanted, strict=False)
     right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return right / max(len(given), len(wanted))
+
+
+COUNTED = re.compile(
+    r"\b(?:there (?:are|were|is|was)|number of|total|altogether|in all|exactly|count(?:ed)?)\b"
+    r"|\b(?:received|found|handled) \d|\d (?:of (?:the|these|those|its|their|them) |such )?(?:messages?\b|ask)",
+    re.IGNORECASE,
+)
+"""How a sentence speaks that gives a number of messages."""
+
+
+MONTH = rf"(?:{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept)"
+DAY = re.compile(rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}\b|\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b", re.IGNORECASE)
+PART_OF = re.compile(r"[.;]\s{1,3}(?=(?:of|among) (?:these|those|them)\b)", re.IGNORECASE)
+
+
+def count(row: Row, prediction: str) -> float:
+    """Score a number of things that were to be counted: the one that the answering sentence gives must be the target.
+
+    Numbers that the question names, as those of people, do not count, nor do days. Without a mark the first sentence
+    answers if it is the number alone or speaks of how many there are, else the last one; ``of these`` goes on with a
+    sentence, and the rest is as in `last_integer`.
+    """
+    asked = str(row.get("question") or "")
+    named = "|".join(
+        rf"\b{noun} {{1,3}}\d+|(?<!\d){number}(?!\d)" for noun, number in re.findall(r"(\w+) (\d+)", asked)
+    )
+    text, marked = _marked(PART_OF.sub(", ", DAY.sub("", plain(row, prediction))))
+    text = re.sub(named, "", text, flags=re.IGNORECASE) if named else text
+
+    def leads(sentence: str) -> bool:
+        return _bare_number(sentence) or bool(COUNTED.search(sentence))
+
+    found = _settled(text, _integer, leads, marked=marked, bare=_bare_number)
+    return float(isinstance(found, int) and found == int(row["target"]))
+
+
+def near_count(row: Row, prediction: str) -> float:
+    """Score a number as OOLONG does (section 3): ``0.75 ** abs(target - given)``.
+
+    The number is what follows the last colon, without asterisks and square brackets; in a reply without colons it is a
+    short reply as a whole, or the last word.
+    """
+    reply = thought(prediction)
+    given = reply if len(reply) < SHORT else reply.split()[-1:]
+    if ":" in reply:
+        given = re.sub(r"[*\[\]]", "", reply.rpartition(":")[2].strip())
+    try:
+        return float(0.75 ** abs(int(row["target"]) - int("".join(given))))
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+SHORT = 20
+"""Characters below which OOLONG takes a reply without colons for an answer."""
 
 
 def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
@@ -1607,6 +1689,12 @@ def substring(row: Row, prediction: str) -> float:
     return float(any(normalised(str(answer)) in reply for answer in row["answers"] for reply in replies))
 
 
+def labelled(row: Row, prediction: str) -> float:
+    """Score as HELMET's ICL: what follows ``label:`` in its line, or the first line, is the label once normalised."""
+    _, given = _parsed(thought(prediction), "label:")
+    return float(any(normalised(str(answer)) == normalised(given) for answer in row["answers"]))
+
+
 def token_f1(row: Row, prediction: str) -> float:
     """Score as HELMET's F1: that of the words of the normalised reply and an answer, the best of several."""
     return max(
@@ -1629,11 +1717,11 @@ CLOSED = frozenset({"yes", "no", "noanswer"})
 """Normalised texts that HELMET's F1 compares as wholes alone."""
 
 
-def _parsed(reply: str) -> tuple[str, str]:
-    """Return a reply, and the rest of the first line with ``Answer:`` in it, or else the first line."""
-    found = re.search(r"answer:(.*)(?:\n|$)", reply, re.IGNORECASE) or re.match(r"(.*)(?:\n|$)", reply)
+def _parsed(reply: str, cue: str = "answer:") -> tuple[str, str]:
+    """Return a reply, and the rest of the first line with a cue like ``Answer:`` in it, or else the first line."""
+    found = re.search(rf"{cue}(.*)(?:\n|$)", reply, re.IGNORECASE) or re.match(r"(.*)(?:\n|$)", reply)
     line = found[1].strip() if found else ""
-    return reply, line[len("answer:") :].strip() if line.lower().startswith("answer:") else line
+    return reply, line[len(cue) :].strip() if line.lower().startswith(cue) else line
 
 
 def _overlap(reply: str, answer: str) -> float:
@@ -1745,7 +1833,7 @@ SCORERS: dict[str, Scorer] = {
     "pair": Scorer(pair, "pair"),
     "members": Scorer(members, "members", quirks={"f1": {}, "recall": held, "last_line": last_line}),
     "route": Scorer(route, "route", ungraded="the order of the nodes counts, which the rule cannot see"),
-    "label": Scorer(label, "number", ungraded=NUMBER),
+    "label": Scorer(label, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER),
     "cited": Scorer(
         cited,
         "sourced",
@@ -1759,6 +1847,7 @@ SCORERS: dict[str, Scorer] = {
         quirks={"ids": {}, "longest": longest_chain},
         ungraded="an order of documents is asked, which is right in part",
     ),
+    "count": Scorer(count, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER),
 }
 """Every scorer by the name that rows give it."""
 

@@ -13,8 +13,8 @@ import yaml
 
 import builds
 from pipeline.export import EXPORTS, export
-from pipeline.export.helmet import ROOM
-from pipeline.export.named import NAMES, Names, names_of
+from pipeline.export.helmet import ROOM, line_of
+from pipeline.export.named import HELMET_ICL, NAMES, Names, names_of
 from pipeline.profiles import load_profile
 from pipeline.recipe import load_recipe
 from pipeline.rows import Row
@@ -127,6 +127,15 @@ def test_only_rows_with_the_numbers_of_a_harness_have_its_names(rows: dict[str, 
     changed = next(row for row in rows.values() if row["subtask"] == "niah_s2") | {"subtask": "fwe", "complexity": 3}
     assert names_of(changed | {"metadata": '{"knobs": {"alpha": 2.0}}'}).ruler == "fwe"
     assert names_of(changed | {"metadata": '{"knobs": {"alpha": 1.5}}'}).ruler == ""
+
+
+def test_rows_with_labels_are_left_out_by_the_name_of_helmets_data_set() -> None:
+    assert {*HELMET_ICL} == {*TASKS["icl", "intents"].complexities}
+    for count, name in HELMET_ICL.items():
+        row = {"family": "icl", "subtask": "intents", "complexity": count, "messages": None, "scorer": "label"}
+        assert name in str(line_of(row))
+    bio = {"family": "bio", "subtask": "icl", "complexity": 1, "messages": None, "scorer": "label"}
+    assert "a number is asked" in str(line_of(bio))
 
 
 def test_ruler_finds_its_tasks_and_its_rule_grades_the_key_100(ruler: Path, rows: dict[str, Row]) -> None:

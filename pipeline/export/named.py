@@ -1,4 +1,7 @@
-"""Rows under the names that RULER and HELMET give their tasks, so that their own graders apply."""
+"""Rows under the names that RULER and HELMET give their tasks, so that their own graders apply.
+
+The data sets of HELMET that `icl` is like have names here too, but no files: HELMET draws their examples itself.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,14 @@ NAMES: Mapping[tuple[str, str], Names] = {
     ("rag", "single"): Names(1, "qa_1"),
     ("rag", "bridge"): Names(2, "qa_2"),
 }
+HELMET_ICL: Mapping[int, str] = {
+    6: "icl_trec_coarse",
+    50: "icl_trec_fine",
+    68: "icl_nlu",
+    77: "icl_banking77",
+    151: "icl_clinic150",
+}
+"""What HELMET calls its data sets of labelled texts, by how many labels they have."""
 OTHER_TASKS: Mapping[str, object] = {"asks": "value", "order": "asked", "operations": "none", "ratio": 10, "alpha": 2.0}
 """Knobs that make another task of a subtask, with the values that do not."""
 QUESTIONS: Mapping[str, object] = {"decoys": 0, "negatives": "random"}
@@ -55,6 +66,11 @@ def names_of(row: Row) -> Names:
     if row["family"] == "rag":
         changed = any(knobs.get(name) != value for name, value in QUESTIONS.items())
     return Names(row["complexity"]) if changed or known.complexity != row["complexity"] else known
+
+
+def helmet_icl(row: Row) -> str:
+    """Return what HELMET calls its data set of as many labels as a row's; nothing for a row of another kind."""
+    return HELMET_ICL.get(row["complexity"], "") if (row["family"], row["subtask"]) == ("icl", "intents") else ""
 
 
 def helmet_line(row: Row) -> Row:

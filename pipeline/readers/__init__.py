@@ -13,6 +13,7 @@ from pipeline.readers.cite import CitedDocuments
 from pipeline.readers.graph import Edges
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
+from pipeline.readers.messages import Examples, Lines
 from pipeline.readers.mrcr import Talk
 from pipeline.readers.rag import Documents
 from pipeline.readers.recall import Recall
@@ -34,6 +35,8 @@ READINGS: dict[str, type[Reading]] = {
     "rag": Documents,
     "cite": CitedDocuments,
     "rerank": Rankings,
+    "icl": Examples,
+    "tally": Lines,
 }
 
 

@@ -18,6 +18,8 @@ FAMILIES = (
     "rag",
     "cite",
     "rerank",
+    "icl",
+    "tally",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

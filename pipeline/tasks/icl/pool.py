@@ -1,0 +1,158 @@
+"""Pools of examples, one for each number of labels and each way in which these are dealt; all have the same texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.recipe import TIERS, Stratum
+from pipeline.streams import Indices, Streams, words
+from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.icl.text import example, named
+from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
+
+MAPPINGS = 8
+"""Ways in which labels are dealt in a tier: a pool for each, as numbers of as many digits differ in tokens.
+
+A stratum of fewer rows has no use for more ways than rows.
+"""
+COARSE = 6
+"""The labels that stand for acts alone."""
+TOKENS = 22
+"""Of so many tokens of the longest prompt there is an example, at most."""
+SPARES = 24
+"""Examples that close gaps, of different labels; where there are few labels, half as many, two of each."""
+MOST_AT_4K = 77
+"""Labels of which a prompt of 4,096 tokens holds a round, at most."""
+FORMS = ("integers", "words")
+ROUNDS = ("balanced", "blocked")
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """A set of labels: for each, in order, the intents that it stands for, and how it is written."""
+
+    domain: str
+    intents: tuple[tuple[Intent, ...], ...]
+    written: tuple[str, ...]
+
+
+def domain_of(count: int) -> str:
+    """Return what so many labels are labels of."""
+    return "question" if count <= 50 else "request"
+
+
+@lru_cache(maxsize=64)
+def labels(world: Streams, tier: str, count: int, which: int, form: str) -> Labels:
+    """Return a set of labels of a tier; `world` are the streams of any path below the seed without one."""
+    name = domain_of(count)
+    if count == COARSE:
+        acts = world.world("icl@1", tier).of("coarse", which).sample(list(domain(name).acts), count)
+        intents = tuple(tuple(Intent(act, thing) for thing in domain(name).things) for act in acts)
+        words_of = [named((act,)) for act in acts]
+    else:
+        single = chosen(world, tier, name, which, count)
+        intents, words_of = tuple((intent,) for intent in single), list(map(named, single))
+    return Labels(name, intents, tuple(words_of if form == "words" else map(str, range(count))))
+
+
+def labels_of(streams: Streams, stratum: Stratum, which: int) -> Labels:
+    """Return a set of labels of a stratum."""
+    return labels(streams.world(), stratum.tier, stratum.complexity, which, form_of(stratum))
+
+
+def form_of(stratum: Stratum) -> str:
+    """Return how labels are written."""
+    return str(stratum.knob("labels", FORMS[0]))
+
+
+def mappings(stratum: Stratum) -> int:
+    """Return in how many ways labels are dealt in a stratum."""
+    return min(MAPPINGS, stratum.rows)
+
+
+def size_of(stratum: Stratum) -> str:
+    """Return the smallest tier that holds prompts of a stratum: pools of a tier come in its sizes too."""
+    return next(tier for tier, limit in TIERS.items() if stratum.length <= limit)
+
+
+def name_of(stratum: Stratum, which: int) -> str:
+    """Return the name of a pool."""
+    return f"messages-{form_of(stratum)}-{stratum.complexity}-{which}-{size_of(stratum)}-{stratum.tier}"
+
+
+def specs(stratum: Stratum) -> tuple[PoolSpec, ...]:
+    """Return the pools of a stratum."""
+    source, tier = f"icl@1:{source_digest()}", stratum.tier
+    return tuple(PoolSpec(name_of(stratum, which), 1, tier, source, make) for which in range(mappings(stratum)))
+
+
+def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write all examples of a pool: as many of each label, one label after the other."""
+    _, form, count, which, size, tier = spec.name.split("-")
+    known = labels(streams.world(), tier, int(count), int(which), form)
+    for label, said in zip(known.written, told(streams, tier, size, known), strict=True):
+        for message in said:
+            yield unit(example(message, label))
+
+
+def told(streams: Streams, tier: str, size: str, known: Labels) -> Sequence[Sequence[str]]:
+    """Return the messages in the pool of each label, equally many of each."""
+    every = texts(streams, tier, known.domain)
+    return [_mixed([every[intent] for intent in intents], each(size, known)) for intents in known.intents]
+
+
+def each(size: str, known: Labels) -> int:
+    """Return how many examples a pool of a size has of each label."""
+    return -(-TIERS[size] // (TOKENS * len(known.intents)))
+
+
+def _mixed(parts: Sequence[Sequence[str]], count: int) -> list[str]:
+    """Return `count` messages, as many of each part."""
+    size = -(-count // len(parts))
+    if size > len(parts[0]) - RESERVE:
+        raise ValueError(f"{size} messages of each intent are needed, but there are {len(parts[0]) - RESERVE}")
+    return [message for part in parts for message in part[:size]][:count]
+
+
+class Rounds:
+    """Rounds of one example of each label, each in a random order; a pool has `size` examples of each label."""
+
+    def __init__(self, rng: Random, count: int, size: int) -> None:
+        self._seed, self._count, self._size = rng.getrandbits(64), count, size
+        mixed = np.argsort(words(rng, count * size).reshape(count, size), axis=1, kind="stable")
+        turns = np.argsort(words(rng, count * size).reshape(size, count), axis=1, kind="stable")
+        self._order = (turns * size + mixed.T[np.arange(size)[:, None], turns]).ravel()
+
+    def split(self, spares: int) -> tuple[Indices, Indices]:
+        """Return the examples of the last rounds, as many as spares are wanted, and the order without these rounds."""
+        last = -(-spares // self._count) * self._count
+        return self._order[-last:][:spares], self._order[:-last]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Listed:
+    """An order that is known to its end."""
+
+    indices: NDArray[np.int64]
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices, or all there are."""
+        return self.indices[:count]
+
+
+def filler(stratum: Stratum, which: int, known: Labels, own: Streams) -> Filler:
+    """Return the filler of a row: rounds of examples, or for the knob ``rounds`` those of each label side by side."""
+    count, size = len(known.intents), each(size_of(stratum), known)
+    spares, order = Rounds(own.of("filler"), count, size).split(min(SPARES, 2 * count))
+    name, listed = name_of(stratum, which), Listed(order)
+    if stratum.knob("rounds", ROUNDS[0]) == "balanced":
+        return Filler(name, listed, spares)
+    turns = np.argsort(words(own.of("blocks"), count), kind="stable")
+    within = words(own.of("places"), count * size).astype(np.int64)
+    return Filler(name, listed, spares, "ranked", (np.repeat(turns, size) << 32) + within)

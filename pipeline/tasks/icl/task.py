@@ -1,0 +1,88 @@
+"""icl.intents: the label of a message, by what examples show (HELMET, sections 2.1 and B.4; Li et al. 2024).
+
+HELMET writes the labels of TREC, NLU, BANKING77 and CLINC150 as integers, puts examples in rounds of one of each label
+and asks for a message that is not among them. Here the numbers of labels are the same, 6, 50, 68, 77 and 151; intents
+and messages are our own. On purpose unlike HELMET: which label stands for what is dealt in eight ways for a tier, and
+not anew for each row, as numbers of as many digits differ in tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal
+from pipeline.tasks.base import Key, Layout, PoolSpec, Published, Sample, Task, Turns
+from pipeline.tasks.icl import pool, reader
+from pipeline.tasks.icl.text import head, tail
+from pipeline.worlds.utterances import RESERVE, texts
+
+
+class Intents(Task):
+    """Labels of intents; `complexity` is how many labels there are."""
+
+    family = "icl"
+    subtask = "intents"
+    title = "the label of a message, by what many labelled examples show"
+    scorer = "label"
+    max_new_tokens = 20
+    complexities = (6, 50, 68, 77, 151)
+    knobs = MappingProxyType({"labels": pool.FORMS, "rounds": pool.ROUNDS})
+    shortest = 8192
+
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row, at the shortest length that holds a round of all labels."""
+        return Stratum(self.family, self.subtask, "32k", 8192 if complexity > pool.MOST_AT_4K else 4096, complexity, 1)
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pools of examples, one for each way in which labels are dealt."""
+        return pool.specs(stratum)
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Deal a way of dealing labels and a label, and draw a message of it that stands in no pool."""
+        which = deal(shared.of("mapping"), stratum.rows, index, pool.mappings(stratum))
+        label = deal(shared.of("label"), stratum.rows, index, stratum.complexity)
+        known = pool.labels_of(own, stratum, which)
+        rng = own.of("message")
+        intent = rng.choice(known.intents[label])
+        message = texts(own, stratum.tier, known.domain)[intent][-1 - rng.randrange(RESERVE)]
+        answer = known.written[label]
+        latent = {"mapping": which, "label": label, "intent": list(intent)}
+        return Sample("", stratum, index, latent, (f"{message}\n",), message, Key(answer, (answer,)))
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Fill the prompt with examples; nothing is placed."""
+        stratum, which = sample.stratum, sample.latent["mapping"]
+        known = pool.labels_of(own, stratum, which)
+        return Layout(
+            head=head(known.domain, pool.form_of(stratum), stratum.complexity),
+            placed=(),
+            filler=pool.filler(stratum, which, known, own),
+            tail=tail(known.domain, sample.question),
+        )
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return which label is the answer, and in which way labels are dealt."""
+        latent, count, ways = sample.latent, sample.stratum.complexity, pool.mappings(sample.stratum)
+        return {f"label of {count}": (latent["label"], count), "mapping": (latent["mapping"], ways)}
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read what all messages are for, and return the label of those that are for the same as the last one.
+
+        Raises:
+            ValueError: if a message cannot be read, or the examples do not tell.
+        """
+        return (reader.solve(turns[-1][1]),)
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that labels and intents go together, labels are balanced, and the asked message is new.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(reader.faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a uniform guess."""
+        return {"uniform": 1 / sample.stratum.complexity}

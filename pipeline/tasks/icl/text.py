@@ -1,0 +1,58 @@
+"""The text of a prompt: what is asked, examples of two lines each, and a last message without its label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.tasks.base import Piece
+
+INTRODUCTION = {
+    "question": (
+        "Below are questions that people have put to the information desk of a town. Each is followed by a label. "
+        "There are {count} labels, {form}. A label stands for one kind of question: questions of the same kind always "
+        "have the same label, and questions of different kinds never do. What the kinds are you are not told. Work out "
+        "from the examples what each label stands for. The last question has no label yet, and it is not among the "
+        "examples."
+    ),
+    "request": (
+        "Below are messages that customers have sent to a company which looks after their contracts and memberships. "
+        "Each is followed by a label. There are {count} labels, {form}. A label stands for one kind of message: "
+        "messages of the same kind always have the same label, and messages of different kinds never do. What the "
+        "kinds are you are not told. Work out from the examples what each label stands for. The last message has no "
+        "label yet, and it is not among the examples."
+    ),
+}
+FORMS = {
+    "integers": "the whole numbers from 0 to {last}, given out at random",
+    "words": "all of them words joined by hyphens",
+}
+START = "Examples:\n"
+END = "This is the end of the examples. Give the label of the last {what}. Reply with the label alone.\n\n{name}:\n"
+CUE = "label:"
+
+
+def head(domain: str, form: str, count: int) -> tuple[Piece, ...]:
+    """Return what stands before the examples."""
+    told = INTRODUCTION[domain].format(count=count, form=FORMS[form].format(last=count - 1))
+    return (Piece(f"{told}\n\n{START}", "instruction"),)
+
+
+def tail(domain: str, message: str) -> tuple[Piece, ...]:
+    """Return what stands behind the examples."""
+    what = "question" if domain == "question" else "message"
+    end = END.format(what=what, name=f"Last {what}")
+    return (Piece(end, "instruction"), Piece(f"{message}\n", "relevant"), Piece(CUE, "question"))
+
+
+def example(message: str, label: str) -> str:
+    """Return a finished example."""
+    return f"{message}\n{CUE} {label}\n"
+
+
+def named(label: Sequence[str]) -> str:
+    """Return a label in words: an act, and a thing if the label is about one.
+
+    >>> named(("renew", "gym")), named(("price",))
+    ('renew-gym', 'asks-price')
+    """
+    return "-".join(label) if len(label) > 1 else f"asks-{label[0]}"

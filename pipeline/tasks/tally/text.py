@@ -1,0 +1,97 @@
+"""The text of a prompt: what is asked, lines that each hold a message, and a question about all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipeline.tasks.base import Piece
+from pipeline.worlds.utterances import Intent, kinds, phrase
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+DAYS = 28
+"""Days of a month on which messages come."""
+INTRODUCTION = (
+    "Below are messages that customers sent in the course of one year to a company which looks after their contracts "
+    "and memberships. Each line gives the day, the number of the clerk who received the message, and the message. The "
+    "lines are in no particular order.{stated} A message asks one thing about one contract or membership; many also "
+    "say what they do not ask, or mention others. At the end is a question about all of the messages.\n\nMessages:\n"
+)
+STATED = " In brackets at its end stands what it asks."
+END = "This is the end of the messages. {reply}\n\nQuestion: {question}\nAnswer:"
+REPLIES = {
+    "count": "Reply with the number alone.",
+    "when": "Reply with the month alone.",
+    "users": "Reply with the numbers of the clerks, separated by commas.",
+    "most": "Reply with one of the words alone.",
+    "compare": "Reply with one of the two words alone.",
+}
+QUESTIONS = {
+    "count": "How many of the messages that clerk {clerk} received ask {kind}?",
+    "when": (
+        "Taking the messages by their dates, in which month did clerk {clerk} receive the {nth} message that asks "
+        "{kind}?"
+    ),
+    "users": "Which clerks received both a message that asks {kind} and a message that asks {other}?",
+    "most": "Which of these do most of the messages {verb}: {options}?",
+    "compare": "Which of these do more of the messages {verb}: {options}?",
+}
+VERBS = {"act": "ask for", "thing": "concern"}
+
+
+def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> str:
+    """Return a line.
+
+    Args:
+        date: the day of the year that is meant, of `DAYS` in each month, from 0.
+        clerk: the clerk's number.
+        message: what the customer wrote.
+        stated: the intent of the message, where lines state it.
+    """
+    month, day = divmod(date, DAYS)
+    told = f" [{phrase(stated)}]" if stated else ""
+    return f"On {day + 1} {MONTHS[month]} clerk {clerk} received: {message}{told}\n"
+
+
+def head(*, stated: bool) -> tuple[Piece, ...]:
+    """Return what stands before the lines."""
+    return (Piece(INTRODUCTION.format(stated=STATED if stated else ""), "instruction"),)
+
+
+def tail(subtask: str, question: str) -> tuple[Piece, ...]:
+    """Return what stands behind the lines."""
+    return (Piece(END.format(reply=REPLIES[subtask], question=question), "question"),)
+
+
+def ordinal(number: int) -> str:
+    """Return a number as it counts in order.
+
+    >>> ordinal(21), ordinal(12), ordinal(5)
+    ('21st', '12th', '5th')
+    """
+    last = 0 if number // 10 % 10 == 1 else number % 10
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(last, 'th') }"
+
+
+def counting(clerk: str, intent: Intent) -> str:
+    """Return a question for a number of messages."""
+    return QUESTIONS["count"].format(clerk=clerk, kind=phrase(intent))
+
+
+def dating(clerk: str, intent: Intent, number: int) -> str:
+    """Return a question for the month of the message of a number."""
+    return QUESTIONS["when"].format(clerk=clerk, kind=phrase(intent), nth=ordinal(number))
+
+
+def pairing(one: Intent, other: Intent) -> str:
+    """Return a question for clerks who received messages of two kinds."""
+    return QUESTIONS["users"].format(kind=phrase(one), other=phrase(other))
+
+
+def weighing(subtask: str, what: str, names: Sequence[str]) -> str:
+    """Return a question for the most frequent of acts or things, by name."""
+    options = [kinds(what)[name].word for name in names]
+    joined = " or ".join([", ".join(options[:-1]), options[-1]])
+    return QUESTIONS[subtask].format(verb=VERBS[what], options=joined)
