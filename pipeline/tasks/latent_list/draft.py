@@ -20,7 +20,7 @@ LEAST = 0.05
 FIRST = 0.95
 """How often a number that the list starts with is taken out, if there is one: to add a number and take it out again is
 work that can be left undone."""
-NEAR = (7, 4, 2, 1)
+NEAR = (7, 4, 2)
 """What indices weigh by their distance from the nearer end, as in filler."""
 STRETCH, ATTEMPTS = 3, 40
 """Operations in a stretch; operations at one place that are tried before a draft is given up."""

@@ -81,7 +81,7 @@ def _interleave(operations: Sequence[Operation], rng: Random) -> str:
     """Put filler of each kind between relevant operations, with lines that do nothing: no reverse touches one."""
     while True:
         chunks: list[Chunk] = [(operation,) for operation in operations]
-        for filler in ((REVERSE, REVERSE), draw_block(rng, 2)):
+        for filler in ((REVERSE, REVERSE), draw_block(rng, rng.choice(("aatt", "atat")))):
             chunks.insert(rng.randint(0, len(chunks)), filler)
         if not any(left[-1] == right[0] == REVERSE for left, right in pairwise(chunks)):
             return spaced((operation for chunk in chunks for operation in chunk), rng)
