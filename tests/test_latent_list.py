@@ -321,7 +321,7 @@ def test_neighbours_do_not_tell_relevant_operations_from_filler() -> None:
         assert auc(scored) < BOUND, (kind, auc(scored))
 
 
-BOUND = 0.57
+BOUND = 0.55
 """Radius one, kinds of lines, within each kind of operation; learnt on one half of the rows, tried on the other."""
 
 
@@ -367,13 +367,15 @@ def best_guesses(rows: Sequence[Published], radius: int, named: Callable[[str], 
 
 def test_forms_and_wider_neighbourhoods_betray_few_lines() -> None:
     rows = [publish(sample, 20) for sample in samples("print", 20, 400)[:100] + samples("len", 20, 400)[:100]]
-    assert best_guesses(rows, 0, form) < 0.48
-    assert best_guesses(rows, 2, group) < 0.68
+    assert best_guesses(rows, 0, form) < 0.42
+    assert best_guesses(rows, 2, group) < 0.48
 
 
 def test_relevant_operations_with_neighbours_of_their_own_are_found() -> None:
     adds, pair = (">> a.append(", ">> a.insert("), f">> a.append(7)\n{DO_NOTHING}\n>> a.pop()\n"
-    growing = [sample for sample in samples("len", 20, 400) if sum(map(str.startswith, sample.relevant, [adds] * 20)) > 9]
+    growing = [
+        sample for sample in samples("len", 20, 400) if sum(map(str.startswith, sample.relevant, [adds] * 20)) > 9
+    ]
     for sample in growing[:6]:
         row = publish(sample)
         text, shift, marks = row.text, 0, []

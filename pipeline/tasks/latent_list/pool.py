@@ -1,9 +1,9 @@
 """The filler of latent lists: lines that do nothing, reverses in even numbers, and blocks that cancel at every state.
 
-Of its lines each of the three has a third; a reverse within a block counts as one of the reverses. Every unit begins
-with a reverse or an addition and ends in a removal, so that relevant operations stand between the kinds of lines between
-which operations of filler stand. What a unit's index stands for is fixed, whatever the streams draw, so that one wheel
-serves every build.
+Each of the three has a third of its lines; a reverse within a block counts as one of the reverses. Every unit begins
+with a reverse or an addition and ends in a removal, so that relevant operations stand between the kinds of lines that
+operations of filler stand between. What a unit's index stands for is fixed, whatever the streams draw, so that one
+wheel serves every build.
 """
 
 from __future__ import annotations
