@@ -251,7 +251,7 @@ def test_relevant_operations_have_the_forms_of_filler() -> None:
             )
 
 
-def test_the_pool_is_distinct_and_its_lines_are_of_three_kinds() -> None:
+def test_the_pool_is_distinct_and_its_lines_are_thirds() -> None:
     made = units()
     assert len(made) == pool.BLOCKS
     assert len({unit.pieces[0].text for unit in made}) == len(made)
@@ -263,9 +263,10 @@ def test_the_pool_is_distinct_and_its_lines_are_of_three_kinds() -> None:
         kinds["idle"] += count * lines.count(DO_NOTHING)
         kinds["reverse"] += count * lines.count(">> a.reverse()")
         kinds["lines"] += count * len(lines)
+        assert lines.count(">> a.reverse()") % 2 == 0
         assert lines[-1].startswith((">> a.pop(", ">> a.remove("))
     others = kinds["lines"] - kinds["idle"] - kinds["reverse"]
-    assert all(0.2 < lines / kinds["lines"] < 0.42 for lines in (kinds["idle"], kinds["reverse"], others))
+    assert all(0.31 < lines / kinds["lines"] < 0.36 for lines in (kinds["idle"], kinds["reverse"], others))
 
 
 def test_the_filler_of_a_prompt_is_a_prefix_of_one_order() -> None:
@@ -320,7 +321,7 @@ def test_neighbours_do_not_tell_relevant_operations_from_filler() -> None:
         assert auc(scored) < BOUND, (kind, auc(scored))
 
 
-BOUND = 0.57
+BOUND = 0.55
 """Radius one, kinds of lines, within each kind of operation; learnt on one half of the rows, tried on the other."""
 
 
@@ -366,27 +367,27 @@ def best_guesses(rows: Sequence[Published], radius: int, named: Callable[[str], 
 
 def test_forms_and_wider_neighbourhoods_betray_few_lines() -> None:
     rows = [publish(sample, 20) for sample in samples("print", 20, 400)[:100] + samples("len", 20, 400)[:100]]
-    assert best_guesses(rows, 0, form) < 0.48
-    assert best_guesses(rows, 2, group) < 0.68
+    assert best_guesses(rows, 0, form) < 0.42
+    assert best_guesses(rows, 2, group) < 0.48
 
 
 def test_relevant_operations_with_neighbours_of_their_own_are_found() -> None:
-    line, idle = ">> a.reverse()", f"{DO_NOTHING}\n"
-    turning = [sample for sample in samples("print", 20, 400) if sample.relevant.count(line) >= 6]
-    for sample in turning[:6]:
+    adds, pair = (">> a.append(", ">> a.insert("), f">> a.append(7)\n{DO_NOTHING}\n>> a.pop()\n"
+    growing = [
+        sample for sample in samples("len", 20, 400) if sum(map(str.startswith, sample.relevant, [adds] * 20)) > 9
+    ]
+    for sample in growing[:6]:
         row = publish(sample)
         text, shift, marks = row.text, 0, []
         for mark in row.needles:
             start, end = mark.char_start + shift, mark.char_end + shift
-            if mark.role == "relevant" and text.startswith(line, start):
-                before = len(idle) * text.endswith(idle, 0, start)
-                behind = len(idle) * text.startswith(idle, end)
-                text = text[: start - before] + text[start:end] + text[end + behind :]
-                start, end, shift = start - before, end - before, shift - before - behind
+            if mark.role == "relevant" and text.startswith(adds, start):
+                text = text[:start] + pair + text[start:]
+                start, end, shift = start + len(pair), end + len(pair), shift + len(pair)
             marks.append(replace(mark, char_start=start, char_end=end))
         faults = check(replace(row, turns=(("user", text),), needles=tuple(marks)))
-        assert any("of kind reverse stand between 'removal' and 'addition'" in fault for fault in faults)
-    assert len(turning) >= 6
+        assert any("of kind addition stand between 'removal' and 'idle'" in fault for fault in faults)
+    assert len(growing) >= 6
 
 
 def test_an_addition_that_nothing_parts_from_the_next_line_is_found() -> None:

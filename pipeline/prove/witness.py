@@ -16,6 +16,7 @@ from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, Row
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
+from pipeline.tasks.line_cache import PROMPT
 
 SLOW_SAMPLE = 16
 """One row in so many, of which `build` counts the needles, and all of it where the second counter is slow; `verify`
@@ -50,6 +51,7 @@ class Witness:
                 raise CorruptError(f"{str(data)!r}, row {row.get('id')!r}: {'; '.join(faults)}")
             self._tally(row)
             yield row
+            PROMPT.clear()
 
     def _tally(self, row: Row) -> None:
         self.seen += 1

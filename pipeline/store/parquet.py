@@ -23,6 +23,8 @@ SEAL = b"carrara.sha256:"
 BLANK = b"0" * 64
 """Beside its content key a small file has a digest of all its bytes, in which the digest itself counts as blank."""
 GROUP_BYTES = 32 * 1024 * 1024
+SLICE_BYTES = 4 * 1024 * 1024
+"""Bytes of rows, about, that are plain values at a time: a row of the longest length has as many."""
 CHUNK = 1024 * 1024
 CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
 
@@ -32,8 +34,10 @@ def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, 
     count = 0
     with written_aside(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
         for group in _groups(rows):
-            writer.write_table(pa.Table.from_pylist(group, schema=schema), row_group_size=len(group))
-            count += len(group)
+            table = pa.Table.from_pylist(group, schema=schema)
+            group.clear()  # their text is in the table: twice would be much at the longest length
+            writer.write_table(table, row_group_size=len(table))
+            count += len(table)
     return count
 
 
@@ -157,7 +161,9 @@ def _seal_of(path: Path) -> tuple[int, bytes, bytes]:
 def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
     """Yield the rows of a file, one row group in memory at a time."""
     for group in read_groups(path, columns):
-        yield from group.to_pylist()
+        some = max(1, len(group) * SLICE_BYTES // max(1, group.nbytes))
+        for start in range(0, len(group), some):
+            yield from group.slice(start, some).to_pylist()
 
 
 def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:

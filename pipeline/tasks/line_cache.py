@@ -1,13 +1,14 @@
-"""A cache of what readers made of single lines, within one budget for all readers.
+"""What readers made of single lines, within one budget for all readers, and of the prompt that is read now.
 
 Prompts of one build share paragraphs, and a worker reads prompts of every subtask: a budget for each reader would add
-up, and one in paragraphs would say nothing about bytes.
+up, and one in paragraphs would say nothing about bytes. A whole prompt is read by solver and checks in turn, and never
+again: at the longest length what a reader keeps of it takes tens of megabytes, so it is dropped with the row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
 BUDGET = 40 * 1024 * 1024
@@ -57,3 +58,24 @@ class LineCache:
 
 
 LINES = LineCache(BUDGET)
+
+
+class PromptCache:
+    """Keeps what each of some functions returned last, until it is told to drop it."""
+
+    def __init__(self) -> None:
+        self._drops: list[Callable[[], None]] = []
+
+    def of(self, read: Read) -> Read:
+        """Return a function that remembers its last arguments."""
+        kept = lru_cache(maxsize=1)(read)
+        self._drops.append(kept.cache_clear)
+        return cast(Read, kept)
+
+    def clear(self) -> None:
+        """Drop everything: the row is done with."""
+        for drop in self._drops:
+            drop()
+
+
+PROMPT = PromptCache()

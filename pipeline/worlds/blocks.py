@@ -15,10 +15,6 @@ from typing import Any
 from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, START, Operation, number
 
 Block = tuple[Operation, ...]
-LIVE = 4
-"""How many elements of its own a block has in the list at once, at most."""
-DOUBLE = 0.5
-"""How many of the blocks that reverse do so twice in a row."""
 APART = 12
 """Unknown elements in the list that a block is drawn on: its ends are out of each other's reach."""
 
@@ -57,33 +53,28 @@ def _cancels_at(block: Sequence[Operation], length: int) -> bool:
     return len(items) == length and all(map(is_, items, start))
 
 
-def draw_block(rng: Random, pairs: int, turns: int = 0) -> Block:
-    """Draw a block of `pairs` additions, as many removals and ``2 * turns`` reverses, proven.
+def draw_block(rng: Random, steps: str) -> Block:
+    """Draw a block from its steps, proven: `a` adds an element, `t` takes one out, `r` reverses the list.
 
-    No reverse stands first or last. Reverses stand alone or two side by side, so ``turns < pairs``.
+    Steps take out as many elements as they add, none before it is there, and reverse an even number of times.
     """
     while True:
-        block = _walk(rng, pairs, turns)
+        block = _walk(rng, steps)
         if block is not None and cancels(block):
             return block
 
 
-def draw_run(rng: Random, length: int, pairs: int) -> Block:
-    """Draw an even number of reverses in a row, with a block behind them."""
-    return (REVERSE,) * length + draw_block(rng, pairs)
-
-
-def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
+def _walk(rng: Random, steps: str) -> Block | None:
     """Draw a walk that cancels on a long list, or None where it strays; only `cancels` proves it for all lists."""
     items: list[Any] = [Hole() for _ in range(APART)]
     own: list[int] = []
     block: list[Operation] = []
-    for step in _steps(rng, pairs, turns):
+    for step in steps:
         operation = REVERSE
-        if step == "add":
+        if step == "a":
             operation = _addition(rng, len(own), own)
             own.append(operation.args[-1])
-        elif step == "take":
+        elif step == "t":
             forms = _removals(items)
             if not forms:
                 return None
@@ -94,31 +85,9 @@ def _walk(rng: Random, pairs: int, turns: int) -> Block | None:
     return tuple(block)
 
 
-def _steps(rng: Random, pairs: int, turns: int) -> list[str]:
-    """Order additions, as many removals and an even number of reverses: none at an end, two side by side or none."""
-    steps = _nest(rng, pairs)
-    side = 2 if rng.random() < DOUBLE else 1
-    for place in sorted(rng.sample(range(1, len(steps)), 2 * turns // side), reverse=True):
-        steps[place:place] = ["reverse"] * side
-    return steps
-
-
-def _nest(rng: Random, count: int) -> list[str]:
-    steps: list[str] = []
-    live, left = 0, count
-    while live or left:
-        if left and (not live or (live < LIVE and rng.random() < 0.7)):
-            steps.append("add")
-            live, left = live + 1, left - 1
-        else:
-            steps.append("take")
-            live -= 1
-    return steps
-
-
 def _addition(rng: Random, live: int, own: Sequence[int]) -> Operation:
     value = _value(rng, own)
-    if rng.random() < 0.3:
+    if rng.random() < 0.55:
         return Operation("append", (value,))
     guarded = [at for at in INSERT_AT if abs(at) <= live]
     return Operation("insert", (rng.choices(guarded, [1 + 3 * abs(at) for at in guarded])[0], value))
@@ -141,7 +110,7 @@ def _removals(items: Sequence[Any]) -> list[tuple[int, Operation]]:
         places = [at for at in (index, index - len(items)) if at in POP_AT]
         forms += [(value, Operation("pop", (at,))) for at in places for _ in range(1 + 2 * max(at, ~at))]
         if index == len(items) - 1:
-            forms += [(value, Operation("pop"))] * 2
+            forms.append((value, Operation("pop")))
         if not any(isinstance(item, Hole) for item in items[:index]):
             forms += [(value, Operation("remove", (value,)))] * (8 if value in START else 1)
     return forms

@@ -15,8 +15,8 @@ START = (1, 2, 3, 4, 5, 6)
 START_LINE = f">> a = {list(START)}"
 DO_NOTHING = '>> print("Do nothing.")'
 LOW, HIGH = -4000, 4000
-INSERT_AT = tuple(range(-3, 4))
-POP_AT = tuple(range(-4, 4))
+INSERT_AT = tuple(range(-2, 3))
+POP_AT = tuple(range(-3, 3))
 """Where operations insert and pop. Filler can reach no further safely, so relevant operations do not either."""
 SLICED = ("print", "sum", "min", "max")
 VIEWS = (*SLICED, "len")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from math import comb, perm
 from typing import Any
 
@@ -28,6 +27,7 @@ from pipeline.tasks.bio.reader import END, START
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.haystacks.prose import essays_spec, prose
 from pipeline.tasks.haystacks.prose_reader import Parted, part
+from pipeline.tasks.line_cache import PROMPT
 
 Plain = Standard | Multi | Calculation | Multihop | Rank
 SUFFIX = "-essay"
@@ -122,7 +122,7 @@ class Among(Biographies):
         return {**self.plain.baselines(sample, key), "any_biography": 1 / guesses}
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def parted(text: str) -> Parted:
     """Part a prompt into prose and a text that the plain subtask could have; remembers the last one.
 

@@ -9,12 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.bio.proof import people_faults, question_faults, spans
 from pipeline.tasks.bio.reader import NAME, Entry, take_apart
-from pipeline.tasks.line_cache import LINES
+from pipeline.tasks.line_cache import LINES, PROMPT
 
 START = "Biographies:\n"
 END = "\nThis is the end of the examples."
@@ -55,7 +54,7 @@ class Shown:
     last_start: int
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def read_examples(text: str) -> Shown:
     """Read a prompt; remembers the last one.
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from pipeline.tasks.line_cache import LINES
+from pipeline.tasks.line_cache import LINES, PROMPT
 
 START = "\nBiographies:\n"
 END = "This is the end of the biographies."
@@ -93,7 +92,7 @@ class Asked:
         return self.reply.partition(FINAL)[2]
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def read_biographies(text: str) -> tuple[Entry, ...]:
     """Return every biography of a prompt in order; remembers the last prompt it read.
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from itertools import chain
 
 from pipeline.tasks.bio.reader import Entry, Said, entries
-from pipeline.tasks.line_cache import LINES
+from pipeline.tasks.line_cache import LINES, PROMPT
 from pipeline.worlds.wordings import wordings
 from pipeline.worlds.words import pool
 
@@ -47,7 +47,7 @@ def read_styled(style: str) -> Callable[[str], tuple[Entry, ...]]:
     return partial(_read, style)
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def _read(style: str, text: str) -> tuple[Entry, ...]:
     return tuple(entries(text, partial(take_apart, style)))
 

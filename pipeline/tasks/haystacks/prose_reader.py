@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
-from pipeline.tasks.line_cache import LINES
+from pipeline.tasks.line_cache import LINES, PROMPT
 
 TELLS = re.compile(r"[0-9]|[A-Za-z,;] [A-Z][a-z]")
 """What prose never has: numbers, and names within sentences."""
@@ -29,7 +28,7 @@ class Parted:
     places: Mapping[tuple[int, int], int]
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def part(text: str, heading: str, end: str, plain: str) -> Parted:
     """Part a prompt whose body stands between `heading` and `end`; without prose, `plain` is its heading.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 
 from pipeline.tasks.idk.grammar import FULL_NAME, Told, pattern_of, read_story
 from pipeline.tasks.idk.text import END, LETTERS, START, accepted
+from pipeline.tasks.line_cache import PROMPT
 from pipeline.worlds.plots import plots
 
 RANDOM_LETTERS = re.compile(r"[A-Z](?: [A-Z])*")
@@ -66,7 +67,7 @@ def answer(asked: Query, stories: list[Told]) -> str:
     return LETTERS[asked.choices.index(value)]
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def read_body(text: str) -> tuple[Line, ...]:
     """Return every line of the body; remembers the last prompt it read.
 

@@ -20,7 +20,7 @@ LEAST = 0.05
 FIRST = 0.95
 """How often a number that the list starts with is taken out, if there is one: to add a number and take it out again is
 work that can be left undone."""
-NEAR = (7, 4, 2, 1)
+NEAR = (7, 4, 2)
 """What indices weigh by their distance from the nearer end, as in filler."""
 STRETCH, ATTEMPTS = 3, 40
 """Operations in a stretch; operations at one place that are tried before a draft is given up."""
@@ -48,14 +48,24 @@ class Draft:
 
     def add(self, operation: Operation) -> bool:
         """Append an operation if it and all before it stay provable; tell whether it was."""
-        true = _after(self.true, operation)
+        method, args, true = getattr(list, operation.name), operation.args, self.true[:]
+        try:
+            method(true, *args)
+        except (IndexError, ValueError):
+            return False
         if not true or true == self.true:
             return False
         others: list[list[int] | None] = []
         for other in self.others:
-            others.append(None if other is None else _after(other, operation))
-            if others[-1] == true:
-                return False
+            after = None if other is None else other[:]
+            if after is not None:
+                try:
+                    method(after, *args)
+                except (IndexError, ValueError):
+                    after = None
+                if after == true:
+                    return False
+            others.append(after)
         self.true, self.others = true, [*others, self.true]
         self.operations.append(operation)
         return True
@@ -79,28 +89,21 @@ class Draft:
         longer = Draft(self.true, self.others, self.operations[:])
         done = len(self.operations)
         size = (len(ways) - done - 1) % STRETCH + 1
+        wanted = self.wanting(weights, len(ways)) if quotas else dict[str, float](weights)
         for way in ways[done : done + size]:
             kinds = _kinds(longer, way)
-            wanted: Mapping[str, float] = longer.wanting(weights, len(ways)) if quotas else weights
-            drawn = _tried(rng, kinds, [wanted[kind] for kind in kinds])
+            drawn = _tried(rng, kinds, [max(wanted[kind], LEAST) for kind in kinds])
             if not any(longer.add(draw_operation(rng, kind, longer.true)) for kind in drawn):
                 return None
+            if quotas:
+                wanted[longer.operations[-1].name] -= 1
         return longer
 
-    def wanting(self, shares: Weights, size: int) -> Mapping[str, float]:
-        """Return how many operations of each kind a program of some size wants yet; of none much less than one."""
+    def wanting(self, shares: Weights, size: int) -> dict[str, float]:
+        """Return how many operations of each kind a program of some size wants yet: less than none of some."""
         have = Counter(operation.name for operation in self.operations)
         whole = sum(shares.values())
-        return {kind: max(share * size / whole - have[kind], LEAST) for kind, share in shares.items()}
-
-
-def _after(items: list[int], operation: Operation) -> list[int] | None:
-    after = items[:]
-    try:
-        getattr(after, operation.name)(*operation.args)
-    except (IndexError, ValueError):
-        return None
-    return after
+        return {kind: share * size / whole - have[kind] for kind, share in shares.items()}
 
 
 def _shows(view: View, items: list[int]) -> bool:

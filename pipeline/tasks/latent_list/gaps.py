@@ -2,9 +2,9 @@
 
 What an addition of filler is followed by, and what a removal comes after, would tell: most often the operation that
 undoes it. So a line that does nothing stands behind every addition and before every removal, and between two reverses,
-in filler and round relevant operations alike. On their other sides operations of filler have neighbours of a few kinds,
-and relevant ones are given the same, as often: `surroundings` draws them. A relevant reverse stands between two blocks,
-so that no other reverse touches it wherever it stands.
+in filler and round relevant operations alike. Further off stands a reverse, nearly always: filler reverses the list
+between most of its additions and removals, and relevant ones stand between reverses as well. What `surroundings` draws
+goes with what units of filler begin and end with: a reverse, now and then an addition, and a removal.
 """
 
 from __future__ import annotations
@@ -13,25 +13,19 @@ from collections.abc import Iterable, Mapping
 from random import Random
 
 from pipeline.worlds.blocks import draw_block
-from pipeline.worlds.programs import DO_NOTHING, REVERSE, Operation
+from pipeline.worlds.programs import DO_NOTHING, Operation
 
 CLASS = {"append": "add", "insert": "add", "pop": "take", "remove": "take", "reverse": "reverse", "sort": "reverse"}
 """What decides the lines beside an operation; a sort, which filler does not have, is surrounded as a reverse is."""
 IDLE = f"{DO_NOTHING}\n"
-TURNED = f"{REVERSE.text}\n{IDLE}{REVERSE.text}\n"
-"""Two reverses, which cancel."""
-BEFORE: Mapping[str, Mapping[str, int]] = {
-    "add": {TURNED: 30, f"{TURNED}{IDLE}": 8, "": 36, IDLE: 26},
-    "take": {f"{TURNED}{IDLE}": 36, IDLE: 64},
-    "reverse": {IDLE: 72, "": 28},
+AROUND: Mapping[str, Mapping[str, int]] = {
+    "add": {"rr.-": 76, "artr.-": 12, ".-": 5, "-.-": 7},
+    "take": {"rr-.": 56, "rr-.-": 4, "artr-.": 12, "-.": 25, "-.-": 3},
+    "reverse": {".at": 20, ".-at": 29, "-.at": 30, "-.-at": 21},
 }
-BEHIND: Mapping[str, Mapping[str, int]] = {
-    "add": {f"{IDLE}{TURNED}": 18, IDLE: 82},
-    "take": {TURNED: 12, f"{IDLE}{TURNED}": 8, "": 55, IDLE: 25},
-    "reverse": {IDLE: 72, "": 28},
-}
-"""What stands before and behind a relevant operation, and how often of a hundred; nothing leaves it beside a block."""
-LOOSE = 0.12
+"""What stands before and behind a relevant operation, the dot, and how often of a hundred: the steps of a block, and
+`-` for a line that does nothing. No other reverse may touch a relevant one, so it comes before a pair."""
+LOOSE = 0.05
 """How often a line that does nothing stands where it need not: behind a removal, or between reverse and addition."""
 
 
@@ -40,7 +34,7 @@ def parted(before: Operation, after: Operation, rng: Random) -> bool:
     left, right = CLASS[before.name], CLASS[after.name]
     if left == "add" or right == "take" or left == right == "reverse":
         return True
-    return left != right and rng.random() < LOOSE
+    return rng.random() < LOOSE
 
 
 def spaced(block: Iterable[Operation], rng: Random) -> str:
@@ -55,9 +49,9 @@ def spaced(block: Iterable[Operation], rng: Random) -> str:
 
 def surroundings(rng: Random, name: str) -> tuple[str, str]:
     """Draw the lines before and behind a relevant operation."""
-    before, behind = (
-        rng.choices(list(side[CLASS[name]]), list(side[CLASS[name]].values()))[0] for side in (BEFORE, BEHIND)
+    around = AROUND[CLASS[name]]
+    before, _, behind = rng.choices(list(around), list(around.values()))[0].partition(".")
+    return (
+        spaced(draw_block(rng, before.rstrip("-")), rng) + IDLE * before.count("-"),
+        IDLE * behind.count("-") + spaced(draw_block(rng, behind.lstrip("-")), rng),
     )
-    if name != REVERSE.name:
-        return before, behind
-    return spaced(draw_block(rng, 1), rng) + before, behind + spaced(draw_block(rng, 1), rng)

@@ -1,8 +1,9 @@
-"""The filler of latent lists: lines that do nothing, runs of reverses, and blocks that cancel at every state.
+"""The filler of latent lists: lines that do nothing, reverses in even numbers, and blocks that cancel at every state.
 
-Every unit begins with an addition or a reverse and ends in a removal, so that relevant operations stand between the
-kinds of lines between which operations of filler stand. Runs of reverses therefore come with a pair behind them. What a
-unit's index stands for is fixed, whatever the streams draw, so that one wheel serves every build.
+Each of the three has a third of its lines; a reverse within a block counts as one of the reverses. Every unit begins
+with a reverse or an addition and ends in a removal, so that relevant operations stand between the kinds of lines that
+operations of filler stand between. What a unit's index stands for is fixed, whatever the streams draw, so that one
+wheel serves every build.
 """
 
 from __future__ import annotations
@@ -16,27 +17,22 @@ import numpy as np
 from pipeline.streams import Indices, Streams, Wheel
 from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
 from pipeline.tasks.latent_list.gaps import spaced
-from pipeline.worlds.blocks import Block, cancels, draw_block, draw_run
+from pipeline.worlds.blocks import Block, cancels, draw_block
 
-SHAPES: tuple[Callable[[Random], Block], ...] = (
-    partial(draw_block, pairs=1),
-    partial(draw_block, pairs=2, turns=1),
-    partial(draw_block, pairs=3),
-    partial(draw_block, pairs=3, turns=1),
-    partial(draw_run, length=2, pairs=2),
-    partial(draw_run, length=4, pairs=2),
-)
-QUOTAS = (592, 1000, 300, 900, 500, 800)
-"""How many units there are of each shape: blocks of one to three pairs, and runs of two or four reverses with a block
-of two pairs behind. In deep blocks an operation has neighbours of many kinds, and indices far from the ends."""
-STANDS = (1, 4, 1, 3, 3, 4)
-"""How often each of them stands on the wheel: of all lines two fifths do nothing and one fifth reverses."""
+SHAPES = ("rart", "rarartrt", "rraratrt", "raratrrt", "rrarartt", "ararrtrt", "raaattrt")
+"""The steps of units: `a` adds a number, `t` takes one out, `r` reverses. Most operations stand between two reverses,
+as relevant ones do; the last shape adds three numbers in a row, which lets indices lie far from the ends."""
+QUOTAS = (592, 800, 600, 600, 600, 600, 600)
+"""How many units there are of each shape."""
+STANDS = (1, 5, 4, 4, 2, 2, 1)
+"""How often each of them stands on the wheel: of all lines a third does nothing, a third reverses the list, and a third
+adds or takes out numbers."""
 BLOCKS = sum(QUOTAS)
 SMALL = QUOTAS[0]
-LONGEST = 300
-"""Characters of a unit."""
+LONGEST = 265
+"""Characters of a unit: the shortest windows hold little more than five."""
 MIXED, MORE = 40, 64
-"""Spares: units as the wheel has them, then pairs, for the variety of their token counts."""
+"""Spares: units as the wheel has them, then the smallest, for the variety of their token counts."""
 
 
 def specs(tier: str) -> tuple[PoolSpec, ...]:
@@ -53,7 +49,7 @@ def make(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     rng, seen = streams.of("blocks", spec.tier), set[Block]()
     for shape, quota in zip(SHAPES, QUOTAS, strict=True):
         for _ in range(quota):
-            yield _fresh(seen, partial(shape, rng), rng)
+            yield _fresh(seen, partial(draw_block, rng, shape), rng)
 
 
 def _fresh(seen: set[Block], draw: Callable[[], Block], rng: Random) -> Unit:

@@ -17,16 +17,18 @@ from pipeline.worlds.blocks import draw_block
 from pipeline.worlds.programs import REVERSE, START_LINE, Operation
 
 ROLE = (
-    "Work as a Python interpreter would. You are given a program that starts with a list `a` and goes on to change it, "
-    "one statement a line; every line of a program begins with `>>`. Follow the list from the first line to the last, "
-    "and give the output of the last line, exactly as Python would show it. Lines before the last may print something "
-    "else: that does not matter and is not part of the answer. Reply with the output of the last line alone."
+    "Act as a Python interpreter. You are given a program that starts with a list `a` and then changes it, one "
+    "statement per line; every line of a program begins with `>>`. Follow the list from the first line to the last, "
+    "and give the output of the last line, exactly as Python would show it. Earlier lines may print something too, but "
+    "that is not part of the answer. Reply with the output of the last line alone."
 )
-EXAMPLES = {1: "One program with its output comes first, as an example; the program after it is the one to answer."}
-MANY = "{count} programs with their outputs come first, as examples; the program after them is the one to answer."
+EXAMPLES = {1: "One program with its output comes first, as an example; the one after it is yours to run."}
+MANY = "{count} programs with their outputs come first, as examples; the one after them is yours to run."
 COUNTS = ("Zero", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 STOCKED, STOCK = "latent_list.demonstrations@2", 32
 """Demonstrations are drawn once in a process, so many of each kind: to draw them for each row would cost too much."""
+BLOCKS = ("aatt", "atat", "rart")
+"""The steps of the block in a demonstration."""
 Chunk = tuple[Operation, ...]
 
 
@@ -81,7 +83,7 @@ def _interleave(operations: Sequence[Operation], rng: Random) -> str:
     """Put filler of each kind between relevant operations, with lines that do nothing: no reverse touches one."""
     while True:
         chunks: list[Chunk] = [(operation,) for operation in operations]
-        for filler in ((REVERSE, REVERSE), draw_block(rng, 2)):
+        for filler in ((REVERSE, REVERSE), draw_block(rng, rng.choice(BLOCKS))):
             chunks.insert(rng.randint(0, len(chunks)), filler)
         if not any(left[-1] == right[0] == REVERSE for left, right in pairwise(chunks)):
             return spaced((operation for chunk in chunks for operation in chunk), rng)

@@ -140,20 +140,18 @@ def _values(name: str, lists: Table) -> Table:
     """Return what the view of ``[i:j+1]`` shows at ``[list, i, j]``; a slice ends where its list does."""
     if name == "max":
         lists = np.where(lists == GONE, -GONE, lists)
-        return _running(np.maximum, lists)
+        return _running(np.maximum, lists, -GONE)
     if name == "min":
-        return _running(np.minimum, lists)
+        return _running(np.minimum, lists, GONE)
     sums = np.cumsum(np.where(lists == GONE, 0, lists), axis=1)
     before = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     shown: Table = sums[:, None, :] - before[:, :, None]
     return shown
 
 
-def _running(pick: np.ufunc, lists: Table) -> Table:
+def _running(pick: np.ufunc, lists: Table, least: int) -> Table:
     width = lists.shape[1]
-    shown = np.zeros((len(lists), width, width), dtype=np.int64)
-    for i in range(width):
-        shown[:, i, i:] = pick.accumulate(lists[:, i:], axis=1)
+    shown: Table = pick.accumulate(np.where(_upper(width), lists[:, None, :], least), axis=2)
     return shown
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pipeline.tasks.base import Turns
+from pipeline.tasks.line_cache import PROMPT
 
 START = "\n======== CONVERSATION ========\n"
 SPEAKER = re.compile(r"^(User|Model): ", re.MULTILINE)
@@ -55,7 +56,7 @@ class Conversation:
         return [reply for reply in self.replies if reply.key == self.asked.key]
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def read_conversation(turns: Turns) -> Conversation:
     """Return a conversation; remembers the last one it read.
 
