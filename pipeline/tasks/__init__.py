@@ -16,6 +16,7 @@ FAMILIES = (
     "graph",
     "recall",
     "rag",
+    "longqa",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

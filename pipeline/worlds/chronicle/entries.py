@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -63,7 +63,7 @@ def new_year(number: int) -> int:
 
 def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Sequence[str]) -> Entry:
     """Write an entry; whoever else it names is one of some people."""
-    values = Values({**about, **_capitals(about)}, lambda slot: _drawn(rng, slot, people))
+    values = Values({**about, **_capitals(about)}, lambda slot, told: _drawn(rng, slot, people, told))
     said = [rng.choice(wordings()[kind]).write(rng, values)]
     length = said[0].count(" ") + 1
     own = colours()["house" if kind in happenings() else GROUPS[kind]]
@@ -105,9 +105,10 @@ def _capitals(about: Mapping[str, str]) -> dict[str, str]:
     return {slot.capitalize(): value for slot, value in about.items()}
 
 
-def _drawn(rng: Random, slot: str, people: Sequence[str]) -> str:
+def _drawn(rng: Random, slot: str, people: Sequence[str], told: Collection[str]) -> str:
+    """Return a value of a slot; nobody and no street is drawn twice for one entry."""
     if slot in ("street", "street2"):
-        return rng.choice(words_of("streets"))
+        return _other(rng, words_of("streets"), told)
     if slot == "num":
         return rng.choice(NUMBERS)
     if slot == "sum":
@@ -118,7 +119,13 @@ def _drawn(rng: Random, slot: str, people: Sequence[str]) -> str:
         return f"{rng.choice(NUMBERS)} shillings the {rng.choice(MEASURES)}"
     if slot == "names":
         return listed(rng.sample(people, min(len(people), rng.randrange(4, 7))))
-    return rng.choice(people)
+    return _other(rng, people, told)
+
+
+def _other(rng: Random, some: Sequence[str], told: Collection[str]) -> str:
+    while (chosen := rng.choice(some)) in told:
+        pass
+    return chosen
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from random import Random
@@ -39,13 +39,13 @@ class Values(dict[str, str]):
 
     __slots__ = ("_draw",)
 
-    def __init__(self, given: Mapping[str, str], draw: Callable[[str], str]) -> None:
+    def __init__(self, given: Mapping[str, str], draw: Callable[[str, Collection[str]], str]) -> None:
         super().__init__(given)
         self._draw = draw
 
     def __missing__(self, slot: str) -> str:
         """Draw the value of a slot, and keep it."""
-        self[slot] = self._draw(slot)
+        self[slot] = self._draw(slot, self.values())
         return self[slot]
 
 

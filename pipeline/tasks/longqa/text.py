@@ -1,0 +1,38 @@
+"""What prompts of `longqa` say around their annals. All wording is Carrara's own."""
+
+from __future__ import annotations
+
+INTRODUCTION = """\
+Below are the annals of a town, entry by entry in order of date. A question about them follows at the end. Everybody \
+keeps one name for life. A property belongs to its latest buyer whose sale stands. A sale that is set aside, undone, \
+annulled or struck out counts as never made, so that the owner before it is the owner again; a sale that is then \
+restored counts again as before.
+"""
+START = "Annals:\n"
+TAIL = """\
+This is the end of the annals. Use them to answer the question below. {reply}
+
+Question: {question}
+Answer:"""
+NAME = "Reply with the full name alone, and not as a full sentence."
+YEAR = "Reply with the year alone."
+LETTER = "Reply with the letter of the right option alone."
+LETTERS = "ABCD"
+MAY_LACK = """\
+Reply with the full name alone, and not as a full sentence. If the annals do not tell, reply with these two words \
+alone: Not stated"""
+REFUSALS = ("Not stated", "Not known", "Unknown", "The annals do not tell.", "The annals do not say.")
+"""Accepted wordings of a refusal, the target first; scorers know more of them."""
+OWNED = (
+    "Who owned {prop} {when}?",
+    "To whom did {prop} belong {when}?",
+    "Who was the owner of {prop} {when}?",
+    "Whose property was {prop} {when}?",
+)
+ON, END_OF = "on {day}", "at the end of {year}"
+HAPPENED = "In which year {asked}?"
+
+
+def options(names: tuple[str, ...]) -> str:
+    """Return options as lines."""
+    return "".join(f"\n({letter}) {name}" for letter, name in zip(LETTERS, names, strict=True))
