@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from datetime import date
+
 from pipeline.tasks.base import Published
+from pipeline.tasks.longqa.kinship import follow, steps_of
 from pipeline.tasks.longqa.reader import (
     ESTATE,
     Event,
     Line,
     about,
     asked,
+    happening_asked,
     happening_kinds,
     history,
     owner_asked,
@@ -18,6 +22,8 @@ from pipeline.tasks.longqa.reader import (
     whose,
 )
 
+FAMILIES = 2
+"""Other families whose lines are told."""
 Spans = list[tuple[int, int]]
 
 
@@ -63,7 +69,7 @@ def state_faults(row: Published) -> Iterator[str]:
         yield f"{len(needed)} entries decide whose {prop} was, not {row.stratum.complexity}"
     if marked(row, "relevant") != spans([event.line for event in needed]):
         yield "the entries marked as relevant are not those that decide"
-    yield from _name_faults(found, [event for event in steps if event.kind == "sale"])
+    yield from name_faults(found, [event for event in steps if event.kind == "sale"])
     buyers = {event.values["buyer"] for event in steps if event.kind == "sale"}
     if not buyers.issuperset(row.key.choices or ()):
         yield "an option never bought the property"
@@ -91,7 +97,62 @@ def pair_faults(row: Published) -> Iterator[str]:
         yield "the entry marked as relevant is not the sale"
     if len(relevant) != 1 or not set(relevant) <= set(spans([event.line for event in told])):
         yield "the entry marked as relevant is not about the property"
-    yield from _name_faults(found, [event for event in sales if event.kind == "sale"])
+    yield from name_faults(found, [event for event in sales if event.kind == "sale"])
+
+
+def when_faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row that asks for a year.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found = read(row.text)
+    prop, kind = happening_asked(row.question)
+    told, twin = history(found, prop), history(found, str(row.metadata["latent"]["twin"]))
+    yield from body_faults(row, found)
+    right = [event.line for event in told if event.kind == kind]
+    if len(right) != 1 or marked(row, "relevant") != spans(right):
+        yield "the entry marked as relevant is not the one asked for"
+    others = [event.line for event in told if event.kind != kind]
+    if len({_year(line) for line in (*right, *others)} - {row.key.target}) < 1 or any(
+        _year(line) == row.key.target for line in others
+    ):
+        yield "something else befell the property in the year asked for, or nothing at any other time"
+    if len(twin) != len(told) or kind not in {event.kind for event in twin}:
+        yield "the other property is not mentioned as often, or not for the same"
+    near = set(marked(row, "decoy"))
+    if not near.issuperset(spans([*others, *(event.line for event in twin)])):
+        yield "what befell the two properties is not marked"
+    if not any(_year(line) == row.key.target for line in found if line not in right):
+        yield f"no other entry is of {row.key.target}"
+
+
+def _year(line: Line) -> str:
+    return str(date.fromordinal(line.day).year)
+
+
+def kin_faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row that asks for a relative.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found = read(row.text)
+    first, steps = steps_of(row.question)
+    name, used = follow(found, first, steps)
+    yield from body_faults(row, found)
+    if len(used) != row.stratum.complexity or marked(row, "relevant") != spans(used):
+        yield "the entries marked as relevant are not those that the answer needs"
+    for line in used:
+        try:
+            if follow([one for one in found if one is not line], first, steps)[0] == name:
+                yield "the answer is the same without an entry marked as relevant"
+        except ValueError:
+            continue
+    if all(one in used for one in about(found, name)):
+        yield f"{name} is named nowhere else"
+    if len(marked(row, "decoy")) != FAMILIES * len(used):
+        yield "there are not as many entries about other families as promised"
 
 
 def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
@@ -119,7 +180,7 @@ def _twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event], p
         yield "the marks are not the entries about the two properties"
 
 
-def _name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
+def name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
     """Hold every buyer to be one person, who is named in other entries too."""
     buyers = [event.values["buyer"] for event in sales]
     if len(set(buyers)) != len(buyers):

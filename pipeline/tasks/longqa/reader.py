@@ -64,7 +64,7 @@ def read(text: str) -> list[Line]:
         if match.start() != at:
             break
         at = match.end()
-        found.append(Line(match.start(), at, _day(match[1], match[2], match[3]), match[4]))
+        found.append(Line(match.start(), at, day_of(match[1], match[2], match[3]), match[4]))
     if at != end:
         raise ValueError(f"no entry: {text[at : at + 80]!r}")
     return found
@@ -75,7 +75,8 @@ def _month(year: str, month: str) -> int:
     return date(int(year), MONTHS.index(month) + 1, 1).toordinal() - 1
 
 
-def _day(day: str, month: str, year: str) -> int:
+def day_of(day: str, month: str, year: str) -> int:
+    """Return a day from its written form."""
     return _month(year, month) + int(day)
 
 
@@ -101,7 +102,7 @@ def owner_asked(question: str) -> tuple[str, int]:
     if not found:
         raise ValueError(f"no question about an owner: {question!r}")
     prop, day, month, year, end = found.groups()
-    return prop, _day(day, month, year) if day else _day("31", "December", end)
+    return prop, day_of(day, month, year) if day else day_of("31", "December", end)
 
 
 def about(found: Sequence[Line], name: str) -> list[Line]:
@@ -148,7 +149,7 @@ def _pattern(said: str) -> re.Pattern[str]:
         name = match[1]
         form = _form(name)
         if name in seen:
-            return form
+            return f"(?:{form})"
         seen.add(name)
         return f"(?P<{name}>{form})"
 
@@ -223,6 +224,37 @@ def owned(text: str, *, known: bool = True) -> str:
     if sale is None and known:
         raise ValueError(f"nobody owns {prop}")
     return sale.values["buyer"] if sale else ""
+
+
+@cache
+def _happened() -> list[tuple[str, re.Pattern[str]]]:
+    said = [(kind, one.removeprefix(ASKED)) for kind, some in lines("happenings").items() for one in some if one.startswith(ASKED)]
+    return [(kind, re.compile(rf"In which year {re.escape(one)}\?".replace(r"\{prop\}", r"(the \w+ \w+)"))) for kind, one in said]
+
+
+def happening_asked(question: str) -> tuple[str, str]:
+    """Return the property and the kind of happening that are asked about.
+
+    Raises:
+        ValueError: if the question is another.
+    """
+    for kind, pattern in _happened():
+        if found := pattern.fullmatch(question):
+            return found[1], kind
+    raise ValueError(f"no question about a year: {question!r}")
+
+
+def year_of(text: str) -> str:
+    """Return the year that a prompt asks for.
+
+    Raises:
+        ValueError: if the text cannot be read, or there is not just one.
+    """
+    prop, kind = happening_asked(asked(text)[0])
+    found = [event.line for event in history(read(text), prop) if event.kind == kind]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} times is told of {prop} what is asked")
+    return str(date.fromordinal(found[0].day).year)
 
 
 def lettered(text: str) -> str:

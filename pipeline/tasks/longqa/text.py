@@ -30,6 +30,20 @@ OWNED = (
     "Whose property was {prop} {when}?",
 )
 ON, END_OF = "on {day}", "at the end of {year}"
+TALKED = {
+    "information": ("Who bought {prop}?", "Whom did I name as the buyer of {prop}?"),
+    "update": (
+        "Who owns {prop} now, after all that I have told you?",
+        "To whom does {prop} belong now, after all that I have told you?",
+    ),
+    "temporal": ("Who owned {prop} on {day}?", "Whose property was {prop} on {day}?"),
+    "sessions": ("Who is the wife of the man who bought {prop}?", "Whom did the man marry who bought {prop}?"),
+}
+ASKING = """\
+{question}
+Reply with the full name alone, and not as a full sentence. If I have not told you, reply with these two words alone: \
+Not stated"""
+RELATIVES = ("Who was {relative}?", "What was the name of {relative}?", "Who, by these annals, was {relative}?")
 HAPPENED = "In which year {asked}?"
 
 

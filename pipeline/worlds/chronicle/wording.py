@@ -10,7 +10,7 @@ from random import Random
 
 from pipeline.worlds.words import pool, pool_digest
 
-FILES = ("chronicle/events", "chronicle/happenings", "chronicle/colour", "chronicle/names")
+FILES = ("chronicle/events", "chronicle/happenings", "chronicle/colour", "chronicle/names", "chronicle/talk")
 SECTION = re.compile(r"\[(\w+)\]")
 CHOICE = re.compile(r"\[([^\]]*)\]")
 ASKED = "? "
@@ -85,6 +85,12 @@ def happenings() -> Mapping[str, Sequence[str]]:
 def colours() -> Mapping[str, Sequence[Wording]]:
     """Return the sentences that state nothing, by the group of kinds that they go with."""
     return {group: [Wording.of(one) for one in some] for group, some in lines("colour").items()}
+
+
+@cache
+def talk() -> Mapping[str, Sequence[Wording]]:
+    """Return what is said around entries in a chat."""
+    return {kind: [Wording.of(one) for one in some] for kind, some in lines("talk").items()}
 
 
 @cache
