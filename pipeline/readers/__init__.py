@@ -12,6 +12,7 @@ from pipeline.readers.bio import Biographies
 from pipeline.readers.graph import Edges
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
+from pipeline.readers.longqa import Annals
 from pipeline.readers.mrcr import Talk
 from pipeline.readers.rag import Documents
 from pipeline.readers.recall import Recall
@@ -30,6 +31,7 @@ READINGS: dict[str, type[Reading]] = {
     "recall": Recall,
     "graph": Edges,
     "rag": Documents,
+    "longqa": Annals,
 }
 
 

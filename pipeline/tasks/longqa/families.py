@@ -19,16 +19,6 @@ TRIES = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Relative:
-    """Somebody of a line: name, sex, day of birth, and how the next one is told."""
-
-    name: str
-    woman: bool
-    born: int
-    told_at: str
-
-
-@dataclass(frozen=True, slots=True)
 class Family:
     """A line of ancestors: everybody's entry, the name of the last, and who else is named."""
 
@@ -47,8 +37,8 @@ def paths(steps: int) -> list[tuple[str, ...]]:
     return [(*line, step) for line in lines for step in (FATHER, MOTHER)] + [(SPOUSE, *line) for line in lines]
 
 
-def schedule(rng: Random, path: Sequence[str], woman: bool, day: int) -> tuple[list[int], list[int], list[str]]:
-    """Draw days of birth of a line, days of its entries, one of which is `day`, and where each is told.
+def schedule(rng: Random, path: Sequence[str], day: int) -> tuple[list[int], list[str]]:
+    """Draw days of the entries of a line, one of which is `day`, and where each step is told.
 
     Raises:
         ValueError: if the line does not fit into the annals.
@@ -72,39 +62,39 @@ def schedule(rng: Random, path: Sequence[str], woman: bool, day: int) -> tuple[l
         shift = day - rng.choice(days)
         days = [one + shift for one in days]
         if min(days) >= FIRST_DAY and max(days) <= LAST_DAY and len(set(days)) == len(days):
-            return [one + shift for one in born], days, told
+            return days, told
     raise ValueError("the line does not fit into the annals")
 
 
 def family(
-    rng: Random, names: Names, path: Sequence[str], woman: bool, day: int, role: Role, like: Sequence[str] = ()
+    rng: Random, names: Names, path: Sequence[str], day: int, role: Role, like: Sequence[str] = (), *, woman: bool
 ) -> Family:
     """Draw a line and tell it; one of its entries is of a day. `like` are names with whose surnames it begins."""
-    _, days, told_at = schedule(rng, path, woman, day)
+    days, told_at = schedule(rng, path, day)
     surname = rng.choice(like).split(" ")[1] if like else ""
-    first = now = names.new(woman, surname)
+    first = now = names.new(surname, woman=woman)
     partner = ""
     told, others = list[Told](), list[str]()
-    is_woman, first_is_woman = woman, woman
+    is_woman = woman
     for step, at, when in zip(path, told_at, days, strict=True):
         if step == SPOUSE:
-            spouse = names.new(not is_woman)
-            told.append(Told(when, "wedding", _couple(now, spouse, is_woman), role))
+            spouse = names.new(woman=not is_woman)
+            told.append(Told(when, "wedding", _couple(now, spouse, woman=is_woman), role))
             now, is_woman, partner = spouse, not is_woman, now
             continue
-        father, mother = names.new(False, now.split(" ")[1]), names.new(True)
+        father, mother = names.new(now.split(" ")[1], woman=False), names.new(woman=True)
         known = parents(father, mother)
         if at == "marriage":
-            partner = partner or names.new(not is_woman)
+            partner = partner or names.new(woman=not is_woman)
             kind = "bride" if is_woman else "groom"
-            told.append(Told(when, kind, {**_couple(now, partner, is_woman), **known}, role))
+            told.append(Told(when, kind, {**_couple(now, partner, woman=is_woman), **known}, role))
         else:
             who = "child" if at == "birth" else "person"
-            told.append(Told(when, at, {who: now, **known, **sex(is_woman)}, role))
+            told.append(Told(when, at, {who: now, **known, **sex(woman=is_woman)}, role))
         now, partner, is_woman = (father, mother, False) if step == FATHER else (mother, father, True)
         others.append(partner)
-    return Family(told, first, first_is_woman, now, others)
+    return Family(told, first, woman, now, others)
 
 
-def _couple(one: str, other: str, woman: bool) -> dict[str, str]:
+def _couple(one: str, other: str, *, woman: bool) -> dict[str, str]:
     return {"husband": other, "wife": one} if woman else {"husband": one, "wife": other}

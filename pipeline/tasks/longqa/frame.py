@@ -29,19 +29,20 @@ from pipeline.tasks.longqa import text
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, listed, source_digest
 
 NONE = np.empty(0, dtype=np.int64)
+ROOM = 0.985
+"""The share of the annals in which entries of a row may stand."""
 ROLL, MOST_ON_ROLL = "jury", 5
 """The kind of entry in which people are named once more, and how many of them in one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An entry that is written for a row: its day, what it tells, its role, and the depth that its day was drawn for."""
+    """An entry that is written for a row: its day, what it tells, and its role."""
 
     day: int
     kind: str
     about: Mapping[str, str]
     role: Role
-    depth: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ class LongQa(Task):
         """Draw what is asked, and write the entries that its answer needs."""
         world = chronicle(own, stratum.tier)
         drawn = self.drawn(world, stratum, index, own, shared)
-        relevant = tuple(said for one, said in written(world, own, drawn) if one.role == "relevant")
+        pieces = [piece for item in self.placed(world, own, drawn) for piece in item.unit.pieces]
+        relevant = tuple(piece.text for piece in pieces if piece.role == "relevant")
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
@@ -99,20 +101,23 @@ class LongQa(Task):
         drawn = self.drawn(world, sample.stratum, sample.index, own, shared)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
-            placed=tuple(
-                Placed(unit(said, one.role), one.depth, at=one.day) for one, said in written(world, own, drawn)
-            ),
+            placed=tuple(self.placed(world, own, drawn)),
             filler=filler(world, sample.stratum.tier, own, drawn.props),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=self.asking(sample)), "question"),),
         )
+
+    def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
+        """Return what is told for a row as it stands in the prompt."""
+        told = written(world, own, drawn)
+        return [Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, said in told]
 
     def asking(self, sample: Sample) -> str:
         """Return the question as the prompt has it."""
         return sample.question
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return the entries that the answer needs: they were written for the row."""
-        return sample.relevant
+        """Return the entries that the answer needs: they were written for the row, or for both rows of a pair."""
+        return () if self.paired else sample.relevant
 
 
 def written(world: Chronicle, own: Streams, drawn: Drawn) -> list[tuple[Told, str]]:
@@ -140,17 +145,17 @@ def asked_property(world: Chronicle, index: int, own: Streams, shared: Streams) 
 
 
 def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
-    """Return a day for each of some rising depths, no two the same."""
+    """Return a day for each of some rising depths, no two the same; the last years are left to ask about."""
     found: list[int] = []
     for depth in depths:
-        day = world.day_at(depth)
+        day = world.day_at(ROOM * depth)
         found.append(max(day, found[-1] + 1) if found else day)
     return found
 
 
-def strewn(world: Chronicle, rng: Random, count: int) -> list[float]:
-    """Draw depths anywhere, in order."""
-    return sorted(rng.random() for _ in range(count))
+def strewn(world: Chronicle, rng: Random, count: int) -> list[int]:
+    """Draw days anywhere, in order, no two the same."""
+    return days_at(world, sorted(rng.random() for _ in range(count)))
 
 
 def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
@@ -167,10 +172,9 @@ def rolls(world: Chronicle, rng: Random, names: Sequence[str]) -> list[Told]:
     names = rng.sample(names, len(names))
     found = []
     for start in range(0, len(names), MOST_ON_ROLL):
-        depth = rng.random()
         some = names[start : start + MOST_ON_ROLL]
-        day = world.day_at(depth)
+        day = world.day_at(rng.random())
         more = [one for one in rng.sample(world.living(day), 3) if one not in names]
         some += more[: max(2 - len(some), rng.randrange(2))]
-        found.append(Told(day, ROLL, {"names": listed(rng.sample(some, len(some)))}, "anchor", depth))
+        found.append(Told(day, ROLL, {"names": listed(rng.sample(some, len(some)))}, "anchor"))
     return found

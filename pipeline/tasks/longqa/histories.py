@@ -50,6 +50,14 @@ def _forgotten(rng: Random, count: int) -> tuple[list[Step], str]:
             return steps, mine
 
 
+def _sold_on(rng: Random, title: Title, count: int, told: int) -> Iterator[Step]:
+    """Yield steps of which the first is a sale: the owner asked for is not the last who is named."""
+    if count:
+        title.take(SALE, str(told))
+        yield SALE, str(told)
+        yield from _walk(rng, title, count - 1, told + 1)
+
+
 def history(rng: Random, before: int, needed: int, after: int, behind: int = -1) -> list[Step]:
     """Draw a history: `needed` steps decide who owns it behind them, those `before` and `after` do not.
 
@@ -65,4 +73,4 @@ def history(rng: Random, before: int, needed: int, after: int, behind: int = -1)
             continue
         steps = [*first, *core]
         if [changes(steps, at) for at in range(len(steps))] == [False] * before + [True] * needed:
-            return [*steps, *_walk(rng, title, after, _buyers(steps))]
+            return [*steps, *_sold_on(rng, title, after, _buyers(steps))]

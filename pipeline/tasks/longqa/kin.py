@@ -41,7 +41,7 @@ class Kin(LongQa):
         path = every[deal(shared.of("path"), stratum.rows, index, len(every))]
         woman = bool(deal(shared.of("sex"), stratum.rows, index, 2))
         depth = spread(shared.of("depth"), stratum.rows, index)
-        found = _families(world, own, path, woman, world.day_at(depth))
+        found = _families(world, own, path, world.day_at(depth), woman=woman)
         mine, others = found[0], found[1:]
         rng = own.of("asked")
         question = rng.choice(text.RELATIVES).format(relative=phrase(rng, path, mine))
@@ -50,7 +50,6 @@ class Kin(LongQa):
         shown = {
             "asked": "-".join(path),
             "person": mine.first,
-            "depth": round(depth, 6),
             "told": [one.kind for one in mine.told],
         }
         return Drawn(question, Key(mine.last, (mine.last,)), told, (), shown)
@@ -76,17 +75,16 @@ class Kin(LongQa):
         return {"path": (sample.latent["asked"], len(paths(sample.stratum.complexity)))}
 
 
-def _families(world: Chronicle, own: Streams, path: Sequence[str], woman: bool, day: int) -> list[Family]:
+def _families(world: Chronicle, own: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:
     """Draw the asked family, and others whose first people have surnames of it."""
     for turn in count():
         names = Names(own.of("names", turn), set(world.population.names.taken))
         rng = own.of("families", turn)
         try:
-            mine = family(rng, names, path, woman, day, "relevant")
+            mine = family(rng, names, path, day, "relevant", woman=woman)
             like = [mine.first, mine.last, *mine.others]
-            others = [
-                family(rng, names, path, woman, world.day_at(rng.random()), "decoy", like) for _ in range(FAMILIES)
-            ]
+            days = [world.day_at(rng.random()) for _ in range(FAMILIES)]
+            others = [family(rng, names, path, one, "decoy", like, woman=woman) for one in days]
         except ValueError:  # a day near an end of the annals may leave no room for the others
             continue
         return [mine, *others]
@@ -99,7 +97,7 @@ def phrase(rng: Random, path: Sequence[str], of: Family) -> str:
     while at < len(path):
         two = tuple(path[at : at + 2])
         if two in GRAND and rng.random() < 0.7:
-            word, at = GRAND[two], at + 2  # type: ignore[index]
+            word, at = GRAND[two], at + 2
         else:
             word = ("husband" if woman else "wife") if path[at] == SPOUSE else path[at]
             at += 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
 from datetime import date
+from itertools import pairwise
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.longqa.kinship import follow, steps_of
@@ -39,7 +39,7 @@ def marked(row: Published, *roles: str) -> Spans:
 
 def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
     """Hold entries to be in order of date and all different, and the question to be the row's."""
-    if any(one.day > other.day for one, other in zip(found, found[1:], strict=False)):
+    if any(one.day > other.day for one, other in pairwise(found)):
         yield "the entries are not in order of date"
     if len({one.text for one in found}) != len(found):
         yield "two entries are equal"

@@ -228,8 +228,13 @@ def owned(text: str, *, known: bool = True) -> str:
 
 @cache
 def _happened() -> list[tuple[str, re.Pattern[str]]]:
-    said = [(kind, one.removeprefix(ASKED)) for kind, some in lines("happenings").items() for one in some if one.startswith(ASKED)]
-    return [(kind, re.compile(rf"In which year {re.escape(one)}\?".replace(r"\{prop\}", r"(the \w+ \w+)"))) for kind, one in said]
+    """Return every question about a happening as a pattern."""
+    found = []
+    for kind, some in lines("happenings").items():
+        for one in (each.removeprefix(ASKED) for each in some if each.startswith(ASKED)):
+            form = re.escape(one).replace(r"\{prop\}", r"(the \w+ \w+)")
+            found.append((kind, re.compile(rf"In which year {form}\?")))
+    return found
 
 
 def happening_asked(question: str) -> tuple[str, str]:
@@ -257,8 +262,8 @@ def year_of(text: str) -> str:
     return str(date.fromordinal(found[0].day).year)
 
 
-def lettered(text: str) -> str:
-    """Return the letter of the option that is the owner.
+def lettered(text: str) -> tuple[str, str]:
+    """Return the letter of the option that is the owner, and the owner.
 
     Raises:
         ValueError: if the text cannot be read, or no option is.
@@ -267,4 +272,4 @@ def lettered(text: str) -> str:
     found = [letter for letter, option in asked(text)[1].items() if option == name]
     if len(found) != 1:
         raise ValueError(f"{name} is {len(found)} of the options")
-    return found[0]
+    return found[0], name

@@ -23,21 +23,20 @@ from pipeline.worlds.chronicle.titles import SALE
 
 OTHERS = 6
 """Steps of the asked property before and after those that decide."""
-ROOM = 0.985
-"""The share of the annals before which what decides is told: the rest is left for days to ask about."""
+BALANCED = 5
+"""Steps with which it is dealt how many sales come behind the owner's."""
 BEHIND = 3
-"""With five steps, how many sales may come behind the owner's: none, one or two."""
+"""How many sales that may be: none, one or two."""
 FEWEST = 4
 """Buyers of a property of which four are to choose from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A history on its days: kinds and buyers, which steps are needed, and the days between which it is asked."""
+    """A history on its days: kinds and buyers, and which steps are needed."""
 
     steps: Sequence[tuple[str, str]]
     days: Sequence[int]
-    depths: Sequence[float]
     needed: range
 
     @property
@@ -58,18 +57,18 @@ class Past:
 
 
 def past(world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Past:
-    """Draw a history: steps are spread over the annals, and how many come before those needed decides their depth."""
-    needed, place = stratum.complexity, spread(shared.of("depth"), stratum.rows, index)
+    """Draw a history: each of the steps needed is uniform in its share of the annals, others are before and after."""
+    needed = stratum.complexity
+    depths = [(at + spread(shared.of("depth", at), stratum.rows, index)) / needed for at in range(needed)]
     least = int(needed > 1)  # what is set aside first must leave an owner
-    before, within = divmod(place * (OTHERS + 1 - least), 1)
-    first = least + int(before)
-    behind = deal(shared.of("behind"), stratum.rows, index, BEHIND) if needed == 5 else -1
+    first = least + deal(shared.of("before"), stratum.rows, index, OTHERS + 1 - least)
+    behind = deal(shared.of("behind"), stratum.rows, index, BEHIND) if needed == BALANCED else -1
     rng = own.of("history")
-    count = needed + OTHERS
-    depths = [ROOM * (at + (within if at == first else rng.random())) / count for at in range(count)]
-    days = days_at(world, depths)
+    before = sorted(depths[0] * rng.random() for _ in range(first))
+    after = sorted(depths[-1] + (1 - depths[-1]) * rng.random() for _ in range(OTHERS - first))
+    days = days_at(world, [*before, *depths, *after])
     steps = history(rng, first, needed, OTHERS - first, behind)
-    return Past(_named(world, rng, steps, days), days, depths, range(first, first + needed))
+    return Past(_named(world, rng, steps, days), days, range(first, first + needed))
 
 
 def _named(
@@ -111,8 +110,8 @@ class State(LongQa):
         rng = own.of("asked")
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, found.asked))
         told = [
-            Told(day, kind, {"prop": prop, **({"buyer": buyer} if buyer else {})}, _role(at in found.needed), depth)
-            for at, ((kind, buyer), day, depth) in enumerate(zip(found.steps, found.days, found.depths, strict=True))
+            Told(day, kind, {"prop": prop, **({"buyer": buyer} if buyer else {})}, _role(needed=at in found.needed))
+            for at, ((kind, buyer), day) in enumerate(zip(found.steps, found.days, strict=True))
         ]
         other = twins(world, own.of("near"), twin, len(told), found.buyers)
         names = [*found.buyers, *(one.about["buyer"] for one in other if one.kind == SALE)]
@@ -122,7 +121,6 @@ class State(LongQa):
             "twin": twin,
             "steps": [kind for kind, _ in found.steps],
             "needed": [found.needed.start, found.needed.stop],
-            "depth": round(found.depths[found.needed.start], 6),
             "buyers": found.buyers,
         }
         return Drawn(question, self.keyed(found, own, shared, stratum, index), told, (prop, twin), shown)
@@ -164,7 +162,7 @@ class State(LongQa):
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return how many sales come behind the owner's, where that is dealt."""
-        if sample.stratum.complexity != 5:
+        if sample.stratum.complexity != BALANCED:
             return {}
         start, stop = sample.latent["needed"]
         sales = sum(kind == SALE for kind in sample.latent["steps"][start:stop])
@@ -175,21 +173,20 @@ def _turn(own: Streams, turn: int) -> Streams:
     return Streams((*own.path, "turn", turn)) if turn else own
 
 
-def _role(needed: bool) -> Role:
+def _role(*, needed: bool) -> Role:
     return "relevant" if needed else "decoy"
 
 
 def twins(world: Chronicle, rng: Random, prop: str, count: int, taken: Sequence[str]) -> list[Told]:
     """Return as many entries about another property: one sale, and what changes no owner."""
-    depths = strewn(world, rng, count)
     kinds, sale = quiet(rng, count), rng.randrange(count)
     found = []
-    for at, (day, depth) in enumerate(zip(days_at(world, depths), depths, strict=True)):
+    for at, day in enumerate(strewn(world, rng, count)):
         if at == sale:
             buyer = rng.choice([one for one in world.living(day) if one not in taken])
-            found.append(Told(day, SALE, {"prop": prop, "buyer": buyer}, "decoy", depth))
+            found.append(Told(day, SALE, {"prop": prop, "buyer": buyer}, "decoy"))
         else:
-            found.append(Told(day, kinds[at], {"prop": prop}, "decoy", depth))
+            found.append(Told(day, kinds[at], {"prop": prop}, "decoy"))
     return found
 
 
@@ -200,7 +197,7 @@ class Choice(State):
 
     subtask = "choice"
     title = "which of four owners of a property it belonged to on a day"
-    scorer = "choice_or_refusal"
+    scorer = "choice"
     complexities = (1, 5)
     reply = text.LETTER
 
@@ -218,7 +215,8 @@ class Choice(State):
         rng, letter = own.of("options"), self.letter(shared, stratum, index)
         others = rng.sample([one for one in found.buyers if one != found.owner], len(text.LETTERS) - 1)
         names = (*others[:letter], found.owner, *others[letter:])
-        return Key(text.LETTERS[letter], (text.LETTERS[letter],), names)
+        forms = text.accepted(text.LETTERS[letter], found.owner)
+        return Key(forms[0], forms, names)
 
     @staticmethod
     def letter(shared: Streams, stratum: Stratum, index: int) -> int:
@@ -235,7 +233,7 @@ class Choice(State):
         Raises:
             ValueError: if the text cannot be read, or the owner is no option.
         """
-        return (reader.lettered(turns[-1][1]),)
+        return text.accepted(*reader.lettered(turns[-1][1]))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what the task without options gives, but for a uniform guess among four."""
@@ -261,21 +259,18 @@ class Unanswerable(LongQa):
     def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
         """Draw entries about a property; all of its sales but one come after the day that is asked about."""
         prop, twin = asked_property(world, index, own, shared)
-        place = ROOM * spread(shared.of("depth"), stratum.rows, index)
-        rng = own.of("history")
-        later = [place + (1 - place) * (at + rng.random()) / OTHERS for at in range(OTHERS // 2)]
-        earlier = strewn(world, rng, OTHERS // 2)
-        kinds = quiet(rng, OTHERS // 2 + 1)
-        told, days = list[Told](), days_at(world, [place, *later])
-        taken: list[str] = []
-        for at, (day, depth) in enumerate(zip(days, [place, *later], strict=True)):
+        place = spread(shared.of("depth"), stratum.rows, index)
+        rng, many = own.of("history"), OTHERS // 2
+        later = sorted(place + (1 - place) * rng.random() for _ in range(many))
+        kinds, days = quiet(rng, many + 1), days_at(world, [place, *later])
+        told, taken = list[Told](), list[str]()
+        for at, day in enumerate(days):
             taken.append(rng.choice([one for one in world.living(day) if one not in taken]))
             stated = at or stratum.complexity
             about = {"prop": prop, "buyer": taken[-1]} if stated else {"prop": prop}
-            told.append(Told(day, SALE if stated else kinds[-1], about, _role(not at), depth))
+            told.append(Told(day, SALE if stated else kinds[-1], about, _role(needed=not at)))
         told += [
-            Told(world.day_at(depth), kind, {"prop": prop}, "decoy", depth)
-            for kind, depth in zip(kinds, earlier, strict=False)
+            Told(day, kind, {"prop": prop}, "decoy") for kind, day in zip(kinds, strewn(world, rng, many), strict=False)
         ]
         asked = range(days[0] + 1, max(days[1], days[0] + 2))
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, asked))
@@ -283,7 +278,7 @@ class Unanswerable(LongQa):
         names = [*taken, *(one.about["buyer"] for one in other if one.kind == SALE)]
         told += [*other, *rolls(world, own.of("rolls"), names)]
         forms = (taken[0],) if stratum.complexity else text.REFUSALS
-        shown = {"property": prop, "twin": twin, "depth": round(place, 6), "buyers": taken}
+        shown = {"property": prop, "twin": twin, "buyers": taken}
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:

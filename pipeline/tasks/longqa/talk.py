@@ -98,7 +98,7 @@ def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
     if bool(name) != (row.stratum.complexity == 1):
         yield f"what is asked was {'told' if name else 'not told'}"
     relevant = marked(row, "relevant")
-    if name and relevant != spans(used) or len(relevant) != 1 + (kind == "sessions"):
+    if (name and relevant != spans(used)) or len(relevant) != 1 + (kind == "sessions"):
         yield "the sessions marked as relevant are not those that tell"
     for line in used:
         if _answered([one for one in found if one is not line], kind, prop, day)[0] == name:

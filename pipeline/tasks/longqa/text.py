@@ -50,3 +50,8 @@ HAPPENED = "In which year {asked}?"
 def options(names: tuple[str, ...]) -> str:
     """Return options as lines."""
     return "".join(f"\n({letter}) {name}" for letter, name in zip(LETTERS, names, strict=True))
+
+
+def accepted(letter: str, name: str) -> tuple[str, ...]:
+    """Return every accepted form of an option, the letter first."""
+    return letter, f"({letter})", f"({letter}) {name}", name

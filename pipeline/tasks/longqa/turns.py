@@ -28,7 +28,6 @@ MENTIONS = 4
 """Entries about the asked property, and about its twin."""
 SALES = 3
 """How many of them are sales of a property that changes hands again and again; else one is."""
-ROOM = 0.985
 NEUTRAL = ("election", "move", "debt", "price", "works")
 WEDDING = "wedding"
 
@@ -62,8 +61,8 @@ class ChatTurns(LongQa):
         """Draw what is told of a property and its twin, by the ability that is asked for."""
         kind = KINDS[deal(shared.of("kind"), stratum.rows, index, len(KINDS))]
         prop, twin = asked_property(world, index, own, shared)
-        depth, stated = ROOM * spread(shared.of("depth"), stratum.rows, index), stratum.complexity == 1
-        mine = _plot(world, own.of("plot"), kind, prop, depth, stated)
+        depth, stated = spread(shared.of("depth"), stratum.rows, index), stratum.complexity == 1
+        mine = _plot(world, own.of("plot"), kind, prop, depth, stated=stated)
         sales = 1 if kind in ("update", "temporal") else SALES
         other = _others(world, own.of("near"), twin, sales, mine.names)
         names = [*mine.names, *(one.about["buyer"] for one in other if "buyer" in one.about)]
@@ -71,21 +70,24 @@ class ChatTurns(LongQa):
         day = own.of("asked").choice(mine.asked)
         question = own.of("words").choice(text.TALKED[kind]).format(prop=prop, day=dated(day))
         forms = (mine.answer,) if stated else text.REFUSALS
-        shown = {"asked": kind, "property": prop, "twin": twin, "depth": round(depth, 6), "buyers": mine.names}
+        shown = {"asked": kind, "property": prop, "twin": twin, "buyers": mine.names}
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
+
+    def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
+        """Return what is told for a row, each entry in a session of its own."""
+        return [
+            _placed(world, own.of("session", number), one, said)
+            for number, (one, said) in enumerate(written(world, own, drawn))
+        ]
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put each entry that was written for the row into a session of its day, among others."""
         tier = sample.stratum.tier
         world = chronicle(own, tier)
         drawn = self.drawn(world, sample.stratum, sample.index, own, shared)
-        placed = [
-            _placed(world, own.of("session", number), one, said)
-            for number, (one, said) in enumerate(written(world, own, drawn))
-        ]
         return Layout(
             head=sessions.opening(),
-            placed=tuple(placed),
+            placed=tuple(self.placed(world, own, drawn)),
             filler=sessions.filler(world, tier, own, drawn.props),
             tail=(Piece(text.ASKING.format(question=sample.question), "question", "user"),),
         )
@@ -122,34 +124,33 @@ def _placed(world: Chronicle, rng: Random, one: Told, said: str) -> Placed:
     entries.sort(key=lambda each: each[0])
     day = entries[-1][0]
     unit = sessions.session(rng, day, [text for _, text in entries], one.role)
-    return Placed(unit, one.depth, at=day)
+    return Placed(unit, world.depth_of(day), at=day)
 
 
-def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, stated: bool) -> Plot:
+def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, *, stated: bool) -> Plot:
     """Draw the entries about the asked property, one of which is at a depth and tells."""
     changing = kind in ("update", "temporal")
     later = int(kind == "temporal")  # one sale that comes after the day asked about
     before = SALES - 1 - later if changing else 0
     depths = [*sorted(depth * rng.random() for _ in range(before)), depth]
-    depths += [depth + (1 - depth) * ROOM * (0.2 + 0.8 * rng.random()) for _ in range(later)]
+    depths += [depth + (1 - depth) * (0.2 + 0.8 * rng.random()) for _ in range(later)]
     days = days_at(world, depths)
     told, names = list[Told](), list[str]()
     fresh = Names(rng, set(world.population.names.taken)) if kind == "sessions" else None
     happened = quiet(rng, MENTIONS + SALES)
-    for at, (day, place) in enumerate(zip(days, depths, strict=True)):
-        names.append(fresh.new(False) if fresh else rng.choice([one for one in world.living(day) if one not in names]))
+    for at, day in enumerate(days):
+        living = [one for one in world.living(day) if one not in names]
+        names.append(fresh.new(woman=False) if fresh else rng.choice(living))
         silent = not stated and at <= before and not fresh
         about = {"prop": prop} if silent else {"prop": prop, "buyer": names[-1]}
-        told.append(
-            Told(day, happened.pop() if silent else "sale", about, "relevant" if at == before else "decoy", place)
-        )
+        told.append(Told(day, happened.pop() if silent else "sale", about, "relevant" if at == before else "decoy"))
     answer = names[before]
     rest = strewn(world, rng, MENTIONS - len(told))
-    told += [Told(world.day_at(place), happened.pop(), {"prop": prop}, "decoy", place) for place in rest]
+    told += [Told(day, happened.pop(), {"prop": prop}, "decoy") for day in rest]
     if fresh:
-        wife, place = fresh.new(True), ROOM * rng.random()
-        husband = answer if stated else fresh.new(False)
-        told.append(Told(world.day_at(place), WEDDING, {"husband": husband, "wife": wife}, "relevant", place))
+        wife, day = fresh.new(woman=True), world.day_at(rng.random())
+        husband = answer if stated else fresh.new(woman=False)
+        told.append(Told(day, WEDDING, {"husband": husband, "wife": wife}, "relevant"))
         names, answer = [*names, wife], wife
     until = days[before + 1] if later else LAST_DAY
     return Plot(told, answer, range(days[before] + 1, max(until, days[before] + 2)), names)
@@ -157,13 +158,12 @@ def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, sta
 
 def _others(world: Chronicle, rng: Random, prop: str, sales: int, taken: list[str]) -> list[Told]:
     """Return as many entries about another property, some of them sales."""
-    depths, kinds = strewn(world, rng, MENTIONS), quiet(rng, MENTIONS)
-    sold = set(rng.sample(range(MENTIONS), sales))
+    kinds, sold = quiet(rng, MENTIONS), set(rng.sample(range(MENTIONS), sales))
     found, gone = list[Told](), list(taken)
-    for at, (day, place) in enumerate(zip(days_at(world, depths), depths, strict=True)):
+    for at, day in enumerate(strewn(world, rng, MENTIONS)):
         about = {"prop": prop}
         if at in sold:
             about["buyer"] = rng.choice([one for one in world.living(day) if one not in gone])
             gone.append(about["buyer"])
-        found.append(Told(day, "sale" if at in sold else kinds[at], about, "decoy", place))
+        found.append(Told(day, "sale" if at in sold else kinds[at], about, "decoy"))
     return found

@@ -39,19 +39,18 @@ class When(LongQa):
         prop, twin = asked_property(world, index, own, shared)
         kinds, rng = list(happenings()), own.of("told")
         kind = kinds[deal(shared.of("kind"), stratum.rows, index, len(kinds))]
-        depth = spread(shared.of("depth"), stratum.rows, index)
-        day = world.day_at(depth)
-        told = [Told(day, kind, {"prop": prop}, "relevant", depth)]
+        day = world.day_at(spread(shared.of("depth"), stratum.rows, index))
+        told = [Told(day, kind, {"prop": prop}, "relevant")]
         told += [_other(world, rng, one, prop, day) for one in quiet(rng, OTHERS, (kind,))]
         near = [one for one in world.properties if one not in (prop, twin)]
         told += [_other(world, rng, one, twin, day) for one in (kind, *quiet(rng, OTHERS, (kind,)))]
         same = rng.sample(near, SAME)
         told += [_other(world, rng, kind, one, day) for one in same]
         inside = range(max(FIRST_DAY, new_year(year(day))), min(LAST_DAY + 1, new_year(year(day) + 1)))
-        told.append(Told(rng.choice(inside), rng.choice(ALSO), {}, "anchor", depth))
+        told.append(Told(rng.choice(inside), rng.choice(ALSO), {}, "anchor"))
         answer = str(year(day))
         question = text.HAPPENED.format(asked=rng.choice(happenings()[kind]).format(prop=prop))
-        shown = {"asked": kind, "property": prop, "twin": twin, "depth": round(depth, 6)}
+        shown = {"asked": kind, "property": prop, "twin": twin}
         return Drawn(question, Key(answer, (answer,)), told, (prop, twin, *same), shown)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
@@ -77,6 +76,6 @@ class When(LongQa):
 
 def _other(world: Chronicle, rng: Random, kind: str, prop: str, day: int) -> Told:
     """Return an entry of another year."""
-    while year(other := world.day_at(depth := rng.random())) == year(day):
+    while year(other := world.day_at(rng.random())) == year(day):
         pass
-    return Told(other, kind, {"prop": prop}, "decoy", depth)
+    return Told(other, kind, {"prop": prop}, "decoy")

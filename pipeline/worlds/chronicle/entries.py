@@ -15,7 +15,24 @@ FIRST_DAY, LAST_DAY = date(1640, 1, 1).toordinal(), date(1899, 12, 31).toordinal
 """The span of the annals, as days of the proleptic Gregorian calendar."""
 FEWEST, MOST = 24, 58
 """Words of an entry without its date, about."""
-NUMBERS = "three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty thirty".split()
+NUMBERS = [
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "twenty",
+    "thirty",
+]
 MEASURES = ("stone", "load", "sack", "measure", "hundredweight")
 GROUPS = {
     "sale": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth", "bride": "wedding",

@@ -39,7 +39,7 @@ class Names:
     rng: Random
     taken: set[str] = field(default_factory=set)
 
-    def new(self, woman: bool, surname: str = "") -> str:
+    def new(self, surname: str = "", *, woman: bool) -> str:
         """Draw a name; with a surname, if there is one left that goes with it."""
         for turn in range(10_000):
             last = surname if surname and turn < 400 else self.rng.choice(words_of("surnames"))
@@ -91,14 +91,14 @@ class _Town:
     couples: list[Soul] = field(default_factory=list)
     owed: float = 0.0
 
-    def soul(self, woman: bool, born: int, surname: str = "") -> Soul:
+    def soul(self, born: int, surname: str = "", *, woman: bool) -> Soul:
         life = self.rng.randrange(44, 88) * YEAR + self.rng.randrange(YEAR)
-        return Soul(self.names.new(woman, surname), woman, born, born + life)
+        return Soul(self.names.new(surname, woman=woman), woman, born, born + life)
 
-    def incomer(self, now: int, age: int, woman: bool | None = None) -> Soul:
+    def incomer(self, now: int, age: int, *, woman: bool | None = None) -> Soul:
         """Draw somebody grown, whose parents are not known."""
         sex = self.rng.random() < 0.5 if woman is None else woman
-        return self.soul(sex, new_year(now - age) + self.rng.randrange(YEAR))
+        return self.soul(new_year(now - age) + self.rng.randrange(YEAR), woman=sex)
 
     def marry(self, now: int) -> None:
         """Marry off single people, to each other where two are of an age, else to incomers."""
@@ -114,7 +114,7 @@ class _Town:
                 continue
             other = next((two for two in able if self._suits(one, two)), None)
             if other is None:
-                other = self.incomer(now, self.rng.randrange(GROWN, 33), not one.woman)
+                other = self.incomer(now, self.rng.randrange(GROWN, 33), woman=not one.woman)
                 self.souls.append(other)
             one.spouse, other.spouse = other, one
             one.wed = other.wed = start + self.rng.randrange(YEAR)
@@ -137,7 +137,7 @@ class _Town:
         while self.owed >= 1 and self.couples:
             father = self.rng.choice(self.couples)
             born = max(start, father.wed + 270) + self.rng.randrange(YEAR // 2)
-            child = self.soul(self.rng.random() < 0.5, born, father.name.split(" ")[1])
+            child = self.soul(born, father.name.split(" ")[1], woman=self.rng.random() < 0.5)
             child.father, child.mother = father, father.spouse
             self.souls.append(child)
             self.owed -= 1

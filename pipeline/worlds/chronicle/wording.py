@@ -49,20 +49,16 @@ class Values(dict[str, str]):
         return self[slot]
 
 
-def sections(name: str) -> Mapping[str, tuple[str, ...]]:
+@cache
+def lines(name: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a file of the annals by the names of its sections."""
     found: dict[str, tuple[str, ...]] = {}
+    kind = ""
     for line in filter(None, pool(f"chronicle/{name}")):
         section = SECTION.fullmatch(line)
         kind = section[1] if section else kind
         found[kind] = found.get(kind, ()) + (() if section else (line,))
     return found
-
-
-@cache
-def lines(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the same, read once."""
-    return sections(name)
 
 
 @cache

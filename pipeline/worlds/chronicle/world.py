@@ -24,7 +24,8 @@ from pipeline.worlds.chronicle.wording import happenings, words_of
 WORLD = "chronicle@1"
 TOKENS_PER_ENTRY = 22
 """One entry for so many tokens of the tier: about two and a half times what a prompt can hold."""
-FEWEST_PROPERTIES = 60
+FEWEST_PROPERTIES, LIKE = 60, 3
+"""Properties of the smallest world, and of one first word."""
 OTHERS = ("election", "jury", "move", "debt", "price", "works")
 STEPS = (SALE, SALE, SALE, SALE, UNDO, UNDO, REDO, UNDO2)
 """How often each step of a title is drawn, where it can be taken."""
@@ -46,6 +47,10 @@ class Chronicle:
     def day_at(self, depth: float) -> int:
         """Return the day before which such a share of the entries falls."""
         return int(self.days[min(len(self.days) - 1, int(depth * len(self.days)))])
+
+    def depth_of(self, day: int) -> float:
+        """Return the share of the entries that are of earlier days."""
+        return float(np.searchsorted(self.days, day)) / len(self.days)
 
     def living(self, day: int) -> list[str]:
         """Return the names of all who are grown and live in the year of a day."""
@@ -85,9 +90,11 @@ def _day(rng: Random) -> int:
 
 
 def _properties(rng: Random, count: int) -> list[str]:
-    """Draw names of properties: every word of them is shared by others."""
-    every = [f"the {first} {kind}" for first in words_of("first") for kind in words_of("kinds")]
-    return sorted(rng.sample(every, count))
+    """Draw names of properties: each shares its first word with two others at the least."""
+    firsts = rng.sample(words_of("first"), len(words_of("first")))
+    each = max(LIKE, -(-count // len(firsts)))
+    named = [f"the {first} {kind}" for first in firsts for kind in rng.sample(words_of("kinds"), each)]
+    return sorted(named[: -(-count // each) * each])
 
 
 def _families(rng: Random, souls: Sequence[Soul]) -> Iterator[Draft]:
@@ -95,12 +102,12 @@ def _families(rng: Random, souls: Sequence[Soul]) -> Iterator[Draft]:
     for one in souls:
         known = {} if one.father is None or one.mother is None else parents(one.father.name, one.mother.name)
         if known and FIRST_DAY <= one.born <= LAST_DAY:
-            yield one.born, "birth", {"child": one.name, **known, **sex(one.woman)}
+            yield one.born, "birth", {"child": one.name, **known, **sex(woman=one.woman)}
         if one.spouse and one.wed <= LAST_DAY and not one.woman:
             yield _marriage(rng, one, one.spouse)
         if FIRST_DAY <= one.dies <= LAST_DAY and (known or rng.random() < INCOMERS_DEATHS):
             told = known and rng.random() < 0.4
-            more = {**known, **sex(one.woman)} if told else {}
+            more = {**known, **sex(woman=one.woman)} if told else {}
             yield one.dies, "burial" if told else "death", {"person": one.name, **more}
 
 
@@ -117,7 +124,7 @@ def parents(father: str, mother: str) -> dict[str, str]:
     return {"father": father, "mother": mother}
 
 
-def sex(woman: bool) -> dict[str, str]:
+def sex(*, woman: bool) -> dict[str, str]:
     """Return the slot that says whose son or daughter somebody is."""
     return {"son": "daughter" if woman else "son"}
 
