@@ -31,6 +31,8 @@ from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, l
 NONE = np.empty(0, dtype=np.int64)
 ROOM = 0.985
 """The share of the annals in which entries of a row may stand."""
+APART = 20
+"""Days between two entries of a row about one thing, at the least."""
 ROLL, MOST_ON_ROLL = "jury", 5
 """The kind of entry in which people are named once more, and how many of them in one."""
 
@@ -145,11 +147,11 @@ def asked_property(world: Chronicle, index: int, own: Streams, shared: Streams) 
 
 
 def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
-    """Return a day for each of some rising depths, no two the same; the last years are left to ask about."""
+    """Return a day for each of some rising depths, none near another; the last years are left to ask about."""
     found: list[int] = []
     for depth in depths:
         day = world.day_at(ROOM * depth)
-        found.append(max(day, found[-1] + 1) if found else day)
+        found.append(max(day, found[-1] + APART) if found else day)
     return found
 
 
