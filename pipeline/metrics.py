@@ -1082,6 +1082,11 @@ SHORT = 20
 """Characters below which OOLONG takes a reply without colons for an answer."""
 
 
+def choice(row: Row, prediction: str) -> float:
+    """Score a choice among (A) to (D), none of which is that the text does not tell: see `choice_or_refusal`."""
+    return choice_or_refusal(row, prediction, refuses=False)
+
+
 def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
     """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
 
@@ -1590,34 +1595,39 @@ DENIED = re.compile(r"\b(not|never|isn't|nor|or|anything but|except) (?:option |
 DENIED_BEHIND = re.compile(r"\)? (?:is|was)(?:n't| not| never| incorrect| wrong| false)\b", re.IGNORECASE)
 
 
-def choice_or_refusal(row: Row, prediction: str) -> float:
+def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> float:
     """Score a choice among (A) to (D), (D) being that the text does not tell (Michelangelo, section 2.3).
 
     A sentence chooses by letters, else by the words of choices; a refusal in words (``the text does not say``) chooses
     (D). The first sentence that chooses answers if it begins with a letter, a choice or a refusal, else the last one.
     It must choose the target alone: another choice beside it, a guess beside a refusal, ``or``, and a letter or words
-    after ``not`` score 0; letters after ``not`` beside another letter do not count.
+    after ``not`` score 0; letters after ``not`` beside another letter do not count. Unless it `refuses`,
+    (D) is a choice as the others are, and a refusal chooses nothing.
     """
     choices = [_without_article(str(choice)) for choice in row["choices"]]
+    refusal = LETTERS[-1] if refuses else "?"
     text, marked = _marked(plain(row, prediction))
 
     def read(sentence: str) -> Hashable:
-        return "".join(sorted(_chosen(sentence[-LONG_LINE:].strip(" \t\"'"), choices))) or None
+        return "".join(sorted(_chosen(sentence[-LONG_LINE:].strip(" \t\"'"), choices, refusal))) or None
 
     def leads(sentence: str) -> bool:
         start = _without_article(sentence.strip(" \t\"'"))
         lettered = re.match(r"\(?[A-Da-d](?:\)|[.:;,!]|$)", sentence.strip(" \t\"'"))
-        return bool(lettered or _said(re.match, start, choices) or read(sentence) == LETTERS[-1])
+        return bool(lettered or _said(re.match, start, choices) or read(sentence) == refusal)
 
     return float(_settled(text, read, leads, marked=marked, bare=leads) == row["target"])
 
 
-def _chosen(sentence: str, choices: list[str]) -> set[str]:
-    """Return the letters that a sentence chooses: one, or more (``?`` among them) if it does not commit, or none."""
+def _chosen(sentence: str, choices: list[str], refusal: str) -> set[str]:
+    """Return the letters that a sentence chooses: one, or more (``?`` among them) if it does not commit, or none.
+
+    A refusal chooses what is given.
+    """
     first = LETTER.search(sentence)
     if first:
         sentence = sentence[: first.end()] + EXPLAINED.sub("", sentence[first.end() :])
-    refused = {LETTERS[-1]} if REFUSAL.search(sentence) else set()
+    refused = {refusal} if REFUSAL.search(sentence) else set()
     letters = list(LETTER.finditer(sentence))
     if letters:
         return _lettered(sentence, letters, choices) | refused
@@ -1755,6 +1765,8 @@ def last_line(row: Row, prediction: str) -> float:
 
 
 NUMBER = "a number is asked, which the rule also finds within another number"
+LETTERED = "a letter is asked, which the rule finds in any reply"
+LETTER_ALONE = r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)"""
 
 
 class Scorer(NamedTuple):
@@ -1812,8 +1824,8 @@ SCORERS: dict[str, Scorer] = {
         "letter",
         refuses=True,
         aggregate="balanced",
-        ungraded="a letter is asked, which the rule finds in any reply",
-        pattern=r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)""",
+        ungraded=LETTERED,
+        pattern=LETTER_ALONE,
     ),
     "citation": Scorer(
         citation,
@@ -1848,6 +1860,7 @@ SCORERS: dict[str, Scorer] = {
         ungraded="an order of documents is asked, which is right in part",
     ),
     "count": Scorer(count, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER),
+    "choice": Scorer(choice, "letter", ungraded=LETTERED, pattern=LETTER_ALONE),
 }
 """Every scorer by the name that rows give it."""
 

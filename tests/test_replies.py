@@ -103,6 +103,7 @@ RIVALS = {
     "label": ("Category 9",),
     "last_integer": ("99",),
     "latent_list": ("99", "[9, 9]"),
+    "choice": ("(A)", "(B)", "(C)", "(D)"),
     "choice_or_refusal": ("(A)", "(B)", "(C)", "(D)"),
     "pair": ("Eve Nowhere Else",),
     "all_in_order": ("Quito", "4 May 1976", "Eve Nowhere Else"),
@@ -144,8 +145,8 @@ def test_accepted_answers_are_right_bare_and_wrapped(row: dict[str, Any]) -> Non
 def test_an_answer_in_a_list_with_another_value_is_wrong(row: dict[str, Any]) -> None:
     if not listable(row):
         return
-    if row["scorer"] == "choice_or_refusal":
-        rivals = [each for each in RIVALS["choice_or_refusal"] if each[1] != row["target"]]
+    if row["scorer"] in ("choice", "choice_or_refusal"):
+        rivals = [each for each in RIVALS[row["scorer"]] if each[1] != row["target"]]
         given = [f"({row['target']})"]
     else:
         given = row["answers"][:1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from pipeline.assemble.packing import Counts, Packing
@@ -79,9 +79,13 @@ class Joined:
         for piece in pieces:
             tokens = self.tokens_of((piece,), opens=not self.parts)
             if piece.role in MARKED:
-                self.needles.append(self._needle(piece, tokens, depth))
+                self.needles.append(self._needle(piece, self._said(piece, tokens), depth))
             self._add(piece)
             self.tokens += tokens
+
+    def _said(self, piece: Piece, tokens: int) -> int:
+        """Return the tokens of a piece's text: those of a request are counted with what the template adds."""
+        return self.tokens_of((replace(piece, turn="assistant"),)) if piece.turn else tokens
 
     def _add(self, piece: Piece) -> None:
         text = reading(piece)

@@ -13,6 +13,7 @@ from pipeline.readers.cite import CitedDocuments
 from pipeline.readers.graph import Edges
 from pipeline.readers.idk import Stories
 from pipeline.readers.latent_list import Program
+from pipeline.readers.longqa import Annals
 from pipeline.readers.messages import Examples, Lines
 from pipeline.readers.mrcr import Talk
 from pipeline.readers.rag import Documents
@@ -37,6 +38,7 @@ READINGS: dict[str, type[Reading]] = {
     "rerank": Rankings,
     "icl": Examples,
     "tally": Lines,
+    "longqa": Annals,
 }
 
 

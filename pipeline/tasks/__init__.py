@@ -20,6 +20,7 @@ FAMILIES = (
     "rerank",
     "icl",
     "tally",
+    "longqa",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

@@ -1,0 +1,190 @@
+"""What must hold of a prompt of `longqa`, judged from the published row alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import pairwise
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.longqa.kinship import follow, steps_of
+from pipeline.tasks.longqa.reader import (
+    ESTATE,
+    Event,
+    Line,
+    about,
+    asked,
+    happening_asked,
+    happening_kinds,
+    history,
+    owner_asked,
+    read,
+    whose,
+)
+
+FAMILIES = 2
+"""Other families whose lines are told."""
+Spans = list[tuple[int, int]]
+
+
+def spans(some: Sequence[Line]) -> Spans:
+    """Return where entries stand."""
+    return sorted({(one.start, one.end) for one in some})
+
+
+def marked(row: Published, *roles: str) -> Spans:
+    """Return the marks of some roles."""
+    return sorted((needle.char_start, needle.char_end) for needle in row.needles if needle.role in roles)
+
+
+def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
+    """Hold entries to be in order of date and all different, and the question to be the row's."""
+    if any(one.day > other.day for one, other in pairwise(found)):
+        yield "the entries are not in order of date"
+    if len({one.text for one in found}) != len(found):
+        yield "two entries are equal"
+    question, options = asked(row.text)
+    if question != row.question:
+        yield f"the prompt asks {question!r}"
+    if list(options.values()) != list(row.key.choices or ()):
+        yield "the options are not those of the row"
+
+
+def state_faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row that asks for an owner.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found = read(row.text)
+    prop, day = owner_asked(row.question)
+    told = history(found, prop)
+    steps = [event for event in told if event.kind in ESTATE]
+    yield from body_faults(row, found)
+    yield from _twin_faults(row, found, told, prop)
+    earlier = [event for event in steps if event.line.day <= day]
+    right = whose(earlier)
+    needed = [event for at, event in enumerate(earlier) if _matters(earlier, at, right)]
+    if len(needed) != row.stratum.complexity:
+        yield f"{len(needed)} entries decide whose {prop} was, not {row.stratum.complexity}"
+    if marked(row, "relevant") != spans([event.line for event in needed]):
+        yield "the entries marked as relevant are not those that decide"
+    yield from name_faults(found, [event for event in steps if event.kind == "sale"])
+    buyers = {event.values["buyer"] for event in steps if event.kind == "sale"}
+    if not buyers.issuperset(row.key.choices or ()):
+        yield "an option never bought the property"
+
+
+def pair_faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row of a pair that asks for an owner.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found = read(row.text)
+    prop, day = owner_asked(row.question)
+    told = history(found, prop)
+    yield from body_faults(row, found)
+    yield from _twin_faults(row, found, told, prop)
+    sales = [event for event in told if event.kind in ESTATE]
+    earlier = [event for event in sales if event.line.day <= day]
+    if len(earlier) != row.stratum.complexity or any(event.kind != "sale" for event in sales):
+        yield f"{len(earlier)} sales of {prop} come before the day, not {row.stratum.complexity}"
+    if len(sales) - len(earlier) < 1:
+        yield f"no sale of {prop} comes after the day"
+    relevant = marked(row, "relevant")
+    if earlier and relevant != spans([event.line for event in earlier]):
+        yield "the entry marked as relevant is not the sale"
+    if len(relevant) != 1 or not set(relevant) <= set(spans([event.line for event in told])):
+        yield "the entry marked as relevant is not about the property"
+    yield from name_faults(found, [event for event in sales if event.kind == "sale"])
+
+
+def when_faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row that asks for a year.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found = read(row.text)
+    prop, kind = happening_asked(row.question)
+    told, twin = history(found, prop), history(found, str(row.metadata["latent"]["twin"]))
+    yield from body_faults(row, found)
+    right = [event.line for event in told if event.kind == kind]
+    if len(right) != 1 or marked(row, "relevant") != spans(right):
+        yield "the entry marked as relevant is not the one asked for"
+    others = [event.line for event in told if event.kind != kind]
+    if len({_year(line) for line in (*right, *others)} - {row.key.target}) < 1 or any(
+        _year(line) == row.key.target for line in others
+    ):
+        yield "something else befell the property in the year asked for, or nothing at any other time"
+    if len(twin) != len(told) or kind not in {event.kind for event in twin}:
+        yield "the other property is not mentioned as often, or not for the same"
+    near = set(marked(row, "decoy"))
+    if not near.issuperset(spans([*others, *(event.line for event in twin)])):
+        yield "what befell the two properties is not marked"
+    if not any(_year(line) == row.key.target for line in found if line not in right):
+        yield f"no other entry is of {row.key.target}"
+
+
+def _year(line: Line) -> str:
+    return str(date.fromordinal(line.day).year)
+
+
+def kin_faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row that asks for a relative.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found = read(row.text)
+    first, steps = steps_of(row.question)
+    name, used = follow(found, first, steps)
+    yield from body_faults(row, found)
+    if len(used) != row.stratum.complexity or marked(row, "relevant") != spans(used):
+        yield "the entries marked as relevant are not those that the answer needs"
+    for line in used:
+        try:
+            if follow([one for one in found if one is not line], first, steps)[0] == name:
+                yield "the answer is the same without an entry marked as relevant"
+        except ValueError:
+            continue
+    if all(one in used for one in about(found, name)):
+        yield f"{name} is named nowhere else"
+    if len(marked(row, "decoy")) != FAMILIES * len(used):
+        yield "there are not as many entries about other families as promised"
+
+
+def _matters(steps: Sequence[Event], without: int, right: Event | None) -> bool:
+    """Tell whether the owner is another, or there is none, without one of the steps."""
+    try:
+        left = whose([*steps[:without], *steps[without + 1 :]])
+    except ValueError:
+        return True
+    return (left and left.values["buyer"]) != (right and right.values["buyer"])
+
+
+def _twin_faults(row: Published, found: Sequence[Line], told: Sequence[Event], prop: str) -> Iterator[str]:
+    """Hold the other property to share a word of the name, and to be mentioned as often; all of it is marked."""
+    twin = str(row.metadata["latent"]["twin"])
+    near = history(found, twin)
+    if not set(prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
+        yield f"{twin} shares no word with {prop}"
+    if len(near) != len(told):
+        yield f"{prop} is mentioned {len(told)} times, {twin} {len(near)} times"
+    if sum(event.kind in ESTATE for event in near) != 1 or any(
+        event.kind not in (*ESTATE, *happening_kinds()) for event in near
+    ):
+        yield f"{twin} did not change hands once"
+    if marked(row, "relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+        yield "the marks are not the entries about the two properties"
+
+
+def name_faults(found: Sequence[Line], sales: Sequence[Event]) -> Iterator[str]:
+    """Hold every buyer to be one person, who is named in other entries too."""
+    buyers = [event.values["buyer"] for event in sales]
+    if len(set(buyers)) != len(buyers):
+        yield "somebody bought the property twice"
+    for sale in sales:
+        if all(one is sale.line for one in about(found, sale.values["buyer"])):
+            yield f"{sale.values['buyer']} is named nowhere else"

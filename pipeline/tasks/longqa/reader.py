@@ -1,0 +1,275 @@
+"""A reader of annals, from a prompt's text alone: entries by their dates, sentences by a grammar of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+from pipeline.worlds.chronicle.wording import ASKED, lines, words_of
+
+BODY, END = "\nAnnals:\n", "\nThis is the end of the annals."
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+DATE = rf"(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})"
+LINE = re.compile(rf"^{DATE}\. (.+)\n", re.MULTILINE)
+ASKS = re.compile(r"\nQuestion: ([^\n]+)((?:\n\([A-D]\) [^\n]+)*)\nAnswer:\Z")
+OPTION = re.compile(r"\n\(([A-D])\) ([^\n]+)")
+OWNER = re.compile(
+    rf"(?:Who owned|To whom did|Who was the owner of|Whose property was) (the \w+ \w+)(?: belong)? "
+    rf"(?:on {DATE}|at the end of (\d{{4}}))\?"
+)
+SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
+NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
+ESTATE = ("sale", "undo", "undo2", "redo")
+"""Kinds of sentences that tell whose a property is."""
+SLOT = re.compile(r"\\\{(\w+)\\\}")
+CHOICE = re.compile(r"\\\[(.*?)\\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry as read: where it stands, its day and its text behind the date."""
+
+    start: int
+    end: int
+    day: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a sentence tells: its kind and the values of its slots, and the entry that it stands in."""
+
+    line: Line
+    kind: str
+    values: dict[str, str]
+
+
+def read(text: str) -> list[Line]:
+    """Return every entry of a prompt.
+
+    Raises:
+        ValueError: if there are none, or anything else stands between them.
+    """
+    start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
+    if start < len(BODY) or end <= start:
+        raise ValueError("the prompt has no annals")
+    found, at = [], start
+    for match in LINE.finditer(text, start, end):
+        if match.start() != at:
+            break
+        at = match.end()
+        found.append(Line(match.start(), at, day_of(match[1], match[2], match[3]), match[4]))
+    if at != end:
+        raise ValueError(f"no entry: {text[at : at + 80]!r}")
+    return found
+
+
+@cache
+def _month(year: str, month: str) -> int:
+    return date(int(year), MONTHS.index(month) + 1, 1).toordinal() - 1
+
+
+def day_of(day: str, month: str, year: str) -> int:
+    """Return a day from its written form."""
+    return _month(year, month) + int(day)
+
+
+def asked(text: str) -> tuple[str, dict[str, str]]:
+    """Return the question that a prompt ends in, and its options by their letters.
+
+    Raises:
+        ValueError: if it ends in none.
+    """
+    found = ASKS.search(text)
+    if not found:
+        raise ValueError("the prompt does not end in a question")
+    return found[1], dict(OPTION.findall(found[2]))
+
+
+def owner_asked(question: str) -> tuple[str, int]:
+    """Return the property that is asked about, and the last day that counts.
+
+    Raises:
+        ValueError: if the question is another.
+    """
+    found = OWNER.fullmatch(question)
+    if not found:
+        raise ValueError(f"no question about an owner: {question!r}")
+    prop, day, month, year, end = found.groups()
+    return prop, day_of(day, month, year) if day else day_of("31", "December", end)
+
+
+def about(found: Sequence[Line], name: str) -> list[Line]:
+    """Return the entries that name somebody or something."""
+    word = re.compile(rf"(?<!\w)[{name[0]}{name[0].upper()}]{re.escape(name[1:])}(?!\w)")
+    core = name.split(" ", 1)[-1]
+    return [one for one in found if core in one.text and word.search(one.text)]
+
+
+def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
+    """Yield what the sentences of an entry tell that name something; each must be of one of some kinds.
+
+    Raises:
+        ValueError: if one cannot be read.
+    """
+    for sentence in SENTENCE.split(line.text):
+        if name[1:] in sentence:
+            for kind, pattern in _patterns():
+                if kind in kinds and (match := pattern.fullmatch(sentence)):
+                    yield Event(line, kind, {slot.lower(): value for slot, value in match.groupdict().items()})
+                    break
+            else:
+                raise ValueError(f"what is said of {name} cannot be read: {sentence!r}")
+
+
+@cache
+def happening_kinds() -> tuple[str, ...]:
+    """Return the kinds of happenings, which change no owner."""
+    return tuple(lines("happenings"))
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    said = [*lines("events").items(), *lines("happenings").items()]
+    return [(kind, _pattern(one)) for kind, some in said for one in some if not one.startswith(ASKED)]
+
+
+def _pattern(said: str) -> re.Pattern[str]:
+    """Return a pattern of a sentence: alternatives as a group, and slots as what they may hold."""
+    escaped = CHOICE.sub(lambda choice: f"(?:{choice[1].replace(chr(92) + '|', '|')})", re.escape(said))
+    seen: set[str] = set()
+
+    def slot(match: re.Match[str]) -> str:
+        name = match[1]
+        form = _form(name)
+        if name in seen:
+            return f"(?:{form})"
+        seen.add(name)
+        return f"(?P<{name}>{form})"
+
+    return re.compile(SLOT.sub(slot, escaped))
+
+
+def _form(slot: str) -> str:
+    if slot in ("prop", "Prop"):
+        return rf"[Tt]he \w+ (?:{'|'.join(words_of('kinds'))})"
+    if slot in ("sum", "price", "goods", "Goods", "street", "street2", "num"):
+        return r"[\w ]+?"
+    if slot == "names":
+        return ".+"
+    return "son|daughter" if slot == "son" else NAME
+
+
+@dataclass(slots=True)
+class Sale:
+    """A sale as read; `out` is when it was set aside, by the count of steps, or nothing while it stands."""
+
+    event: Event
+    out: int = 0
+
+
+def whose(told: Sequence[Event]) -> Event | None:
+    """Return the latest sale that stands behind some events, in their order.
+
+    Raises:
+        ValueError: if one of them sets aside or restores a sale that there is not.
+    """
+    sales: list[Sale] = []
+    since: list[Sale] = []
+    for step, event in enumerate(told, start=1):
+        standing = [one for one in sales if not one.out]
+        if event.kind == "sale":
+            sales.append(Sale(event))
+            since = []
+        elif event.kind in ("undo", "undo2"):
+            count = 1 if event.kind == "undo" else 2
+            if len(standing) < count:
+                raise ValueError("a sale is set aside, and none stands")
+            for one in standing[-count:]:
+                one.out = step
+            since = [*since, standing[-1]] if count == 1 else []
+        elif event.kind == "redo":
+            if not since:
+                raise ValueError("a sale is restored, and none was set aside since the last")
+            since.pop().out = 0
+            sales.sort(key=lambda one: one.event.line.start)
+    left = [one for one in sales if not one.out]
+    return left[-1].event if left else None
+
+
+def history(found: Sequence[Line], prop: str) -> list[Event]:
+    """Return all that is told of a property.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    kinds = (*ESTATE, *happening_kinds())
+    return [event for line in about(found, prop) for event in events(line, prop, kinds)]
+
+
+def owned(text: str, *, known: bool = True) -> str:
+    """Return who owned the property that a prompt asks about; nobody where that is not `known`.
+
+    Raises:
+        ValueError: if the text cannot be read, or it is nobody's where it should be known.
+    """
+    prop, day = owner_asked(asked(text)[0])
+    sale = whose([event for event in history(read(text), prop) if event.line.day <= day])
+    if sale is None and known:
+        raise ValueError(f"nobody owns {prop}")
+    return sale.values["buyer"] if sale else ""
+
+
+@cache
+def _happened() -> list[tuple[str, re.Pattern[str]]]:
+    """Return every question about a happening as a pattern."""
+    found = []
+    for kind, some in lines("happenings").items():
+        for one in (each.removeprefix(ASKED) for each in some if each.startswith(ASKED)):
+            form = re.escape(one).replace(r"\{prop\}", r"(the \w+ \w+)")
+            found.append((kind, re.compile(rf"In which year {form}\?")))
+    return found
+
+
+def happening_asked(question: str) -> tuple[str, str]:
+    """Return the property and the kind of happening that are asked about.
+
+    Raises:
+        ValueError: if the question is another.
+    """
+    for kind, pattern in _happened():
+        if found := pattern.fullmatch(question):
+            return found[1], kind
+    raise ValueError(f"no question about a year: {question!r}")
+
+
+def year_of(text: str) -> str:
+    """Return the year that a prompt asks for.
+
+    Raises:
+        ValueError: if the text cannot be read, or there is not just one.
+    """
+    prop, kind = happening_asked(asked(text)[0])
+    found = [event.line for event in history(read(text), prop) if event.kind == kind]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} times is told of {prop} what is asked")
+    return str(date.fromordinal(found[0].day).year)
+
+
+def lettered(text: str) -> tuple[str, str]:
+    """Return the letter of the option that is the owner, and the owner.
+
+    Raises:
+        ValueError: if the text cannot be read, or no option is.
+    """
+    name = owned(text)
+    found = [letter for letter, option in asked(text)[1].items() if option == name]
+    if len(found) != 1:
+        raise ValueError(f"{name} is {len(found)} of the options")
+    return found[0], name

@@ -1,0 +1,169 @@
+"""longqa.turns: what a user has told in dated sessions of a chat, as real turns (after LongMemEval, Wu et al. 2025).
+
+Four abilities are asked for in equal shares: a fact told once, its latest state, its state on a day, and a fact joined
+from two sessions; the fifth, to abstain, is form b of each pair, in which what would tell is replaced. Things that
+change are mentioned as often as things that do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns
+from pipeline.tasks.longqa import sessions, talk, text
+from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, days_at, quiet, rolls, strewn, written
+from pipeline.worlds.chronicle import Chronicle, chronicle
+from pipeline.worlds.chronicle import written as dated
+from pipeline.worlds.chronicle.entries import LAST_DAY
+from pipeline.worlds.chronicle.population import Names
+
+KINDS = ("information", "update", "temporal", "sessions")
+MENTIONS = 4
+"""Entries about the asked property, and about its twin."""
+SALES = 3
+"""How many of them are sales of a property that changes hands again and again; else one is."""
+NEUTRAL = ("election", "move", "debt", "price", "works")
+WEDDING = "wedding"
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What is told of the asked property: entries by day, and who is asked for."""
+
+    told: list[Told]
+    answer: str
+    asked: range
+    names: list[str]
+
+
+class ChatTurns(LongQa):
+    """What has been told in sessions. `complexity` is 1 where the answer was told, else 0."""
+
+    __slots__ = ()
+
+    subtask = "turns"
+    title = "what was told in dated sessions of a chat, in pairs of rows in which it was told and not"
+    scorer = "idk_pair"
+    complexities = (0, 1)
+    paired = True
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of sessions."""
+        return (sessions.spec(stratum.tier),)
+
+    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+        """Draw what is told of a property and its twin, by the ability that is asked for."""
+        kind = KINDS[deal(shared.of("kind"), stratum.rows, index, len(KINDS))]
+        prop, twin = asked_property(world, index, own, shared)
+        depth, stated = spread(shared.of("depth"), stratum.rows, index), stratum.complexity == 1
+        mine = _plot(world, own.of("plot"), kind, prop, depth, stated=stated)
+        sales = 1 if kind in ("update", "temporal") else SALES
+        other = _others(world, own.of("near"), twin, sales, mine.names)
+        names = [*mine.names, *(one.about["buyer"] for one in other if "buyer" in one.about)]
+        told = [*mine.told, *other, *rolls(world, own.of("rolls"), names)]
+        day = own.of("asked").choice(mine.asked)
+        question = own.of("words").choice(text.TALKED[kind]).format(prop=prop, day=dated(day))
+        forms = (mine.answer,) if stated else text.REFUSALS
+        shown = {"asked": kind, "property": prop, "twin": twin, "buyers": mine.names}
+        return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
+
+    def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
+        """Return what is told for a row, each entry in a session of its own."""
+        return [
+            _placed(world, own.of("session", number), one, said)
+            for number, (one, said) in enumerate(written(world, own, drawn))
+        ]
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put each entry that was written for the row into a session of its day, among others."""
+        tier = sample.stratum.tier
+        world = chronicle(own, tier)
+        drawn = self.drawn(world, sample.stratum, sample.index, own, shared)
+        return Layout(
+            head=sessions.opening(),
+            placed=tuple(self.placed(world, own, drawn)),
+            filler=sessions.filler(world, tier, own, drawn.props),
+            tail=(Piece(text.ASKING.format(question=sample.question), "question", "user"),),
+        )
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read every session, and answer from what they tell.
+
+        Raises:
+            ValueError: if the turns cannot be read.
+        """
+        found = talk.answer(tuple(turns))[0]
+        return (found,) if found else text.REFUSALS
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that what is asked was told, by sessions that are needed, or was not."""
+        return list(talk.faults(row, SALES, MENTIONS))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of who names anybody in question, and of who always refuses."""
+        stated = sample.stratum.complexity == 1
+        return {"uniform": stated / max(1, len(sample.latent["buyers"])), "refusal": float(not stated)}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the ability that is asked for."""
+        return {"kind": (sample.latent["asked"], len(KINDS))}
+
+
+def _placed(world: Chronicle, rng: Random, one: Told, said: str) -> Placed:
+    """Return a session with an entry and others of about the same days, of which the last gives its date."""
+    place, now = rng.randrange(sessions.ENTRIES), int(np.searchsorted(world.days, one.day, side="right"))
+    days = world.days[max(0, now - place) : now - place + sessions.ENTRIES - 1].tolist()
+    entries = [(day, world.write(rng, day, rng.choice(NEUTRAL), {}).text) for day in days]
+    entries.insert(place, (one.day, said))
+    entries.sort(key=lambda each: each[0])
+    day = entries[-1][0]
+    unit = sessions.session(rng, day, [text for _, text in entries], one.role)
+    return Placed(unit, world.depth_of(day), at=day)
+
+
+def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, *, stated: bool) -> Plot:
+    """Draw the entries about the asked property, one of which is at a depth and tells."""
+    changing = kind in ("update", "temporal")
+    later = int(kind == "temporal")  # one sale that comes after the day asked about
+    before = SALES - 1 - later if changing else 0
+    depths = [*sorted(depth * rng.random() for _ in range(before)), depth]
+    depths += [depth + (1 - depth) * (0.2 + 0.8 * rng.random()) for _ in range(later)]
+    days = days_at(world, depths)
+    told, names = list[Told](), list[str]()
+    fresh = Names(rng, set(world.population.names.taken)) if kind == "sessions" else None
+    happened = quiet(rng, MENTIONS + SALES)
+    for at, day in enumerate(days):
+        living = [one for one in world.living(day) if one not in names]
+        names.append(fresh.new(woman=False) if fresh else rng.choice(living))
+        silent = not stated and at <= before and not fresh
+        about = {"prop": prop} if silent else {"prop": prop, "buyer": names[-1]}
+        told.append(Told(day, happened.pop() if silent else "sale", about, "relevant" if at == before else "decoy"))
+    answer = names[before]
+    rest = strewn(world, rng, MENTIONS - len(told))
+    told += [Told(day, happened.pop(), {"prop": prop}, "decoy") for day in rest]
+    if fresh:
+        wife, day = fresh.new(woman=True), world.day_at(rng.random())
+        husband = answer if stated else fresh.new(woman=False)
+        told.append(Told(day, WEDDING, {"husband": husband, "wife": wife}, "relevant"))
+        names, answer = [*names, wife], wife
+    until = days[before + 1] if later else LAST_DAY
+    return Plot(told, answer, range(days[before] + 1, max(until, days[before] + 2)), names)
+
+
+def _others(world: Chronicle, rng: Random, prop: str, sales: int, taken: list[str]) -> list[Told]:
+    """Return as many entries about another property, some of them sales."""
+    kinds, sold = quiet(rng, MENTIONS), set(rng.sample(range(MENTIONS), sales))
+    found, gone = list[Told](), list(taken)
+    for at, day in enumerate(strewn(world, rng, MENTIONS)):
+        about = {"prop": prop}
+        if at in sold:
+            about["buyer"] = rng.choice([one for one in world.living(day) if one not in gone])
+            gone.append(about["buyer"])
+        found.append(Told(day, "sale" if at in sold else kinds[at], about, "decoy"))
+    return found

@@ -1,0 +1,81 @@
+"""longqa.when: the year in which something befell a property, asked in other words than those of the annals.
+
+The property is named and what befell it is described. Other things befell it too, another property that shares a word
+of the name had the same and as many others, and so had two more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from random import Random
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.base import Key, Published, Sample, Turns
+from pipeline.tasks.longqa import proof, reader, text
+from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, quiet
+from pipeline.worlds.chronicle import Chronicle, happenings, new_year, year
+from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
+
+OTHERS = 5
+"""Other things that befell the property, and as many its twin."""
+SAME = 2
+"""Further properties that the same befell."""
+ALSO = ("election", "move", "debt", "price", "works")
+"""Kinds of events of which one is told of the year asked for."""
+
+
+class When(LongQa):
+    """The year of an event that is described."""
+
+    __slots__ = ()
+
+    subtask = "when"
+    title = "the year in which something befell a property, described in other words than the annals have"
+    reply = text.YEAR
+
+    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+        """Draw what befell a property and others."""
+        prop, twin = asked_property(world, index, own, shared)
+        kinds, rng = list(happenings()), own.of("told")
+        kind = kinds[deal(shared.of("kind"), stratum.rows, index, len(kinds))]
+        day = world.day_at(spread(shared.of("depth"), stratum.rows, index))
+        told = [Told(day, kind, {"prop": prop}, "relevant")]
+        told += [_other(world, rng, one, prop, day) for one in quiet(rng, OTHERS, (kind,))]
+        near = [one for one in world.properties if one not in (prop, twin)]
+        told += [_other(world, rng, one, twin, day) for one in (kind, *quiet(rng, OTHERS, (kind,)))]
+        same = rng.sample(near, SAME)
+        told += [_other(world, rng, kind, one, day) for one in same]
+        inside = range(max(FIRST_DAY, new_year(year(day))), min(LAST_DAY + 1, new_year(year(day) + 1)))
+        told.append(Told(rng.choice(inside), rng.choice(ALSO), {}, "anchor"))
+        answer = str(year(day))
+        question = text.HAPPENED.format(asked=rng.choice(happenings()[kind]).format(prop=prop))
+        shown = {"asked": kind, "property": prop, "twin": twin}
+        return Drawn(question, Key(answer, (answer,)), told, (prop, twin, *same), shown)
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read what befell the property, and say when it was what is asked.
+
+        Raises:
+            ValueError: if the text cannot be read, or that did not befall it just once.
+        """
+        return (reader.year_of(turns[-1][1]),)
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that one entry tells, and that the others tell of other things or of other properties."""
+        return list(proof.when_faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of who takes any year of the annals, or any year in which something befell the property."""
+        return {"uniform": 1 / (year(LAST_DAY) - year(FIRST_DAY) + 1), "any_event": 1 / (OTHERS + 1)}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return what is asked about."""
+        return {"happening": (sample.latent["asked"], len(happenings()))}
+
+
+def _other(world: Chronicle, rng: Random, kind: str, prop: str, day: int) -> Told:
+    """Return an entry of another year."""
+    while year(other := world.day_at(rng.random())) == year(day):
+        pass
+    return Told(other, kind, {"prop": prop}, "decoy")

@@ -1,0 +1,150 @@
+"""Entries of the annals: a date, a sentence that states something, and one to three that state nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from random import Random
+
+from pipeline.worlds.chronicle.wording import Values, Wording, colours, happenings, wordings, words_of
+from pipeline.worlds.people import MONTHS
+
+FIRST_DAY, LAST_DAY = date(1640, 1, 1).toordinal(), date(1899, 12, 31).toordinal()
+"""The span of the annals, as days of the proleptic Gregorian calendar."""
+FEWEST, MOST = 24, 58
+"""Words of an entry without its date, about."""
+NUMBERS = [
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "twenty",
+    "thirty",
+]
+MEASURES = ("stone", "load", "sack", "measure", "hundredweight")
+GROUPS = {
+    "sale": "sale", "undo": "court", "undo2": "court", "redo": "court", "birth": "birth", "bride": "wedding",
+    "groom": "wedding", "wedding": "wedding", "death": "death", "burial": "death", "election": "vote", "jury": "vote",
+    "move": "street", "works": "street", "debt": "money", "price": "money",
+}  # fmt: skip
+"""The group of colour of each kind of event; happenings have one of their own."""
+Fact = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry: its day, the kind of its event, what the event is about, and its text, which ends in a newline."""
+
+    day: int
+    kind: str
+    about: Mapping[str, str]
+    text: str
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What it states, with bars between the parts."""
+        return ("|".join((self.kind, *(f"{slot}={value}" for slot, value in self.about.items()))),)
+
+
+def written(day: int) -> str:
+    """Return a day as the annals have it.
+
+    >>> written(date(1874, 3, 14).toordinal())
+    '14 March 1874'
+    """
+    found = date.fromordinal(day)
+    return f"{found.day} {MONTHS[found.month - 1]} {found.year}"
+
+
+def year(day: int) -> int:
+    """Return the year of a day."""
+    return date.fromordinal(day).year
+
+
+def new_year(number: int) -> int:
+    """Return the first day of a year."""
+    return date(number, 1, 1).toordinal()
+
+
+def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Sequence[str]) -> Entry:
+    """Write an entry; whoever else it names is one of some people."""
+    values = Values({**about, **_capitals(about)}, lambda slot, told: _drawn(rng, slot, people, told))
+    said = [rng.choice(wordings()[kind]).write(rng, values)]
+    length = said[0].count(" ") + 1
+    own = colours()["house" if kind in happenings() else GROUPS[kind]]
+    goal, used = rng.randrange(FEWEST, MOST - 8), list[Wording]()
+    for some, first in ((own, False), (_weather(day), rng.random() < 0.35), (own, False), (_anything(day), False)):
+        if length >= goal:
+            break
+        more = _colour(rng, some, values, used)
+        if length + more.count(" ") < MOST:
+            said.insert(0 if first else len(said), more)
+            length += more.count(" ") + 1
+    return Entry(day, kind, about, f"{written(day)}. {' '.join(said)}\n")
+
+
+def _colour(rng: Random, some: Sequence[Wording], values: Values, used: list[Wording]) -> str:
+    """Return a sentence of colour of another wording than those there are."""
+    chosen = rng.choice(some)
+    while chosen in used:
+        chosen = rng.choice(some)
+    used.append(chosen)
+    return chosen.write(rng, values)
+
+
+@cache
+def _seasons() -> Mapping[bool, Sequence[Wording]]:
+    """Return what may stand before or behind an event, in summer and in winter."""
+    return {warm: [*colours()["any"], *colours()["summer" if warm else "winter"]] for warm in (True, False)}
+
+
+def _weather(day: int) -> Sequence[Wording]:
+    return _seasons()[4 < date.fromordinal(day).month < 10]
+
+
+def _anything(day: int) -> Sequence[Wording]:
+    return [*_weather(day), *colours()["after"]]
+
+
+def _capitals(about: Mapping[str, str]) -> dict[str, str]:
+    return {slot.capitalize(): value for slot, value in about.items()}
+
+
+def _drawn(rng: Random, slot: str, people: Sequence[str], told: Collection[str]) -> str:
+    """Return a value of a slot; nobody and no street is drawn twice for one entry."""
+    if slot in ("street", "street2"):
+        return _other(rng, words_of("streets"), told)
+    if slot == "num":
+        return rng.choice(NUMBERS)
+    if slot == "sum":
+        return f"{rng.choice((10, 20, 5)) * rng.randrange(2, 40)} {rng.choice(('pounds', 'pounds', 'guineas'))}"
+    if slot in ("goods", "Goods"):
+        return rng.choice(words_of("goods"))
+    if slot == "price":
+        return f"{rng.choice(NUMBERS)} shillings the {rng.choice(MEASURES)}"
+    if slot == "names":
+        return listed(rng.sample(people, min(len(people), rng.randrange(4, 7))))
+    return _other(rng, people, told)
+
+
+def _other(rng: Random, some: Sequence[str], told: Collection[str]) -> str:
+    while (chosen := rng.choice(some)) in told:
+        pass
+    return chosen
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a list in words."""
+    return f"{', '.join(names[:-1])} and {names[-1]}"
