@@ -11,6 +11,8 @@ from pipeline.rows import COLUMNS, Column
 from pipeline.store.manifest import Cell, Manifest
 from pipeline.store.split import Split
 
+ANCHORS = ("helmet", "ruler")
+"""Variants that stand for a benchmark, whose name the title has: Carrara-HELMET is not HELMET."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """The Hub's names of sizes, by the number of rows that they stay below."""
 
@@ -70,8 +72,9 @@ class Facts:
     @property
     def title(self) -> str:
         """What a person calls the data set."""
-        words = (self.manifest.release.capitalize(), self.manifest.variant, f"for {self.split.tokenizer}")
-        return " ".join(filter(None, words))
+        release, variant = self.manifest.release.capitalize(), self.manifest.variant
+        named = f"{release}-{variant.upper()}" if variant in ANCHORS else f"{release} {variant}".rstrip()
+        return f"{named} for {self.split.tokenizer}"
 
     @property
     def tiers(self) -> list[str]:
