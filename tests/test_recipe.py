@@ -71,7 +71,7 @@ SOME = {"ruler": ("recall", "rag"), "helmet": ("recall", "rag", "cite", "rerank"
 
 
 def test_a_category_of_helmet_is_the_mean_of_its_data_sets() -> None:
-    """All data sets have as many rows at each length, so that the mean over the rows of a family is that of the sets."""
+    """All data sets have as many rows at each length: the mean over the rows of a family is that of the sets."""
     cells = load_recipe("helmet").strata
     assert len({(cell.rows, cell.full) for cell in cells}) == 1
     sets = {(cell.family, cell.subtask, cell.complexity) for cell in cells}
