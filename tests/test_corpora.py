@@ -6,7 +6,9 @@ import json
 import sys
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -369,3 +371,70 @@ def test_special_tokens_are_escaped_on_demand(tmp_path: Path) -> None:
     assert document.text == "One < |im_start|> two. And [ INST] three."
     assert "1 documents; digest" in carrara("corpus", "show", tmp_path / "out" / "set.parquet").stdout
     assert "is no corpus" in carrara("corpus", "show", root / "a.jsonl").stderr
+
+
+WEIRD: list[Any] = [
+    None,
+    True,
+    -3,
+    1e400,
+    "",
+    " ",
+    "\ud800",
+    "a\u2028b",
+    "<|x|>",
+    [],
+    {},
+    [None],
+    [[]],
+    ["a", 1],
+    "x" * 30_000,
+]
+
+
+def mutated(rng: Random, value: Any) -> Any:
+    """Return a JSON value of which some part is another."""
+    if rng.random() < 0.2 or not value or not isinstance(value, dict | list):
+        return rng.choice(WEIRD)
+    copy = value.copy()
+    at = rng.choice(list(copy)) if isinstance(copy, dict) else rng.randrange(len(copy))
+    copy[at] = mutated(rng, copy[at])
+    return copy
+
+
+def broken(rng: Random, path: Path) -> None:
+    """Change some bytes of a file, or a value of its JSON."""
+    raw = bytearray(path.read_bytes())
+    if path.suffix == ".json":
+        path.write_text(json.dumps(mutated(rng, json.loads(raw))), encoding="ascii")
+    elif path.suffix == ".jsonl" and rng.random() < 0.7:
+        said = raw.decode().splitlines()
+        at = rng.randrange(len(said))
+        said[at] = json.dumps(mutated(rng, json.loads(said[at])))
+        path.write_text("\n".join(said), encoding="utf-8")
+    else:
+        for _ in range(4):
+            raw[rng.randrange(len(raw))] = rng.randrange(256)
+        path.write_bytes(raw)
+
+
+SMALL: dict[str, Callable[[Path], Path]] = {
+    "helmet": lambda root: shapes.alce(shapes.rerank(shapes.helmet(root, questions=2, k=5))),
+    "beir": lambda root: shapes.beir(root, questions=5, others=2),
+    "dpr": lambda root: shapes.dpr(root, questions=2, others=3),
+    "documents": lambda root: shapes.documents(root, count=2),
+}
+
+
+@pytest.mark.parametrize("shape", SMALL)
+def test_whatever_is_broken_is_one_line_or_nothing(shape: str, tmp_path: Path) -> None:
+    root = SMALL[shape](tmp_path / "in")
+    kept = {path: path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+    for number in range(24):
+        rng = stream("broken", shape, number)
+        path = rng.choice(list(kept))
+        broken(rng, path)
+        for lenient in (False, True):
+            with suppress(PoolError):
+                imported(shape, root, tmp_path / "out", lenient=lenient)
+        path.write_bytes(kept[path])

@@ -345,7 +345,7 @@ def test_answers_about_own_texts_can_be_withheld(built: Path, tmp_path: Path) ->
     made = stage(split, tmp_path / "o200k", keys="withhold", repo="org/tiny", licence="CC BY 4.0")
     done = carrara("verify", "--against", made.folder, "--workers", 1)
     assert done.exit_code == 0, done.output
-    assert "checked" in done.stdout
+    assert "2 re-solved from their text, 10 that no program can solve, answers withheld" in done.stdout
     done = carrara("verify", "--against", made.folder, "--lock", tmp_path / "none.json", "--workers", 1)
     assert done.exit_code == 1
 
@@ -359,3 +359,9 @@ def test_nothing_else_needs_a_licence(built: Path) -> None:
     check_licence(plain, "")
     with pytest.raises(StageError, match="has no texts of your own: leave it out"):
         check_licence(plain, "MIT")
+
+
+def test_simulated_readers_leave_out_what_no_program_solves(built: Path, tmp_path: Path) -> None:
+    done = carrara("readers", built / "o200k", "--out", tmp_path, "--reader", "all", "--workers", 1, "--quiet")
+    assert done.exit_code == 0, done.output
+    assert "all.jsonl: 2 rows; 10 rows left out" in done.stdout

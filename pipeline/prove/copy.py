@@ -212,7 +212,10 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
         f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "all counted"
     )
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
-    solved = told_answers(rows - (only := _checked(copy)), only)
+    only = _checked(copy)
+    solved = told_answers(rows - only, only)
+    if only and copy.withheld:  # without its answer, a row that no program solves tells nothing that could be checked
+        solved = f"{rows - only:,} re-solved from their text, {only:,} that no program can solve"
     answers = ", ".join([solved, *_answers(copy, rows, sum(each.drawn for each in checked))])
     unseen = _unseen(copy, all_drawn=all(each.drawn == len(each.ids) for each in checked))
     return (

@@ -189,13 +189,17 @@ def _rerank(source: Source) -> Iterator[tuple[str, Corpus]]:
         yield "msmarco", shelf.corpus()
 
 
+def _short_answers(pair: object) -> object:
+    return pair.get("short_answers") if isinstance(pair, dict) else None
+
+
 def _alce(source: Source, path: Path) -> Corpus:
     """Read questions with many answers: the passages that hold one of them support it."""
     shelf = Shelf(source)
     for number, (where, record) in enumerate(json_items(source, path)):
         question, docs = string(source, where, record, "question"), contexts(source, where, record, "docs")
         pairs = record.get("qa_pairs")
-        raw = [pair.get("short_answers") for pair in pairs] if isinstance(pairs, list) else record.get("answers")
+        raw = list(map(_short_answers, pairs)) if isinstance(pairs, list) else record.get("answers")
         groups = [strings(one) for one in raw] if isinstance(raw, list) else []
         if question is None or docs is None:
             continue

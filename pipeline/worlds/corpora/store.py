@@ -98,7 +98,7 @@ def _digest_of(path: Path) -> str:
     return Corpus.read(path).digest if is_imported(path) else corpus_digest(frozen(path))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def corpus_of(folder: str, digest: str) -> Corpus:
     """Return a corpus out of the folder that a build keeps corpora in.
 
