@@ -129,11 +129,15 @@ def plain(row: Row, prediction: str) -> str:
 
 def _undated(row: Row, prediction: str) -> str:
     """Return what a reply says as plain text, dates as they are."""
-    text = _unwrapped(spoken(prediction, str(row.get("question") or "")))
-    letters = unicodedata.normalize("NFD", text.translate(STRAIGHT))
-    text = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    text = unaccented(_unwrapped(spoken(prediction, str(row.get("question") or ""))))
     text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
     return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))
+
+
+def unaccented(text: str) -> str:
+    """Return a text with straight quotes and without accents; answers of users' own texts may have some."""
+    letters = unicodedata.normalize("NFD", text.translate(STRAIGHT))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def _unwrapped(text: str) -> str:
@@ -376,7 +380,7 @@ def _words(*texts: str) -> frozenset[str]:
 
 def _asked(row: Row) -> frozenset[str]:
     """Return the words of a row's question, which are no rivals of its answer."""
-    return _words(str(row.get("question") or ""))
+    return _words(unaccented(str(row.get("question") or "")))
 
 
 @lru_cache(maxsize=4096)
@@ -453,7 +457,7 @@ def exact(row: Row, prediction: str) -> float:
     sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
     of its form is another value.
     """
-    asked, answers = _asked(row), [str(answer) for answer in row["answers"]]
+    asked, answers = _asked(row), [unaccented(str(answer)) for answer in row["answers"]]
     if form := _form(answers):
         return shaped(row, prediction, form)
     text, marked = _marked(plain(row, prediction))

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from pipeline.cli import cli
 from pipeline.errors import PoolError
+from pipeline.metrics import score
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.streams import stream
 from pipeline.worlds.corpora.documents import PARAGRAPH, paragraphs
@@ -438,3 +439,23 @@ def test_whatever_is_broken_is_one_line_or_nothing(shape: str, tmp_path: Path) -
             with suppress(PoolError):
                 imported(shape, root, tmp_path / "out", lenient=lenient)
         path.write_bytes(kept[path])
+
+
+@pytest.mark.parametrize(
+    ("answer", "right", "wrong"),
+    [
+        ("S\u00e3o Paulo", ("S\u00e3o Paulo", "Sao Paulo", "It is S\u00e3o Paulo."), ("Rio", "S\u00e3o Paulo or Rio")),
+        ("M\u00fcller\u2019s Bakery", ("Mu\u0308ller's bakery", "M\u00fcller\u2019s Bakery."), ("Bakery",)),
+        ("\uc11c\uc6b8", ("\uc11c\uc6b8", "\uc11c\uc6b8."), ("\ubd80\uc0b0",)),
+        (
+            "\u041c\u043e\u0441\u043a\u0432\u0430",
+            ("\u041c\u043e\u0441\u043a\u0432\u0430",),
+            ("\u041e\u043c\u0441\u043a",),
+        ),
+        ("$1,542,000,000", ("$1,542,000,000.", "1,542,000,000"), ("$1,542,000",)),
+    ],
+)
+def test_answers_of_any_script_are_scored(answer: str, right: tuple[str, ...], wrong: tuple[str, ...]) -> None:
+    row = {"scorer": "exact", "answers": [answer], "target": answer, "question": "Which is it, in the caf\u00e9?"}
+    assert [score(row, reply) for reply in right] == [1.0] * len(right)
+    assert [score(row, reply) for reply in wrong] == [0.0] * len(wrong)
