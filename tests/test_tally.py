@@ -22,10 +22,11 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.messages import intent_of
 from pipeline.tasks.tally import TASKS, pool
-from pipeline.tasks.tally.reader import Entry, phrases, read
+from pipeline.tasks.tally.reader import Entry, entries_of, phrases, read
 from pipeline.tasks.tally.text import MONTHS, ordinal
 from pipeline.worlds.utterances import domain, mentioned, phrase
 from pipeline.worlds.utterances.grammar import kinds
+from tells import auc
 
 TASK = {task.subtask: task for task in TASKS}
 PLACES = [(task.subtask, complexity) for task in TASKS for complexity in task.complexities]
@@ -285,6 +286,31 @@ def test_months_of_clerks_messages_tell_nothing_by_themselves() -> None:
             last.append(scored(row, MONTHS[max(months)]))
     assert fmean(often) <= 0.35
     assert fmean(last) <= 0.35
+
+
+def looks(line: str, place: float) -> list[float]:
+    """Return what is to be seen of a line without knowing what its words mean."""
+    (entry,) = entries_of(line)
+    said = re.split(r"(?<=[.?!]) (?=[A-Z])", entry.message)
+    counted = [float(entry.message.count(mark)) for mark in (" it", "?", "n't", ",")]
+    return [len(entry.message) / 100, len(said), *counted, float(said[-1].endswith("?")), place, int(entry.day) / 28]
+
+
+@pytest.mark.parametrize("asked", [("count", 20), ("users", 8), ("when", 20)])
+def test_relevant_lines_look_like_filler(asked: tuple[str, int]) -> None:
+    """A classifier of lengths, sentences, marks and places, trained on half of the lines, is not above chance."""
+    rows, truth = [], []
+    for row in published(*asked):
+        relevant, decoys = ({*marked(row, role)} for role in ("relevant", "decoy"))
+        every = [line for line in row.text.splitlines(keepends=True) if " received: " in line]
+        for at, line in enumerate(every):
+            if line not in decoys:
+                rows.append([*looks(line, at / len(every)), 1.0])
+                truth.append(float(line in relevant))
+    found, right = np.array(rows), np.array(truth)
+    held = np.arange(len(right)) % 2 == 1
+    learned = np.linalg.lstsq(found[~held], right[~held], rcond=None)[0]
+    assert 0.36 <= auc(found[held] @ learned, right[held]) <= 0.64
 
 
 # The scorer of OOLONG, by its definition

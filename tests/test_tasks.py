@@ -292,7 +292,8 @@ def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) 
     for cell in {(cell.family, cell.subtask): cell for cell in smoke.recipe.strata}.values():
         for shots in (0, min(2, task_of(cell).most_shots)):
             forms = (0, 1) if task_of(cell).paired else (cell.complexity,)
-            cells = tuple(replace(cell, length=8192, rows=3, shots=shots, complexity=form) for form in forms)
+            length = max(8192, task_of(cell).shortest)
+            cells = tuple(replace(cell, length=length, rows=3, shots=shots, complexity=form) for form in forms)
             plan = make_plan(
                 type(smoke.recipe)("shots", "0", 3, "32k", cells), ("o200k",), tmp_path / f"{cell.subtask}{shots}"
             )

@@ -124,7 +124,7 @@ class Rounds:
     """Rounds of one example of each label, each in a random order; a pool has `size` examples of each label."""
 
     def __init__(self, rng: Random, count: int, size: int) -> None:
-        self._seed, self._count, self._size = rng.getrandbits(64), count, size
+        self._count = count
         mixed = np.argsort(words(rng, count * size).reshape(count, size), axis=1, kind="stable")
         turns = np.argsort(words(rng, count * size).reshape(size, count), axis=1, kind="stable")
         self._order = (turns * size + mixed.T[np.arange(size)[:, None], turns]).ravel()

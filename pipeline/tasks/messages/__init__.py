@@ -1,6 +1,5 @@
-"""What families that are made of people's messages share: a reader of messages that knows their grammar."""
+"""What families that are made of people's messages share: a reader that knows their grammar. It is no family."""
 
 from pipeline.tasks.messages.reader import Meaning, intent_of, read
 
 __all__ = ["Meaning", "intent_of", "read"]
-"""No family: it has no tasks."""

@@ -50,7 +50,7 @@ class TallyTask(Task):
         placed = [Placed(unit(one, "relevant"), depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
         placed += [Placed(unit(one, "decoy"), anywhere.random()) for one in self.lines(stratum, decoys)]
         return Layout(
-            head=text.head(stated=pool.is_stated(stratum)),
+            head=text.head(self.subtask, stated=pool.is_stated(stratum)),
             placed=tuple(placed),
             filler=pool.filler(stratum, without, own),
             tail=text.tail(self.subtask, sample.question),

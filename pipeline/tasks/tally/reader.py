@@ -31,8 +31,8 @@ ASKED = {
     "users": re.compile(
         r"Which clerks received both a message that asks (?P<kind>.+) and a message that asks (?P<other>.+)\?"
     ),
-    "most": re.compile(r"Which of these do most of the messages ask for: (?P<options>.+)\?"),
-    "compare": re.compile(r"Which of these do more of the messages ask for: (?P<options>.+)\?"),
+    "most": re.compile(r"Which of these things is asked most often in all messages: (?P<options>.+)\?"),
+    "compare": re.compile(r"Which of these two things is asked more often in all messages: (?P<options>.+)\?"),
 }
 Intent = tuple[str, str]
 

@@ -55,8 +55,8 @@ class Shares(TallyTask):
         relevant = [(date, clerk, told(one, rng, 1)[0], one) for date, one in zip(dates(rng, 2), some, strict=True)]
         options = own.of("options").sample(self.options(ranks), len(self.options(ranks)))
         ends = self.drawn(stratum, index, shared, "end", 2)
-        latent = {"ranks": ranks, "asked": "act", "end": ends}
-        question = text.weighing(self.subtask, "act", options)
+        latent = {"ranks": ranks, "end": ends}
+        question = text.weighing(self.subtask, options)
         return self.made(stratum, index, latent, relevant, question, kinds("act")[lead].word)
 
     def options(self, ranks: Sequence[str]) -> Sequence[str]:
@@ -71,7 +71,7 @@ class Shares(TallyTask):
             for number, line in enumerate(sample.relevant)
         ]
         return Layout(
-            head=text.head(stated=pool.is_stated(stratum)),
+            head=text.head(self.subtask, stated=pool.is_stated(stratum)),
             placed=tuple(placed),
             filler=self.filler(sample, own),
             tail=text.tail(self.subtask, sample.question),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pipeline.tasks.base import Piece
 from pipeline.worlds.utterances import Intent, kinds, phrase
+from pipeline.worlds.utterances.grammar import IT
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -19,7 +20,7 @@ INTRODUCTION = (
     "lines are in no particular order.{stated} A message asks one thing about one contract or membership; many also "
     "say what they do not ask, or mention others. At the end is a question about all of the messages.\n\nMessages:\n"
 )
-STATED = " In brackets at its end stands what it asks."
+STATED = " At the end of each line stands, in brackets, what the message asks."
 END = "This is the end of the messages. {reply}\n\nQuestion: {question}\nAnswer:"
 REPLIES = {
     "count": "Reply with the number alone.",
@@ -35,10 +36,10 @@ QUESTIONS = {
         "{kind}?"
     ),
     "users": "Which clerks received both a message that asks {kind} and a message that asks {other}?",
-    "most": "Which of these do most of the messages {verb}: {options}?",
-    "compare": "Which of these do more of the messages {verb}: {options}?",
+    "most": "Which of these things is asked most often in all messages: {options}?",
+    "compare": "Which of these two things is asked more often in all messages: {options}?",
 }
-VERBS = {"act": "ask for", "thing": "concern"}
+NAMED = " What a message asks has one of ten names: {names}."
 
 
 def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> str:
@@ -55,9 +56,15 @@ def line(date: int, clerk: str, message: str, stated: Intent | None = None) -> s
     return f"On {day + 1} {MONTHS[month]} clerk {clerk} received: {message}{told}\n"
 
 
-def head(*, stated: bool) -> tuple[Piece, ...]:
-    """Return what stands before the lines."""
-    return (Piece(INTRODUCTION.format(stated=STATED if stated else ""), "instruction"),)
+def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:
+    """Return what stands before the lines; where the question names acts by one word it says what the words mean."""
+    named = NAMED.format(names=_names()) if subtask in ("most", "compare") else ""
+    return (Piece(INTRODUCTION.format(stated=(STATED if stated else "") + named), "instruction"),)
+
+
+def _names() -> str:
+    told = [f"{kind.word} ({kind.phrase.replace(IT, 'it')})" for kind in kinds("act").values()]
+    return " and ".join([", ".join(told[:-1]), told[-1]])
 
 
 def tail(subtask: str, question: str) -> tuple[Piece, ...]:
@@ -90,8 +97,7 @@ def pairing(one: Intent, other: Intent) -> str:
     return QUESTIONS["users"].format(kind=phrase(one), other=phrase(other))
 
 
-def weighing(subtask: str, what: str, names: Sequence[str]) -> str:
-    """Return a question for the most frequent of acts or things, by name."""
-    options = [kinds(what)[name].word for name in names]
-    joined = " or ".join([", ".join(options[:-1]), options[-1]])
-    return QUESTIONS[subtask].format(verb=VERBS[what], options=joined)
+def weighing(subtask: str, names: Sequence[str]) -> str:
+    """Return a question for the most frequent of some acts."""
+    options = [kinds("act")[name].word for name in names]
+    return QUESTIONS[subtask].format(options=" or ".join([", ".join(options[:-1]), options[-1]]))
