@@ -90,6 +90,8 @@ def test_every_row_is_there_once_or_left_out_by_name(name: str, made: dict[str, 
     assert Counter(there) + Counter(left.keys()) == Counter(dict.fromkeys(rows, 1))
     assert there
     turns = {row_id for row_id, row in rows.items() if row["messages"] is not None}
+    if name == "mrcr-v2":  # which has no place for other families in any case
+        turns = {row_id for row_id in turns if rows[row_id]["family"] == "mrcr"}
     if name in ("helmet", "ruler", "mrcr-v2"):
         assert {row_id for row_id, reason in left.items() if reason == TURNS} == turns
 
@@ -453,4 +455,5 @@ def test_what_substring_rules_grade_the_key_passes(rows: dict[str, Row]) -> None
         *("bfs", "parents"),
         *(subtask for family, subtask in TASKS if family == "rag"),
         *("most", "compare", "when", "users"),
+        *("state", "kin", "when"),
     }

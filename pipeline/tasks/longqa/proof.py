@@ -41,7 +41,7 @@ def body_faults(row: Published, found: Sequence[Line]) -> Iterator[str]:
     """Hold entries to be in order of date and all different, and the question to be the row's."""
     if any(one.day > other.day for one, other in pairwise(found)):
         yield "the entries are not in order of date"
-    if len({one.text for one in found}) != len(found):
+    if len({(one.day, one.text) for one in found}) != len(found):
         yield "two entries are equal"
     question, options = asked(row.text)
     if question != row.question:

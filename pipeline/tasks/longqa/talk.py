@@ -92,7 +92,7 @@ def faults(row: Published, sales: int, mentions: int) -> Iterator[str]:
     days = [day_of(one[1], one[2], one[3]) for one in opened]
     if days != sorted(days):
         yield "the sessions are not in order of date"
-    if len({one.text for one in found}) != len(found):
+    if len({(one.day, one.text) for one in found}) != len(found):
         yield "two entries are equal"
     name, used = _answered(found, kind, prop, day)
     if bool(name) != (row.stratum.complexity == 1):

@@ -1,0 +1,142 @@
+"""The annals keep their promises, and an independent reader agrees with them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.streams import Streams, stream
+from pipeline.tasks.longqa.histories import changes, history
+from pipeline.tasks.longqa.reader import SENTENCE, Event, Line, _pattern, _patterns, whose
+from pipeline.worlds.chronicle import Chronicle, chronicle, happenings
+from pipeline.worlds.chronicle.titles import owner
+from pipeline.worlds.chronicle.wording import CHOICE, colours, lines, wordings, words_of
+
+SLOT = re.compile(r"\{(\w+)\}")
+ESTATE = ("sale", "undo", "undo2", "redo")
+
+
+@cache
+def world(tier: str = "32k") -> Chronicle:
+    return chronicle(Streams((7, "any row")), tier)
+
+
+def test_every_kind_is_told_in_many_wordings() -> None:
+    for kind, said in wordings().items():
+        assert len(said) >= (5 if kind in happenings() else 6), kind
+    assert len(happenings()) == 20
+    assert all(len(asked) >= 2 for asked in happenings().values())
+    assert sum(map(len, colours().values())) >= 140
+    for name in ("events", "happenings", "colour"):
+        for line in (line for some in lines(name).values() for line in some if not line.startswith("? ")):
+            assert line.endswith("."), line
+            assert line.count("[") == line.count("]")
+
+
+def test_a_question_about_a_happening_has_no_word_of_its_tellings() -> None:
+    common = {"prop", "was", "did", "at", "of", "by", "to", "in", "for", "a", "the", "there", "out", "up", "people"}
+    common |= {"num", "own", "its", "from", "an", "get", "men", "part", "said", "were"}
+    for kind, asked in happenings().items():
+        told = {word for line in lines("happenings")[kind] if not line.startswith("? ") for word in words(line)}
+        shared = {word for one in asked for word in words(one)} & told - common
+        assert not shared, (kind, shared)
+
+
+def words(line: str) -> list[str]:
+    return re.findall("[a-z]+", line.lower())
+
+
+def test_entries_are_of_the_stated_length_and_in_order() -> None:
+    for one in world().entries:
+        said = one.text.partition(". ")[2]
+        assert one.text.isascii()
+        assert "{" not in said
+        assert "[" not in said
+        assert "  " not in said
+        assert 7 <= len(said.split()) <= 62, one.text
+    sizes = [len(one.text.split()) - 3 for one in world().entries]
+    assert sum(25 <= size <= 60 for size in sizes) > 0.85 * len(sizes)
+    assert (world().days[1:] >= world().days[:-1]).all()
+    texts = Counter(one.text for one in world().entries)
+    assert max(texts.values()) == 1
+
+
+def test_people_have_one_name_and_parents_are_older() -> None:
+    souls = world().population.souls
+    assert len({one.name for one in souls}) == len(souls)
+    for one in souls:
+        assert one.spouse is None or one.spouse.spouse is one
+        for parent in filter(None, (one.father, one.mother)):
+            assert parent.born < one.born - 17 * 365
+            assert parent.dies > one.born - 365
+    assert all(30 <= len(some) <= 120 for some in world().population.grown.values())
+
+
+def test_properties_share_their_words() -> None:
+    firsts = Counter(one.split(" ")[1] for one in world().properties)
+    assert len(world().properties) >= 60
+    assert min(firsts.values()) >= 3
+    assert {one.split(" ")[2] for one in world().properties} <= set(words_of("kinds"))
+
+
+def test_a_reader_finds_in_every_entry_what_it_states() -> None:
+    for one in world().entries[::2]:
+        found = [
+            (kind, {slot.lower(): value for slot, value in match.groupdict().items() if value})
+            for sentence in SENTENCE.split(one.text.rstrip("\n").partition(". ")[2])
+            for kind, pattern in _patterns()
+            if (match := pattern.fullmatch(sentence))
+        ]
+        assert [kind for kind, _ in found] == [one.kind], one.text
+        told = found[0][1]
+        assert all(told.get(slot, value).lower() == value.lower() for slot, value in one.about.items()), one.text
+
+
+def test_colour_states_nothing() -> None:
+    events = [pattern for _, pattern in _patterns()]
+    for some in lines("colour").values():
+        for said in some:
+            plain = SLOT.sub("Ann Tuck", CHOICE.sub(lambda choice: choice[1].split("|")[0], said))
+            assert not any(pattern.fullmatch(plain) for pattern in events), said
+            assert not {"prop", "Prop", "buyer"} & set(SLOT.findall(said))
+
+
+def test_patterns_take_all_that_wordings_write() -> None:
+    values = {slot: "Ann Tuck" for some in lines("events").values() for line in some for slot in SLOT.findall(line)}
+    values |= {"prop": "the Weir Mill", "Prop": "the Weir Mill", "son": "daughter", "sum": "5 pounds", "num": "nine"}
+    values |= {"price": "two shillings", "goods": "wheat", "Goods": "wheat", "names": "Ann Tuck and Bo Lee"}
+    for kind, some in lines("events").items():
+        for line, wording in zip(some, wordings()[kind], strict=True):
+            for seed in range(4):
+                said = wording.write(stream("write", seed), values)
+                assert _pattern(line).fullmatch(said) or said[0] != line[0], said
+
+
+@given(seed=st.integers(0, 10**6), shape=st.sampled_from([(0, 1, 6), (3, 1, 0), (1, 5, 5), (4, 5, 2), (2, 20, 4)]))
+@settings(max_examples=60, deadline=None)
+def test_each_step_needed_matters_and_no_other(seed: int, shape: tuple[int, int, int]) -> None:
+    before, needed, after = shape
+    steps = history(stream("history", seed), before, needed, after)
+    assert len(steps) == sum(shape)
+    decided = steps[: before + needed]
+    assert [changes(decided, at) for at in range(len(decided))] == [False] * before + [True] * needed
+    assert owner(decided) == decided[before][1] == read_by_other_code(decided)
+
+
+def read_by_other_code(steps: list[tuple[str, str]]) -> str:
+    told = [Event(Line(at, at + 1, at, ""), kind, {"buyer": buyer}) for at, (kind, buyer) in enumerate(steps)]
+    sale = whose(told)
+    return sale.values["buyer"] if sale else ""
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ESTATE if kind != "sale"])
+def test_what_cannot_be_is_said(kind: str) -> None:
+    with pytest.raises(ValueError, match="sale"):
+        owner([(kind, "")])
+    with pytest.raises(ValueError, match="sale"):
+        read_by_other_code([(kind, "")])
