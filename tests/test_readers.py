@@ -64,20 +64,7 @@ def test_who_reads_all_is_right_in_every_row(split: Split, name: str) -> None:
 
 def test_who_reads_nothing_is_no_better_than_the_best_constant(split: Split) -> None:
     chances = chances_in(split.manifest)
-    for family in (
-        "latent_list",
-        "mrcr",
-        "idk",
-        "bio",
-        "recall",
-        "graph",
-        "rag",
-        "cite",
-        "rerank",
-        "icl",
-        "tally",
-        "longqa",
-    ):
+    for family in READINGS:
         rows = list(split.rows(selection=Selection(families=(family,))))
         mean = fmean(score(row, said("no-context", row)) for row in rows)
         known = pooled([one for one in chances if one.family == family])
