@@ -2,7 +2,8 @@
 
 ``uniform`` ranks the documents of a prompt of the length at random. ``bm25`` takes the ten best of a search for the
 question, over the whole world and what was written for the row. ``unordered`` knows which documents are worth anything,
-but not which of them are the better ones.
+but not which of them are the better ones. ``one_condition`` minds one condition of three, and takes the documents that
+meet it in any order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Sample
 from pipeline.tasks.rag import haystack
-from pipeline.tasks.rerank.asking import Asked
+from pipeline.tasks.rerank.asking import CONDITIONS, Asked
 from pipeline.worlds.gazetteer import Passage
 
 TOKENS_PER_DOCUMENT = 135
@@ -55,4 +56,9 @@ def baselines(sample: Sample, key: Key) -> dict[str, float]:
     total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), sample.stratum.length // TOKENS_PER_DOCUMENT)
     bm25 = ndcg(row, " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
     found = {"uniform": total / documents, "bm25": bm25, "unordered": total / len(worth)}
+    if not sample.latent["scale"]:
+        meeting = sum(worth) / CONDITIONS
+        mean = sum(gain * gain for gain in worth) / CONDITIONS / meeting
+        full = min(CUT, round(meeting))
+        found["one_condition"] = mean * fsum(places[:full]) / ideal
     return {name: round(value, 6) for name, value in found.items()}
