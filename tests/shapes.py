@@ -166,3 +166,16 @@ def documents(root: Path, count: int = 12, *, questions: bool = True) -> Path:
     if questions:
         lines(root / "questions.jsonl", asked)
     return root
+
+
+def labelled(root: Path, labels: int = 6, texts: int = 240) -> Path:
+    """Write texts with labels of unequal frequency, to be shown and to be asked."""
+    land = Land(6)
+    names = [f"{WORDS[n % len(WORDS)]}_{WORDS[n // len(WORDS)]}" for n in range(labels)]
+    for part, count in (("train", texts), ("test", labels * 2)):
+        told = (names[min(n % labels, land.rng.randrange(labels))] if n >= labels else names[n] for n in range(count))
+        lines(
+            root / f"{part}.jsonl",
+            ({"text": f"{land.prose(12)} {part} {n}?", "label": name} for n, name in enumerate(told)),
+        )
+    return root

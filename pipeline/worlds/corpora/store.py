@@ -30,9 +30,13 @@ class Kept:
     tables: frozenset[str]
     path: Path
     needed: frozenset[tuple[int, bool]] = frozenset()
+    labels: int = 0
+    """How many labels have examples."""
 
     def fits(self, tables: frozenset[str], complexity: int) -> bool:
         """Tell whether rows that need some tables can be asked of it."""
+        if "labelled" in tables:
+            return complexity == self.labels
         if not tables <= self.tables or "questions" not in tables:
             return tables <= self.tables
         return (complexity, True) in self.needed or ("answers" not in tables and (complexity, False) in self.needed)
@@ -60,7 +64,8 @@ def keep(path: Path, folder: Path) -> Kept:
     put(corpus, folder / f"{corpus.digest}.parquet")
     needed = frozenset((len(one.gold), bool(one.answers)) for one in corpus.questions if not one.shown)
     tables = {*corpus.tables(), *(["answers"] if any(answered for _, answered in needed) else [])}
-    return Kept(corpus.digest, frozenset(tables), path, needed)
+    labels = len({one.label for one in corpus.labelled if one.shown})
+    return Kept(corpus.digest, frozenset(tables), path, needed, labels)
 
 
 def put(corpus: Corpus, path: Path) -> None:
