@@ -179,3 +179,13 @@ def labelled(root: Path, labels: int = 6, texts: int = 240) -> Path:
             ({"text": f"{land.prose(12)} {part} {n}?", "label": name} for n, name in enumerate(told)),
         )
     return root
+
+
+def graded(root: Path, queries: int = 5, k: int = 60) -> Path:
+    """Write a file of HELMET's re-ranking: of every four passages three have a grade."""
+    land, rows = Land(9), []
+    for query in range(queries):
+        ctxs = [{**land.passage(f"It is mill {query}."), "label": (3, 2, 1, 0)[n % 4]} for n in range(k)]
+        rows.append({"qid": f"q{query}", "query": f"which mill is number {query}", "ctxs": ctxs})
+    lines(root / "msmarco" / f"test_reranking_data_k{k}_dep3.jsonl", rows)
+    return root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from itertools import groupby
@@ -17,6 +18,7 @@ from pipeline.rows import Row
 from pipeline.store.recipes import kept_recipes
 from pipeline.streams import stream
 from pipeline.tasks.icl.own import in_rounds, parts
+from pipeline.tasks.rag.own_haystack import numbers
 from pipeline.worlds.corpora.imports import import_corpora
 from pipeline.worlds.corpora.reading import Source
 from pipeline.worlds.corpora.records import Corpus, Labelled
@@ -34,6 +36,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     root = tmp_path_factory.mktemp("asked")
     import_corpora("labelled", Source(shapes.labelled(root / "six", 6, 2400)), root / "out")
     import_corpora("labelled", Source(shapes.labelled(root / "four", 4, 900)), root / "out")
+    import_corpora("helmet", Source(shapes.graded(root / "graded", 8)), root / "out")
+    import_corpora("helmet", Source(shapes.graded(root / "graded-few", 4, 8)), root / "few")
+    (root / "few" / "msmarco.parquet").rename(root / "out" / "few.parquet")
     return Files(root / "out")
 
 
@@ -45,8 +50,9 @@ def built(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
         root / "tiny.toml",
         cell("icl", "intents", [8192, 32768], complexity=6),
         cell("icl", "intents", [8192], complexity=4, knobs=words),
+        cell("rerank", "conditions", [8192, 32768], complexity=10),
     )
-    corpora = [word for name in ("six", "four") for word in ("--corpus", files[name])]
+    corpora = [word for name in ("six", "four", "msmarco") for word in ("--corpus", files[name])]
     done = carrara("build", path, *corpora, "--tokenizer", PROFILES, "--out", root / "out", "--workers", 1)
     assert done.exit_code == 0, done.output
     assert "all exact, all checked in their text" in done.stdout
@@ -178,3 +184,53 @@ def test_of_one_file_a_fifth_is_asked_and_labels_take_turns() -> None:
 def test_labels_in_a_users_words_are_scored(reply: str, *, right: bool) -> None:
     row = {"target": "card_arrival", "answers": ["card_arrival"], "question": "Where is it?", "scorer": "label"}
     assert score(row, reply) == right
+
+
+# Graded passages
+
+
+def test_graded_passages_are_ranked(built: Path, files: Files) -> None:
+    corpus = Corpus.read(files["msmarco"])
+    numbered = dict(zip(map(str, numbers(corpus)), corpus.passages, strict=True))
+    for row in [row for row in rows(built) if row["family"] == "rerank"]:
+        question = next(one for one in corpus.questions if one.question == row["question"])
+        grades = dict(zip(question.ranked, question.grades, strict=True))
+        ranks = [[grades[numbered[one].id] for one in rank.split("=")] for rank in row["answers"][-1].split(">")]
+        assert [{*rank} for rank in ranks] == [{3}, {2}, {1}]
+        assert sorted(map(len, ranks)) == [3, 3, 4]
+        there = [numbered[number].id for number in re.findall(r"^Document \[(\d+)\]", body(row), re.MULTILINE)]
+        assert sum(grades.get(one, 0) > 0 for one in there) == 10, "other graded passages are left out"
+        told = json.loads(row["metadata"])["filler"]
+        assert told == {"documents": len(there) - 10, "own": sum(grades.get(one, 1) == 0 for one in there)}
+        assert score(row, " > ".join(row["target"].split(" > ")[::-1])) < 1
+
+
+def test_too_few_graded_passages_take_no_stratum(files: Files, tmp_path: Path) -> None:
+    path = recipe(tmp_path / "r.toml", cell("rerank", "conditions", [8192], complexity=10))
+    done = carrara("plan", path, "--corpus", files["few"], "--out", tmp_path / "out")
+    assert "no family of tiny uses a corpus of grades, passages and questions: leave out --corpus" in done.stderr
+    assert "rerank.conditions" in done.stderr
+
+
+def body(row: Row) -> str:
+    return str(row["prompt"][row["prompt"].rindex("\nDocuments:\n") :])
+
+
+def test_planted_faults_among_graded_passages_are_found(built: Path) -> None:
+    row = of(built, "rerank")
+    first, second, *_ = row["target"].split(" > ")
+    swapped = [row["answers"][0].replace(first, "0"), row["answers"][1]]
+    assert "is not the best of its ranks" in said(built, {**row, "target": swapped[0], "answers": swapped})
+    twin = changed(row, f"[{first}]", f"[{second}]")
+    assert "a document has no number, or that of another" in said(built, twin)
+    other = next(n for n in re.findall(r"^Document \[(\d+)\]", body(row), re.MULTILINE) if n not in row["answers"][1])
+    wrong = [one.replace(first, other) for one in row["answers"]]
+    assert "the marked documents are not those of the key" in said(built, {**row, "target": wrong[0], "answers": wrong})
+    answer = re.search(r"\nAnswer: (\d+)", row["prompt"])
+    assert answer
+    assert "is no ranking of its documents" in said(built, changed(row, answer[0], f"\nAnswer: {first}"))
+    told = next(line for line in body(row).split("\n") if f"[{other}]" in line).partition("] ")[2]
+    held = next(line for line in body(row).split("\n") if f"[{second}]" in line)
+    assert "a document stands twice" in said(
+        built, {**row, "prompt": row["prompt"].replace(held, f"Document [{second}] {told}")}
+    )

@@ -7,7 +7,7 @@ nobody judged may be relevant too, and no program can tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -56,7 +56,7 @@ class OwnListed(OwnRag):
 
     def check(self, row: Published) -> list[str]:
         """Check that what is relevant is there and marked, and that no number stands twice."""
-        return list(_faults(row))
+        return list(faults(row, {*row.key.target.split(MEMBERS)}))
 
 
 FEW = 3
@@ -74,7 +74,12 @@ def _showable(corpus: Corpus) -> Sequence[Question]:
     return [one for one in every if one.shown] or every
 
 
-def _faults(row: Published) -> Iterator[str]:
+def faults(row: Published, wanted: Set[str]) -> Iterator[str]:
+    """Yield what is wrong with a row whose key names `wanted` documents.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
     found = own_text.read(row.text)
     numbers = [one.number for one in found]
     if question(row.text) != row.question:
@@ -85,7 +90,7 @@ def _faults(row: Published) -> Iterator[str]:
         yield "a document stands twice"
     marked = {(n.char_start, n.char_end) for n in row.needles if n.role == "relevant"}
     relevant = {one.number for one in found if (one.start, one.end) in marked}
-    if len(marked) != row.stratum.complexity or relevant != set(row.key.target.split(MEMBERS)):
+    if len(marked) != row.stratum.complexity or relevant != wanted:
         yield "the marked documents are not those of the key"
     shown = (row.text[n.char_start : n.char_end] for n in row.needles if n.role == "demo")
     told = chain.from_iterable(own_text.NUMBER.findall(one) for one in shown)

@@ -48,11 +48,19 @@ def searched(
 
 def baselines(sample: Sample, key: Key) -> dict[str, float]:
     """Return the scores of guessers."""
-    row = {"target": key.target, "answers": list(key.answers)}
-    worth = sorted(worth_of(row).values(), reverse=True)
+    found = guesses(key, sample.stratum.length)
+    bm25 = ndcg(_row(key), " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
+    return {"uniform": found["uniform"], "bm25": round(bm25, 6), "unordered": found["unordered"]}
+
+
+def guesses(key: Key, length: int) -> dict[str, float]:
+    """Return the scores of who does not read: of all documents in random order, and of those worth anything."""
+    worth = sorted(worth_of(_row(key)).values(), reverse=True)
     places = [1 / log2(place + 1) for place in range(1, CUT + 1)]
     ideal = fsum(gain * weight for gain, weight in zip(worth, places, strict=False))
-    total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), sample.stratum.length // TOKENS_PER_DOCUMENT)
-    bm25 = ndcg(row, " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
-    found = {"uniform": total / documents, "bm25": bm25, "unordered": total / len(worth)}
-    return {name: round(value, 6) for name, value in found.items()}
+    total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), length // TOKENS_PER_DOCUMENT)
+    return {"uniform": round(total / documents, 6), "unordered": round(total / len(worth), 6)}
+
+
+def _row(key: Key) -> dict[str, Any]:
+    return {"target": key.target, "answers": list(key.answers)}

@@ -23,7 +23,8 @@ WRITINGS = "writings"
 class Kept:
     """A corpus that is frozen: its digest, the tables that it has, and how many passages its questions need.
 
-    Where questions have answers, `answers` is among the tables; `needed` tells for each number whether it is of such.
+    Where questions have answers, or passages grades, `answers` or `grades` is among the tables; `needed` tells for each
+    number whether it is of questions with answers.
     """
 
     digest: str
@@ -39,6 +40,8 @@ class Kept:
             return complexity == self.labels
         if not tables <= self.tables or "questions" not in tables:
             return tables <= self.tables
+        if "grades" in tables:
+            return any(count >= complexity for count, _ in self.needed)
         return (complexity, True) in self.needed or ("answers" not in tables and (complexity, False) in self.needed)
 
 
@@ -63,7 +66,8 @@ def keep(path: Path, folder: Path) -> Kept:
     corpus = Corpus.read(path)
     put(corpus, folder / f"{corpus.digest}.parquet")
     needed = frozenset((len(one.gold), bool(one.answers)) for one in corpus.questions if not one.shown)
-    tables = {*corpus.tables(), *(["answers"] if any(answered for _, answered in needed) else [])}
+    told = {"answers": any(one for _, one in needed), "grades": any(one.grades for one in corpus.questions)}
+    tables = {*corpus.tables(), *(name for name, there in told.items() if there)}
     labels = len({one.label for one in corpus.labelled if one.shown})
     return Kept(corpus.digest, frozenset(tables), path, needed, labels)
 
