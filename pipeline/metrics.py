@@ -1294,9 +1294,9 @@ def _lists(sentence: str) -> bool:
 
 FIGURES = ("correctness", "recall", "precision")
 """What `cited` measures: facts stated, statements that ids support, ids that support."""
-SOURCED = re.compile(r"\s?([^\n]+?) ((?:\[\d{1,6}\])+)(?:[.,] ?|$)")
+SOURCED = re.compile(r"\s?([^\n]+?) ((?:\[\d{1,8}\])+)(?:[.,] ?|$)")
 """A fact of a target: a value, and the ids of all documents that state it."""
-NUMBERS = re.compile(r"(?<![\w.,])\d{1,6}(?![\w]|[.,]\d)")
+NUMBERS = re.compile(r"(?<![\w.,])\d{1,8}(?![\w]|[.,]\d)")
 SOURCE = re.compile(r"\[[^\[\]\n]{0,200}\]|(?<![\w.,-])\d{5}(?![\w-]|[.,]\d)")
 """What may be an id: brackets with numbers, or a number of five digits."""
 NAMING_IDS = re.compile(

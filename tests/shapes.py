@@ -189,3 +189,18 @@ def graded(root: Path, queries: int = 5, k: int = 60) -> Path:
         rows.append({"qid": f"q{query}", "query": f"which mill is number {query}", "ctxs": ctxs})
     lines(root / "msmarco" / f"test_reranking_data_k{k}_dep3.jsonl", rows)
     return root
+
+
+def several(root: Path, questions: int = 8) -> Path:
+    """Write a file of ALCE: questions with three answers, of which one to three passages hold each."""
+    land, records = Land(10), []
+    for number in range(questions):
+        names = [founder(10 * number + n) for n in range(3)]
+        docs = [land.passage(f"In part it was opened by {name}.") for name in names for _ in range(1 + number % 3)]
+        docs += [land.passage() for _ in range(30)]
+        pairs = [{"short_answers": [name, name.replace(" ", " de ")]} for name in names]
+        asked = f"Who opened the {number}th hall?"
+        records.append({"question": asked, "sample_id": f"s{number}", "docs": docs, "qa_pairs": pairs})
+    (root / "alce").mkdir(parents=True, exist_ok=True)
+    (root / "alce" / "asqa_eval_gtr_top2000.json").write_text(json.dumps(records), encoding="utf-8")
+    return root

@@ -17,11 +17,12 @@ from pipeline.recipe import Stratum
 from pipeline.rows import Row
 from pipeline.store.recipes import kept_recipes
 from pipeline.streams import stream
+from pipeline.tasks.cite.own import chosen, facts
 from pipeline.tasks.icl.own import in_rounds, parts
 from pipeline.tasks.rag.own_haystack import numbers
 from pipeline.worlds.corpora.imports import import_corpora
 from pipeline.worlds.corpora.reading import Source
-from pipeline.worlds.corpora.records import Corpus, Labelled
+from pipeline.worlds.corpora.records import Corpus, Labelled, Passage, Question
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
@@ -37,6 +38,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     import_corpora("labelled", Source(shapes.labelled(root / "six", 6, 2400)), root / "out")
     import_corpora("labelled", Source(shapes.labelled(root / "four", 4, 900)), root / "out")
     import_corpora("helmet", Source(shapes.graded(root / "graded", 8)), root / "out")
+    import_corpora("helmet", Source(shapes.several(root / "several", 14)), root / "out")
     import_corpora("helmet", Source(shapes.graded(root / "graded-few", 4, 8)), root / "few")
     (root / "few" / "msmarco.parquet").rename(root / "out" / "few.parquet")
     return Files(root / "out")
@@ -51,8 +53,10 @@ def built(files: Files, tmp_path_factory: pytest.TempPathFactory) -> Path:
         cell("icl", "intents", [8192, 32768], complexity=6),
         cell("icl", "intents", [8192], complexity=4, knobs=words),
         cell("rerank", "conditions", [8192, 32768], complexity=10),
+        cell("cite", "facets", [8192, 32768], complexity=3),
+        cell("cite", "listing", [8192], complexity=3, knobs={"corpus": files.digest("alce-asqa")}),
     )
-    corpora = [word for name in ("six", "four", "msmarco") for word in ("--corpus", files[name])]
+    corpora = [word for name in ("six", "four", "msmarco", "alce-asqa") for word in ("--corpus", files[name])]
     done = carrara("build", path, *corpora, "--tokenizer", PROFILES, "--out", root / "out", "--workers", 1)
     assert done.exit_code == 0, done.output
     assert "all exact, all checked in their text" in done.stdout
@@ -234,3 +238,62 @@ def test_planted_faults_among_graded_passages_are_found(built: Path) -> None:
     assert "a document stands twice" in said(
         built, {**row, "prompt": row["prompt"].replace(held, f"Document [{second}] {told}")}
     )
+
+
+# Questions with several answers
+
+
+def test_answers_are_cited_from_the_documents_that_hold_them(built: Path, files: Files) -> None:
+    corpus = Corpus.read(files["alce-asqa"])
+    for row in [row for row in rows(built) if row["family"] == "cite"]:
+        question = next(one for one in corpus.questions if one.question == row["question"])
+        told, there = json.loads(row["metadata"]), body(row).split("\n")
+        assert told["support"] == "string"
+        between = ", " if row["subtask"] == "listing" else ". "
+        for forms, said in zip(question.answers, row["target"].rstrip(".").split(between), strict=True):
+            ids = re.findall(r"\[(\d+)\]", said)
+            assert said.startswith(forms[0])
+            assert 1 <= len(ids) <= 2
+            assert {line[10:15] for line in there if forms[0] in line} == {*ids}
+        assert len(row["answers"]) == 2, "in both wordings"
+        assert score(row, row["answers"][1]) == 1
+        assert score(row, re.sub(r"\[\d+\]", "[10000]", row["target"])) < 0.5
+        assert score(row, row["target"].split("]")[0] + "].") < 1
+
+
+def test_planted_faults_among_cited_documents_are_found(built: Path) -> None:
+    row = of(built, "cite")
+    first, second = re.findall(r"\[(\d+)\]", row["target"])[:2]
+    value = row["target"].split(" [")[0]
+    other = next(n for n in re.findall(r"^Document \[(\d+)\]", body(row), re.MULTILINE) if n not in row["target"])
+    told = next(line for line in body(row).split("\n") if f"[{other}]" in line)
+    planted = said(built, changed(row, told, f"{told[: -len(value) - 2]} {value}."))
+    assert f"{value!r} stands in the documents" in planted
+    held = next(line for line in body(row).split("\n") if f"[{first}]" in line)
+    assert f"{value!r} stands in the documents" in said(
+        built, changed(row, held, held.replace(value, "x" * len(value)))
+    )
+    answers = [one.replace(first, other) for one in row["answers"]]
+    assert "the marked documents are not those of the key" in said(
+        built, {**row, "target": answers[0], "answers": answers}
+    )
+    fewer = [one.partition("]")[0] + "]." for one in row["answers"]]
+    assert "the key has 1 answers in place of 3" in said(built, {**row, "target": fewer[0], "answers": fewer})
+    assert "a document has no number, or that of another" in said(built, changed(row, f"[{first}]", f"[{second}]"))
+    answer = re.search(r"\nAnswer: [^\[]+\[(\d+)\]", row["prompt"])
+    assert answer
+    wrong = changed(row, answer[0], answer[0].replace(answer[1], first))
+    assert "which are not its own" in said(built, wrong)
+    silent = {name: one for name, one in json.loads(row["metadata"]).items() if name != "support"}
+    assert "do not say that a string tells support" in said(built, {**row, "metadata": json.dumps(silent)})
+
+
+def test_what_supports_an_answer() -> None:
+    passages = tuple(
+        Passage(f"p{n}", "", text)
+        for n, text in enumerate(["Ann and Bob.", "Ann.", "Bob alone.", "Ann came, again.", "Cy.", "Ann left."])
+    )
+    asked = Question("q", "Who?", (("Ann", "Anna"), ("bob",), ("Bob",), ("Dee",)), tuple(p.id for p in passages), ())
+    corpus = Corpus(passages, (asked,))
+    assert facts(asked) == [("Ann", "Anna"), ("bob",), ("Dee",)], "an answer of the same words is one"
+    assert chosen(corpus, asked) == {"p0": {0, 1}, "p1": {0}, "p2": {1}}

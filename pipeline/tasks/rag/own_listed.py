@@ -56,7 +56,7 @@ class OwnListed(OwnRag):
 
     def check(self, row: Published) -> list[str]:
         """Check that what is relevant is there and marked, and that no number stands twice."""
-        return list(faults(row, {*row.key.target.split(MEMBERS)}))
+        return list(faults(row, {*row.key.target.split(MEMBERS)}, row.stratum.complexity))
 
 
 FEW = 3
@@ -74,8 +74,8 @@ def _showable(corpus: Corpus) -> Sequence[Question]:
     return [one for one in every if one.shown] or every
 
 
-def faults(row: Published, wanted: Set[str]) -> Iterator[str]:
-    """Yield what is wrong with a row whose key names `wanted` documents.
+def faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
+    """Yield what is wrong with a row whose key names `wanted` documents, which should be so many.
 
     Raises:
         ValueError: if the prompt cannot be read.
@@ -90,7 +90,7 @@ def faults(row: Published, wanted: Set[str]) -> Iterator[str]:
         yield "a document stands twice"
     marked = {(n.char_start, n.char_end) for n in row.needles if n.role == "relevant"}
     relevant = {one.number for one in found if (one.start, one.end) in marked}
-    if len(marked) != row.stratum.complexity or relevant != wanted:
+    if len(marked) != count or relevant != wanted:
         yield "the marked documents are not those of the key"
     shown = (row.text[n.char_start : n.char_end] for n in row.needles if n.role == "demo")
     told = chain.from_iterable(own_text.NUMBER.findall(one) for one in shown)

@@ -173,7 +173,7 @@ def _faults(row: Published) -> Iterator[str]:
     ranks = [rank.split(TIED) for rank in row.key.answers[-1].split(RANKED)]
     if row.key.target != f" {RANKED} ".join(text.best(ranks)):
         yield f"the key {row.key.target!r} is not the best of its ranks"
-    yield from own_listed.faults(row, {one for rank in ranks for one in rank})
+    yield from own_listed.faults(row, {one for rank in ranks for one in rank}, row.stratum.complexity)
     for needle in (one for one in row.needles if one.role == "demo"):
         told = row.text[needle.char_start : needle.char_end]
         chain = told.rstrip("\n").rpartition("\nAnswer: ")[2].split(f" {RANKED} ")
