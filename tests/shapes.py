@@ -186,6 +186,8 @@ def graded(root: Path, queries: int = 5, k: int = 60) -> Path:
     land, rows = Land(9), []
     for query in range(queries):
         ctxs = [{**land.passage(f"It is mill {query}."), "label": (3, 2, 1, 0)[n % 4]} for n in range(k)]
+        for ctx in ctxs:
+            del ctx["title"]
         rows.append({"qid": f"q{query}", "query": f"which mill is number {query}", "ctxs": ctxs})
     lines(root / "msmarco" / f"test_reranking_data_k{k}_dep3.jsonl", rows)
     return root

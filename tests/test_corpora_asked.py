@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.metrics import score
+from pipeline.export.reranking import demonstrations, line_of
+from pipeline.metrics import score, worth_of
 from pipeline.prove.row import answer_faults
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
@@ -37,7 +38,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     root = tmp_path_factory.mktemp("asked")
     import_corpora("labelled", Source(shapes.labelled(root / "six", 6, 2400)), root / "out")
     import_corpora("labelled", Source(shapes.labelled(root / "four", 4, 900)), root / "out")
-    import_corpora("helmet", Source(shapes.graded(root / "graded", 8)), root / "out")
+    import_corpora("helmet", Source(shapes.graded(root / "graded", 12)), root / "out")
     import_corpora("helmet", Source(shapes.several(root / "several", 14)), root / "out")
     import_corpora("helmet", Source(shapes.graded(root / "graded-few", 4, 8)), root / "few")
     (root / "few" / "msmarco.parquet").rename(root / "out" / "few.parquet")
@@ -233,11 +234,23 @@ def test_planted_faults_among_graded_passages_are_found(built: Path) -> None:
     answer = re.search(r"\nAnswer: (\d+)", row["prompt"])
     assert answer
     assert "is no ranking of its documents" in said(built, changed(row, answer[0], f"\nAnswer: {first}"))
-    told = next(line for line in body(row).split("\n") if f"[{other}]" in line).partition("] ")[2]
+    told = next(line for line in body(row).split("\n") if f"[{other}]" in line).partition("]")[2]
     held = next(line for line in body(row).split("\n") if f"[{second}]" in line)
     assert "a document stands twice" in said(
-        built, {**row, "prompt": row["prompt"].replace(held, f"Document [{second}] {told}")}
+        built, {**row, "prompt": row["prompt"].replace(held, f"Document [{second}]{told}")}
     )
+
+
+def test_helmet_reads_the_passages_as_they_are(built: Path) -> None:
+    row = of(built, "rerank")
+    line = line_of(row)
+    assert line["query"] == f"{row['question']} Name the ten most relevant alone."
+    worth = {one["id"]: one["label"] for one in line["ctxs"] if one["label"]}
+    assert worth == worth_of(row)
+    assert len(line["ctxs"]) == json.loads(row["metadata"])["filler"]["documents"] + 10
+    assert line["ctxs"][0].keys() == {"id", "text", "label"}
+    assert f"Document [{line['ctxs'][0]['id']}]: {line['ctxs'][0]['text']}\n" in row["prompt"]
+    assert [len(one["ctxs"]) for one in demonstrations(row)] == [6, 6]
 
 
 # Questions with several answers

@@ -86,7 +86,7 @@ def faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
         yield f"the prompt asks {question(row.text)!r}"
     if "" in numbers or len(set(numbers)) != len(numbers):
         yield "a document has no number, or that of another"
-    if len({one.text.partition("] ")[2] for one in found}) != len(found):
+    if len({one.text.partition("]")[2] for one in found}) != len(found):
         yield "a document stands twice"
     marked = {(n.char_start, n.char_end) for n in row.needles if n.role == "relevant"}
     relevant = {one.number for one in found if (one.start, one.end) in marked}
