@@ -18,8 +18,8 @@ How the answer is found in a reply, by every scorer but ``mrcr``:
    a sentence that gives what is asked. Else the answer is the last sentence that says something.
 
 In either case what else is said must not take the answer back (``or ...``, ``wait, ...``), and no other bare value
-may stand on a line of its own: a reply that lists values scores 0. Only where a set or a route is asked all that the
-final answer lists is taken (see `members`).
+may stand on a line of its own: a reply that lists values scores 0. Only where a set, a route or a ranking is asked all
+that the final answer lists is taken (see `members` and `ndcg`).
 """
 
 from __future__ import annotations

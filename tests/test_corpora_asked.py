@@ -157,6 +157,12 @@ def test_another_number_of_labels_is_refused_with_advice(files: Files, tmp_path:
     assert "complexity 1: give one from 2 to 999" in carrara("plan", path, "--out", tmp_path / "m").stderr
 
 
+def test_corpora_tell_what_can_be_asked_of_them(files: Files) -> None:
+    assert "908 labelled texts, examples of 4 labels; digest" in carrara("corpus", "show", files["four"]).stdout
+    assert "12 questions, 45 to 45 passages of a grade" in carrara("corpus", "show", files["msmarco"]).stdout
+    assert "14 with 3 answers; digest" in carrara("corpus", "show", files["alce-asqa"]).stdout
+
+
 def test_of_one_file_a_fifth_is_asked_and_labels_take_turns() -> None:
     told = tuple(Labelled(f"{label} {n}", label, shown=True) for label in "abc" for n in range({"a": 1}.get(label, 50)))
     known = parts(Corpus(labelled=told))

@@ -450,7 +450,17 @@ def test_what_substring_rules_grade_the_key_passes(rows: dict[str, Row]) -> None
             assert metrics.score(row, row["target"]) == 1.0
             graded[row["subtask"].removesuffix("-essay")] += 1
     assert set(graded) == {
-        *("standard", "paraphrase", "pronoun", "multihop", "multi_standard", "citation", "twodiff", "print"),
+        *(
+            "standard",
+            "paraphrase",
+            "pronoun",
+            "multihop",
+            "multi_standard",
+            "citation",
+            "twodiff",
+            "print",
+            "association",
+        ),
         *(subtask for family, subtask in TASKS if family == "recall"),
         *("bfs", "parents"),
         *(subtask for family, subtask in TASKS if family == "rag"),

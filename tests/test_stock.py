@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.tasks.base import Piece, Unit, unit
-from pipeline.tasks.line_cache import LineCache
+from pipeline.tasks.line_cache import LineCache, PromptCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [
@@ -109,3 +109,19 @@ def test_what_a_reader_refuses_is_not_remembered() -> None:
         with pytest.raises(ValueError, match="no biography"):
             refusing("no biography")
     assert memory.size == 0
+
+
+def test_a_prompt_is_read_once_until_its_row_is_done_with() -> None:
+    memory, read = PromptCache(), []
+
+    @memory.of
+    def noted(text: str) -> str:
+        read.append(text)
+        return text.upper()
+
+    assert noted("a") == noted("a") == "A"
+    assert read == ["a"]
+    memory.clear()
+    assert noted("a") == "A"
+    assert noted("b") == "B"
+    assert read == ["a", "a", "b"]

@@ -243,7 +243,8 @@ def test_depths_are_filler_tokens_before_over_all(smoke: Plan, rows: dict[str, l
                 own_tokens = count("".join(piece.text for piece in item.unit.pieces[: last + 1]))
                 before = needle["token_end"] - own_tokens - head - sum(sizes[:at])
                 assert needle["depth"] * filler == pytest.approx(before)
-                assert abs(needle["depth"] - item.depth) * filler <= 160
+                if item.at is None:  # where a rank falls among those of the filler, the depth comes out
+                    assert abs(needle["depth"] - item.depth) * filler <= 160
 
 
 @pytest.mark.whole

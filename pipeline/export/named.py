@@ -61,11 +61,13 @@ def names_of(row: Row) -> Names:
     if (row["family"], row["subtask"]) == ("rerank", "conditions"):
         return Names(row["complexity"], "", reranking.NAME)
     known = NAMES.get((row["family"], row["subtask"]), Names(0))
+    if known.complexity != row["complexity"]:
+        return Names(row["complexity"])
     knobs = json.loads(row["metadata"]).get("knobs", {})
     changed = any(name in knobs and knobs[name] != value for name, value in OTHER_TASKS.items())
     if row["family"] == "rag":
         changed = any(knobs.get(name) != value for name, value in QUESTIONS.items())
-    return Names(row["complexity"]) if changed or known.complexity != row["complexity"] else known
+    return Names(row["complexity"]) if changed else known
 
 
 def helmet_icl(row: Row) -> str:

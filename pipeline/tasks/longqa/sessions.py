@@ -50,8 +50,9 @@ def _days(world: Chronicle) -> Indices:
     return np.array([world.days[min(at + ENTRIES, len(world.days)) - 1] for at in range(0, len(world.days), ENTRIES)])
 
 
-def filler(world: Chronicle, tier: str, own: Streams, props: Sequence[str]) -> Filler:
-    """Return sessions in order of date, but those with an entry about some properties."""
-    out = frozenset(number // ENTRIES for prop in props for number in world.about.get(prop, ()))
+def filler(world: Chronicle, tier: str, own: Streams, props: Sequence[str], told: Iterable[int]) -> Filler:
+    """Return sessions in order of date, but those with an entry about some properties or one that is told already."""
+    about = [number for prop in props for number in world.about.get(prop, ())]
+    out = frozenset(number // ENTRIES for number in (*about, *told))
     days = _days(world)
     return Filler(spec(tier).name, Shuffled(own.of("filler"), len(days), out), NONE, "ranked", ranks=days)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 
 import numpy as np
@@ -28,7 +29,8 @@ MENTIONS = 4
 """Entries about the asked property, and about its twin."""
 SALES = 3
 """How many of them are sales of a property that changes hands again and again; else one is."""
-NEUTRAL = ("election", "move", "debt", "price", "works")
+REACH = 60
+"""How many entries before and behind one may share its session."""
 WEDDING = "wedding"
 
 
@@ -74,11 +76,15 @@ class ChatTurns(LongQa):
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
-        """Return what is told for a row, each entry in a session of its own."""
-        return [
-            _placed(world, own.of("session", number), one, said)
-            for number, (one, said) in enumerate(written(world, own, drawn))
-        ]
+        """Return what is told for a row, each entry in a session with entries of the world about its day."""
+        around, found = _companions(world, own, drawn), []
+        for number, (one, said) in enumerate(written(world, own, drawn)):
+            entries = [(world.entries[at].day, world.entries[at].text) for at in around[number]]
+            entries = sorted([*entries, (one.day, said)])
+            day = entries[-1][0]
+            unit = sessions.session(own.of("session", number), day, [text for _, text in entries], one.role)
+            found.append(Placed(unit, world.depth_of(day), at=day))
+        return found
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put each entry that was written for the row into a session of its day, among others."""
@@ -88,7 +94,7 @@ class ChatTurns(LongQa):
         return Layout(
             head=sessions.opening(),
             placed=tuple(self.placed(world, own, drawn)),
-            filler=sessions.filler(world, tier, own, drawn.props),
+            filler=sessions.filler(world, tier, own, drawn.props, chain(*_companions(world, own, drawn))),
             tail=(Piece(text.ASKING.format(question=sample.question), "question", "user"),),
         )
 
@@ -115,16 +121,23 @@ class ChatTurns(LongQa):
         return {"kind": (sample.latent["asked"], len(KINDS))}
 
 
-def _placed(world: Chronicle, rng: Random, one: Told, said: str) -> Placed:
-    """Return a session with an entry and others of about the same days, of which the last gives its date."""
-    place, now = rng.randrange(sessions.ENTRIES), int(np.searchsorted(world.days, one.day, side="right"))
-    days = world.days[max(0, now - place) : now - place + sessions.ENTRIES - 1].tolist()
-    entries = [(day, world.write(rng, day, rng.choice(NEUTRAL), {}).text) for day in days]
-    entries.insert(place, (one.day, said))
-    entries.sort(key=lambda each: each[0])
-    day = entries[-1][0]
-    unit = sessions.session(rng, day, [text for _, text in entries], one.role)
-    return Placed(unit, world.depth_of(day), at=day)
+def _companions(world: Chronicle, own: Streams, drawn: Drawn) -> list[list[int]]:
+    """Return for each entry that is written for a row the entries of the world that share its session.
+
+    They are the nearest before and behind it that tell nothing of the properties, and none shares two sessions.
+    """
+    shut = {number for prop in drawn.props for number in world.about.get(prop, ())}
+    found = []
+    for number, one in enumerate(drawn.told):
+        now = int(np.searchsorted(world.days, one.day, side="right"))
+        before = [at for at in range(now - 1, max(-1, now - REACH), -1) if at not in shut]
+        behind = [at for at in range(now, min(len(world.days), now + REACH)) if at not in shut]
+        many = sessions.ENTRIES - 1
+        first = max(own.of("place", number).randrange(sessions.ENTRIES), many - len(behind))
+        chosen = [*before[:first], *behind[: many - len(before[:first])]]
+        shut.update(chosen)
+        found.append(chosen)
+    return found
 
 
 def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, *, stated: bool) -> Plot:

@@ -2,7 +2,8 @@
 
 ``uniform`` ranks the documents of a prompt of the length at random. ``bm25`` takes the ten best of a search for the
 question, over the whole world and what was written for the row. ``unordered`` knows which documents are worth anything,
-but not which of them are the better ones.
+but not which of them are the better ones. ``one_condition`` minds one condition of three, and takes the documents that
+meet it in any order.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Sample
 from pipeline.tasks.rag import haystack
-from pipeline.tasks.rerank.asking import Asked
+from pipeline.tasks.rerank.asking import CONDITIONS, Asked
 from pipeline.worlds.gazetteer import Passage
 
 TOKENS_PER_DOCUMENT = 135
@@ -48,18 +49,30 @@ def searched(
 
 def baselines(sample: Sample, key: Key) -> dict[str, float]:
     """Return the scores of guessers."""
-    found = guesses(key, sample.stratum.length)
+    worth, places, ideal = _gains(key)
+    known = guesses(key, sample.stratum.length)
     bm25 = ndcg(_row(key), " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
-    return {"uniform": found["uniform"], "bm25": round(bm25, 6), "unordered": found["unordered"]}
+    found = {"uniform": known["uniform"], "bm25": bm25, "unordered": known["unordered"]}
+    if not sample.latent["scale"]:
+        meeting = sum(worth) / CONDITIONS
+        mean = sum(gain * gain for gain in worth) / CONDITIONS / meeting
+        full = min(CUT, round(meeting))
+        found["one_condition"] = mean * fsum(places[:full]) / ideal
+    return {name: round(value, 6) for name, value in found.items()}
 
 
 def guesses(key: Key, length: int) -> dict[str, float]:
     """Return the scores of who does not read: of all documents in random order, and of those worth anything."""
-    worth = sorted(worth_of(_row(key)).values(), reverse=True)
-    places = [1 / log2(place + 1) for place in range(1, CUT + 1)]
-    ideal = fsum(gain * weight for gain, weight in zip(worth, places, strict=False))
+    worth, places, ideal = _gains(key)
     total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), length // TOKENS_PER_DOCUMENT)
     return {"uniform": round(total / documents, 6), "unordered": round(total / len(worth), 6)}
+
+
+def _gains(key: Key) -> tuple[list[int], list[float], float]:
+    """Return what documents are worth, the best first, the weights of places, and the sum of the best ranking."""
+    worth = sorted(worth_of(_row(key)).values(), reverse=True)
+    places = [1 / log2(place + 1) for place in range(1, CUT + 1)]
+    return worth, places, fsum(gain * weight for gain, weight in zip(worth, places, strict=False))
 
 
 def _row(key: Key) -> dict[str, Any]:

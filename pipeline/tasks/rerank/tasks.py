@@ -29,7 +29,9 @@ SHOWN = (3, 2, 2, 1)
 FIRST, BELOW, SHOWN_IN_ORDER = 10, 4, 4
 """Things that an order asks for, and others that meet its condition; documents that a demonstration puts in order."""
 DECOYS_IN_ORDER = (8, 6)
-"""Decoys of an order, of its kind and of others: with the former's numbers they would be among the first ten."""
+"""Decoys of an order, of its kind and of others."""
+GOOD = 4
+"""The place of the thing that the former's numbers are as good as, or better."""
 
 
 class Conditions(Rerank):
@@ -102,14 +104,14 @@ class Order(Rerank):
         return ask_order(world, own.of("question"), scale, FIRST)
 
     def written(self, author: Author, rng: Random, asked: Asked, stratum: Stratum) -> list[Graded]:
-        """Write the first ten, others that meet the condition, and decoys with numbers as good as those of the ten."""
+        """Write the first ten, others that meet the condition, and decoys with numbers that are better than most."""
         numbers = _numbers(rng, asked, FIRST + BELOW)
         ((name, _),) = asked.conditions
         found = [(author.kin([name], number=number), max(0, FIRST - at)) for at, number in enumerate(numbers)]
         if not stratum.knob("decoys", True):
             return found
-        first = sorted((numbers[0], numbers[FIRST - 1]))
-        found += [(author.kin([], number=rng.randint(*first)), 0) for _ in range(DECOYS_IN_ORDER[0])]
+        good = sorted((numbers[GOOD - 1], _span(asked)[asked.largest]))
+        found += [(author.kin([], number=rng.randint(*good)), 0) for _ in range(DECOYS_IN_ORDER[0])]
         return found + [(author.stranger(), 0) for _ in range(DECOYS_IN_ORDER[1])]
 
     def shown(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> tuple[str, list[Graded]]:
@@ -130,8 +132,14 @@ class Order(Rerank):
 
 def _numbers(rng: Random, asked: Asked, count: int) -> list[int]:
     """Draw different numbers for the scale, in the order that is asked for."""
+    first, last = _span(asked)
+    return sorted(rng.sample(range(first, last + 1), count), reverse=asked.largest)
+
+
+def _span(asked: Asked) -> tuple[int, int]:
+    """Return the smallest and the largest number that things have on the scale."""
     relation = forms()[asked.form].relation(asked.scale)
     first, last = asked.years if relation.type == "year" or not relation.span else relation.span
     if relation.later and relation.span:
         first, last = first + relation.span[0], last + relation.span[1]
-    return sorted(rng.sample(range(first, last + 1), count), reverse=asked.largest)
+    return first, last

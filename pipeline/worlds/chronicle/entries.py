@@ -105,13 +105,14 @@ def _colour(rng: Random, some: Sequence[Wording], values: Values, used: list[Wor
 
 
 @cache
-def _seasons() -> Mapping[bool, Sequence[Wording]]:
-    """Return what may stand before or behind an event, in summer and in winter."""
-    return {warm: [*colours()["any"], *colours()["summer" if warm else "winter"]] for warm in (True, False)}
+def _seasons() -> Mapping[str, Sequence[Wording]]:
+    """Return what may stand before or behind an event, by the season."""
+    return {season: [*colours()["any"], *colours().get(season, ())] for season in ("winter", "summer", "between")}
 
 
 def _weather(day: int) -> Sequence[Wording]:
-    return _seasons()[4 < date.fromordinal(day).month < 10]
+    month = date.fromordinal(day).month
+    return _seasons()["winter" if month in (11, 12, 1, 2) else "summer" if month in (5, 6, 7, 8) else "between"]
 
 
 def _anything(day: int) -> Sequence[Wording]:
