@@ -891,6 +891,11 @@ CONTINUED = re.compile(r"(?P<first>[^\n]{1,200})\n{1,3}(?!label\b)[^\n]{1,2000}\
 """A label, and behind it another message with its label, as a base model goes on."""
 WORDED_LABEL = re.compile(r"(?<![a-z-])[a-z]{1,40}(?:-[a-z]{1,40}){1,5}(?![a-z-])")
 """A label in words."""
+LABEL_CUE = re.compile(
+    r"\W*(?:(?:so|thus|therefore),? )?(?:the )?(?:(?:right|correct|final) )?(?:label|category|class|answer)\b"
+    r"(?: (?:of|for) [^:\n]{1,60}?(?= (?:is|would be)\b))?[ \"':=]{0,3}(?:\b(?:is|would be|should be)\b)?\W*",
+    re.IGNORECASE,
+)
 
 
 def label(row: Row, prediction: str) -> float:
@@ -900,11 +905,16 @@ def label(row: Row, prediction: str) -> float:
     must name exactly the target's: two numbers, or one after ``not`` or ``or``, score 0. Without a mark the first
     sentence answers if it is the category alone, or has a name that the question asks about. Where a label is followed
     by another message and its label, the first one is the answer.
+
+    Other labels are of a user's own texts, like ``card_arrival``: the line that gives the label must be it and no more,
+    letters and digits compared.
     """
     asked = str(row.get("question") or "")
     names = {word for word in TOKEN.findall(asked) if word[0].isupper()} if asked.startswith("Which ") else set()
     text, marked = _marked(plain(row, prediction))
     target = str(row["answers"][-1])
+    if not target.isdigit() and not WORDED_LABEL.fullmatch(target):
+        return float(_given_label(text) == _letters(unaccented(target)))
     read, bare = (_category, _bare_category) if target.isdigit() else (_worded_label, _bare_label)
     continued = CONTINUED.match(text.lstrip())
     text = continued["first"] if continued and bare(continued["first"]) else text
@@ -914,6 +924,21 @@ def label(row: Row, prediction: str) -> float:
 
     wanted = int(target) if target.isdigit() else target
     return float(_settled(text, read, leads, marked=marked, bare=bare) == wanted)
+
+
+def _given_label(text: str) -> str:
+    """Return the label that a reply gives in a line of its own: behind the last cue, or in the first line."""
+    lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)] or [""]
+    continued = CONTINUED.match(text.lstrip())
+    alone = LABEL_CUE.match(lines[0]) or (continued and not re.search(r"[.!?]\W*$", lines[0]))
+    cued = [] if alone else [line for line in lines if LABEL_CUE.match(line)]
+    line = cued[-1] if cued else lines[0]
+    return _letters(LABEL_CUE.sub("", line, count=1) if LABEL_CUE.match(line) else line)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _worded_label(sentence: str) -> str | None:
@@ -1269,9 +1294,9 @@ def _lists(sentence: str) -> bool:
 
 FIGURES = ("correctness", "recall", "precision")
 """What `cited` measures: facts stated, statements that ids support, ids that support."""
-SOURCED = re.compile(r"\s?([^\n]+?) ((?:\[\d{1,6}\])+)(?:[.,] ?|$)")
+SOURCED = re.compile(r"\s?([^\n]+?) ((?:\[\d{1,8}\])+)(?:[.,] ?|$)")
 """A fact of a target: a value, and the ids of all documents that state it."""
-NUMBERS = re.compile(r"(?<![\w.,])\d{1,6}(?![\w]|[.,]\d)")
+NUMBERS = re.compile(r"(?<![\w.,])\d{1,8}(?![\w]|[.,]\d)")
 SOURCE = re.compile(r"\[[^\[\]\n]{0,200}\]|(?<![\w.,-])\d{5}(?![\w-]|[.,]\d)")
 """What may be an id: brackets with numbers, or a number of five digits."""
 NAMING_IDS = re.compile(

@@ -166,3 +166,43 @@ def documents(root: Path, count: int = 12, *, questions: bool = True) -> Path:
     if questions:
         lines(root / "questions.jsonl", asked)
     return root
+
+
+def labelled(root: Path, labels: int = 6, texts: int = 240) -> Path:
+    """Write texts with labels of unequal frequency, to be shown and to be asked."""
+    land = Land(6)
+    names = [f"{WORDS[n % len(WORDS)]}_{WORDS[n // len(WORDS)]}" for n in range(labels)]
+    for part, count in (("train", texts), ("test", labels * 2)):
+        told = (names[min(n % labels, land.rng.randrange(labels))] if n >= labels else names[n] for n in range(count))
+        lines(
+            root / f"{part}.jsonl",
+            ({"text": f"{land.prose(12)} {part} {n}?", "label": name} for n, name in enumerate(told)),
+        )
+    return root
+
+
+def graded(root: Path, queries: int = 5, k: int = 60) -> Path:
+    """Write a file of HELMET's re-ranking: of every four passages three have a grade."""
+    land, rows = Land(9), []
+    for query in range(queries):
+        ctxs = [{**land.passage(f"It is mill {query}."), "label": (3, 2, 1, 0)[n % 4]} for n in range(k)]
+        for ctx in ctxs:
+            del ctx["title"]
+        rows.append({"qid": f"q{query}", "query": f"which mill is number {query}", "ctxs": ctxs})
+    lines(root / "msmarco" / f"test_reranking_data_k{k}_dep3.jsonl", rows)
+    return root
+
+
+def several(root: Path, questions: int = 8) -> Path:
+    """Write a file of ALCE: questions with three answers, of which one to three passages hold each."""
+    land, records = Land(10), []
+    for number in range(questions):
+        names = [founder(10 * number + n) for n in range(3)]
+        docs = [land.passage(f"In part it was opened by {name}.") for name in names for _ in range(1 + number % 3)]
+        docs += [land.passage() for _ in range(30)]
+        pairs = [{"short_answers": [name, name.replace(" ", " de ")]} for name in names]
+        asked = f"Who opened the {number}th hall?"
+        records.append({"question": asked, "sample_id": f"s{number}", "docs": docs, "qa_pairs": pairs})
+    (root / "alce").mkdir(parents=True, exist_ok=True)
+    (root / "alce" / "asqa_eval_gtr_top2000.json").write_text(json.dumps(records), encoding="utf-8")
+    return root

@@ -61,6 +61,10 @@ def _takers(one: Kept) -> str:
     names = [f"{task.family}.{task.subtask}" for task in TASKS.values() if _tables(task) <= one.tables]
     if not names:
         return ", since no task takes one"
+    if one.labels:
+        known = one.labels in TASKS["icl", "intents"].complexities
+        named = "" if known else f" and the knob corpus = '{one.digest}'"
+        return f", or add icl.intents with complexity {one.labels}, the number of its labels{named}"
     needs = sorted({count for count, _ in one.needed})
     asked = f" with complexity {_joined([*map(str, needs)], 'or')}" if needs else ""
     return f", or add {_joined(names, 'or')}{asked}"

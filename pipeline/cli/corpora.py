@@ -53,12 +53,22 @@ def show_corpus(*, file: Path) -> None:
     say(f"{file}: {told(Corpus.read(file))}")
 
 
+NAMES = {"labelled": "labelled texts"}
+"""What tables are called where their names do not say it."""
+
+
 def told(found: Corpus) -> str:
     """Return what a corpus holds, in words, and its digest."""
-    parts = [f"{len(some):,} {name}" for name, some in found.tables().items()]
+    parts = [f"{len(some):,} {NAMES.get(name, name)}" for name, some in found.tables().items()]
     asked = [one for one in found.questions if one.answers and not one.shown]
     for count, times in sorted(Counter(len(one.gold) for one in asked).items()):
         parts.append(f"{times:,} to ask that need {count} passage{'s' * (count > 1)}")
+    for count, times in sorted(Counter(len(one.answers) for one in asked if len(one.answers) > 1).items()):
+        parts.append(f"{times:,} with {count} answers")
+    if graded := [sum(grade > 0 for grade in one.grades) for one in found.questions if one.grades]:
+        parts.append(f"{min(graded)} to {max(graded)} passages of a grade above 0 for each question")
+    if labels := {one.label for one in found.labelled if one.shown}:
+        parts.append(f"examples of {len(labels)} labels")
     if shown := sum(one.shown for one in found.questions):
         parts.append(f"{shown:,} for demonstrations")
     return f"{', '.join(parts)}; digest {found.digest}"

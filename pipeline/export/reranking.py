@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 
@@ -16,7 +17,10 @@ QUERY = (
     "{question} A document is the more relevant, the more of the three conditions are met by what it says. "
     "Name the ten most relevant alone."
 )
+OWN_QUERY = "{question} Name the ten most relevant alone."
 DOCUMENT = re.compile(r"^Document \[(?P<id>\d{5})\] \(title: (?P<title>[^()\n]+)\) (?P<text>.+)$", re.MULTILINE)
+OWN_DOCUMENT = re.compile(r"^Document \[(?P<id>\d+)\]:? (?P<text>.+)$", re.MULTILINE)
+"""A passage of a user's own, which may have no title; any stays in its text."""
 START = "\nDocuments:\n"
 EXAMPLE = re.compile(r"^Example \d+, .+:\n((?:Document .+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE)
 
@@ -24,7 +28,7 @@ EXAMPLE = re.compile(r"^Example \d+, .+:\n((?:Document .+\n)+)Question: (.+)\nAn
 def line_of(row: Row) -> Row:
     """Return a row's line: the documents in order, each with what it is worth."""
     body = row["prompt"][: row["question_start"]].rpartition(START)[2]
-    return {"id": row["id"], **_asked(row["id"], row["question"], body, worth_of(row))}
+    return {"id": row["id"], **_asked(row, row["id"], row["question"], body, worth_of(row))}
 
 
 def demonstrations(row: Row) -> Iterator[Row]:
@@ -35,9 +39,15 @@ def demonstrations(row: Row) -> Iterator[Row]:
     for number, (documents, question, answer) in enumerate(EXAMPLE.findall(row["prompt"]), start=1):
         ranking = answer.split(" > ")
         worth = {one: len(ranking) - place for place, one in enumerate(ranking)}
-        yield _asked(f"{row['id']}.{number}", question, documents, worth)
+        yield _asked(row, f"{row['id']}.{number}", question, documents, worth)
 
 
-def _asked(name: str, question: str, documents: str, worth: Mapping[str, int]) -> Row:
-    found = [one.groupdict() | {"label": worth.get(one["id"], 0)} for one in DOCUMENT.finditer(documents)]
-    return {"qid": name, "query": QUERY.format(question=question), "ctxs": found}
+def _asked(row: Row, name: str, question: str, documents: str, worth: Mapping[str, int]) -> Row:
+    query, form = (OWN_QUERY, OWN_DOCUMENT) if _is_own(row) else (QUERY, DOCUMENT)
+    found = [one.groupdict() | {"label": worth.get(one["id"], 0)} for one in form.finditer(documents)]
+    return {"qid": name, "query": query.format(question=question), "ctxs": found}
+
+
+def _is_own(row: Row) -> bool:
+    """Tell whether a row is about a user's own passages."""
+    return bool(json.loads(row["metadata"]).get("knobs", {}).get("corpus"))

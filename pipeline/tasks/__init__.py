@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 
-from pipeline.errors import RecipeError, unknown
+from pipeline.errors import LISTED, RecipeError, unknown
 from pipeline.recipe import Stratum
 from pipeline.tasks.base import Digest, Task
 
@@ -59,7 +60,7 @@ def check_stratum(stratum: Stratum) -> None:
     """
     task = task_of(stratum)
     if stratum.complexity not in task.complexities:
-        raise RecipeError(f"{stratum}: complexity {stratum.complexity}: give one of {list(task.complexities)}")
+        raise RecipeError(f"{stratum}: complexity {stratum.complexity}: give {_range(task.complexities)}")
     if stratum.shots is not None and stratum.shots > task.most_shots:
         raise RecipeError(f"{stratum}: shots = {stratum.shots}: give {task.most_shots} at the most")
     for name, value in stratum.knobs:
@@ -71,3 +72,10 @@ def check_stratum(stratum: Stratum) -> None:
                 raise RecipeError(f"{stratum}: knob {name} = {value!r}: give {allowed.what}, 64 digits and letters a-f")
         elif value not in allowed or type(value) is not type(allowed[0]):
             raise RecipeError(f"{stratum}: knob {name} = {value!r}: give one of {list(allowed)}")
+
+
+def _range(numbers: Sequence[int]) -> str:
+    """Return which numbers may be given, in words: all of them, or where they are many the first and the last."""
+    first, last = numbers[0], numbers[-1]
+    many = len(numbers) > LISTED and [*numbers] == [*range(first, last + 1)]
+    return f"one from {first} to {last}" if many else f"one of {list(numbers)}"

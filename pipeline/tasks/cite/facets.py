@@ -9,6 +9,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.cite import about, text
 from pipeline.tasks.cite.frame import SHOWN, Cite, Drawn, Example
+from pipeline.tasks.cite.own import FACETS
 from pipeline.tasks.cite.wordings import clauses
 from pipeline.tasks.rag.asking import Place
 from pipeline.worlds.gazetteer import Gazetteer, forms
@@ -25,6 +26,7 @@ class Facets(Cite):
     title = "several facts about one thing, each with the id of a document that states it"
     complexities = (2, 3, 5)
     shortest = 8192
+    own = FACETS
     reply = text.SENTENCES
 
     @property

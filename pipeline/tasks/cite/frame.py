@@ -6,12 +6,15 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.cite import own as own_cite
 from pipeline.tasks.cite import proof, reader, text
+from pipeline.tasks.cite.own import OwnCite
 from pipeline.tasks.rag import haystack
 from pipeline.tasks.rag.asking import Place
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
@@ -60,8 +63,14 @@ class Cite(Task):
     max_new_tokens = 300
     shots = 2
     most_shots = 2
-    knobs: Mapping[str, tuple[Any, ...]] = KNOBS
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own_cite.FACTS})
+    own: OwnCite
+    """The task about a user's own passages."""
     reply: str
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return self.own if stratum.knob("corpus", "") else self
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of passages with their ids."""

@@ -9,6 +9,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.cite import text
 from pipeline.tasks.cite.frame import SHOWN, Cite, Drawn, Example
+from pipeline.tasks.cite.own import LISTING
 from pipeline.tasks.cite.wordings import lists
 from pipeline.tasks.rag.asking import Asked, Place
 from pipeline.tasks.rag.near import MENTIONS, near_misses
@@ -25,6 +26,7 @@ class Listing(Cite):
     title = "all things that have something in common, each with the id of its document"
     complexities = (5, 10)
     shortest = 8192
+    own = LISTING
     reply = text.ITEMS
 
     @property

@@ -12,9 +12,11 @@ from itertools import groupby, repeat
 from pipeline.tasks.base import Published
 from pipeline.tasks.messages import intent_of
 
-BODY = re.compile(r"\nExamples:\n(.*\n)This is the end of the examples\..*\n\nLast (?:question|message):\n", re.DOTALL)
+BODY = re.compile(
+    r"\nExamples:\n(.*\n)This is the end of the examples\..*\n\nLast (?:question|message|text):\n", re.DOTALL
+)
 LAST = re.compile(r"(.+)\nlabel:")
-STATED = re.compile(r"There are (\d+) labels, (the whole numbers from 0 to (\d+)|all of them words)")
+STATED = re.compile(r"There are (\d+) labels, (the whole numbers from 0 to (\d+)|all of them (?:in )?words)")
 START, END, CUE = "\nExamples:\n", "This is the end of the examples.", "label: "
 ACTS_ALONE, SLACK = 6, 3
 """How many labels there are where they stand for acts alone; by how many examples labels differ at most."""

@@ -21,11 +21,18 @@ INTRODUCTION = {
         "kinds are you are not told. Work out from the examples what each label stands for. The last message has no "
         "label yet, and it is not among the examples."
     ),
+    "text": (
+        "Below are texts. Each is followed by a label. There are {count} labels, {form}. Work out from the examples "
+        "which texts have which label. The last text has no label yet, and it is not among the examples."
+    ),
 }
 FORMS = {
     "integers": "the whole numbers from 0 to {last}, given out at random",
     "words": "all of them words joined by hyphens",
+    "own-integers": "the whole numbers from 0 to {last}, given out at random",
+    "own-words": "all of them in words",
 }
+WHAT = {"question": "question", "request": "message", "text": "text"}
 START = "Examples:\n"
 END = "This is the end of the examples. Give the label of the last {what}. Reply with the label alone.\n\n{name}:\n"
 CUE = "label:"
@@ -39,7 +46,7 @@ def head(domain: str, form: str, count: int) -> tuple[Piece, ...]:
 
 def tail(domain: str, message: str) -> tuple[Piece, ...]:
     """Return what stands behind the examples."""
-    what = "question" if domain == "question" else "message"
+    what = WHAT[domain]
     end = END.format(what=what, name=f"Last {what}")
     return (Piece(end, "instruction"), Piece(f"{message}\n", "relevant"), Piece(CUE, "question"))
 

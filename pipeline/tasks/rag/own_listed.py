@@ -7,7 +7,7 @@ nobody judged may be relevant too, and no program can tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -56,7 +56,7 @@ class OwnListed(OwnRag):
 
     def check(self, row: Published) -> list[str]:
         """Check that what is relevant is there and marked, and that no number stands twice."""
-        return list(_faults(row))
+        return list(faults(row, {*row.key.target.split(MEMBERS)}, row.stratum.complexity))
 
 
 FEW = 3
@@ -74,18 +74,23 @@ def _showable(corpus: Corpus) -> Sequence[Question]:
     return [one for one in every if one.shown] or every
 
 
-def _faults(row: Published) -> Iterator[str]:
+def faults(row: Published, wanted: Set[str], count: int) -> Iterator[str]:
+    """Yield what is wrong with a row whose key names `wanted` documents, which should be so many.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
     found = own_text.read(row.text)
     numbers = [one.number for one in found]
     if question(row.text) != row.question:
         yield f"the prompt asks {question(row.text)!r}"
     if "" in numbers or len(set(numbers)) != len(numbers):
         yield "a document has no number, or that of another"
-    if len({one.text.partition("] ")[2] for one in found}) != len(found):
+    if len({one.text.partition("]")[2] for one in found}) != len(found):
         yield "a document stands twice"
     marked = {(n.char_start, n.char_end) for n in row.needles if n.role == "relevant"}
     relevant = {one.number for one in found if (one.start, one.end) in marked}
-    if len(marked) != row.stratum.complexity or relevant != set(row.key.target.split(MEMBERS)):
+    if len(marked) != count or relevant != wanted:
         yield "the marked documents are not those of the key"
     shown = (row.text[n.char_start : n.char_end] for n in row.needles if n.role == "demo")
     told = chain.from_iterable(own_text.NUMBER.findall(one) for one in shown)

@@ -49,16 +49,31 @@ def searched(
 
 def baselines(sample: Sample, key: Key) -> dict[str, float]:
     """Return the scores of guessers."""
-    row = {"target": key.target, "answers": list(key.answers)}
-    worth = sorted(worth_of(row).values(), reverse=True)
-    places = [1 / log2(place + 1) for place in range(1, CUT + 1)]
-    ideal = fsum(gain * weight for gain, weight in zip(worth, places, strict=False))
-    total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), sample.stratum.length // TOKENS_PER_DOCUMENT)
-    bm25 = ndcg(row, " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
-    found = {"uniform": total / documents, "bm25": bm25, "unordered": total / len(worth)}
+    worth, places, ideal = _gains(key)
+    known = guesses(key, sample.stratum.length)
+    bm25 = ndcg(_row(key), " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
+    found = {"uniform": known["uniform"], "bm25": bm25, "unordered": known["unordered"]}
     if not sample.latent["scale"]:
         meeting = sum(worth) / CONDITIONS
         mean = sum(gain * gain for gain in worth) / CONDITIONS / meeting
         full = min(CUT, round(meeting))
         found["one_condition"] = mean * fsum(places[:full]) / ideal
     return {name: round(value, 6) for name, value in found.items()}
+
+
+def guesses(key: Key, length: int) -> dict[str, float]:
+    """Return the scores of who does not read: of all documents in random order, and of those worth anything."""
+    worth, places, ideal = _gains(key)
+    total, documents = sum(worth) * fsum(places) / ideal, max(len(worth), length // TOKENS_PER_DOCUMENT)
+    return {"uniform": round(total / documents, 6), "unordered": round(total / len(worth), 6)}
+
+
+def _gains(key: Key) -> tuple[list[int], list[float], float]:
+    """Return what documents are worth, the best first, the weights of places, and the sum of the best ranking."""
+    worth = sorted(worth_of(_row(key)).values(), reverse=True)
+    places = [1 / log2(place + 1) for place in range(1, CUT + 1)]
+    return worth, places, fsum(gain * weight for gain, weight in zip(worth, places, strict=False))
+
+
+def _row(key: Key) -> dict[str, Any]:
+    return {"target": key.target, "answers": list(key.answers)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.graph.depths import depths
 from pipeline.tasks.rag import haystack
 from pipeline.tasks.rag.text import numbered
@@ -37,7 +37,7 @@ class Rerank(Task):
     shots = 2
     most_shots = 2
     shortest = 8192
-    knobs = KNOBS
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = KNOBS
     instruction: str
     reply: str
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
+from types import MappingProxyType
+from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
-from pipeline.tasks.base import Sample
-from pipeline.tasks.rerank import text
+from pipeline.tasks.base import Digest, Sample, Task
+from pipeline.tasks.rerank import own, text
 from pipeline.tasks.rerank.asking import CONDITIONS, Asked, ask_conditions, ask_order, asked_forms, scales
-from pipeline.tasks.rerank.frame import Graded, Rerank
+from pipeline.tasks.rerank.frame import KNOBS, Graded, Rerank
 from pipeline.tasks.rerank.writing import Author
 from pipeline.worlds.gazetteer import Gazetteer, forms
 
@@ -41,6 +43,11 @@ class Conditions(Rerank):
     max_new_tokens = 256
     instruction = text.GRADES
     reply = text.BEST
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.GRADED})
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own.BEST if stratum.knob("corpus", "") else self
 
     def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
         """Draw three conditions on things of a form that is dealt."""

@@ -23,18 +23,29 @@ WRITINGS = "writings"
 class Kept:
     """A corpus that is frozen: its digest, the tables that it has, and how many passages its questions need.
 
-    Where questions have answers, `answers` is among the tables; `needed` tells for each number whether it is of such.
+    Where questions have answers, several of them, or graded passages, `answers`, `facts` or `grades` is among the
+    tables; `needed` tells for each number whether it is of questions with answers.
     """
 
     digest: str
     tables: frozenset[str]
     path: Path
     needed: frozenset[tuple[int, bool]] = frozenset()
+    facts: int = 0
+    """The most answers that a question has."""
+    labels: int = 0
+    """How many labels have examples."""
 
     def fits(self, tables: frozenset[str], complexity: int) -> bool:
         """Tell whether rows that need some tables can be asked of it."""
+        if "labelled" in tables:
+            return complexity == self.labels
         if not tables <= self.tables or "questions" not in tables:
             return tables <= self.tables
+        if "facts" in tables:
+            return self.facts >= complexity
+        if "grades" in tables:
+            return any(count >= complexity for count, _ in self.needed)
         return (complexity, True) in self.needed or ("answers" not in tables and (complexity, False) in self.needed)
 
 
@@ -59,8 +70,15 @@ def keep(path: Path, folder: Path) -> Kept:
     corpus = Corpus.read(path)
     put(corpus, folder / f"{corpus.digest}.parquet")
     needed = frozenset((len(one.gold), bool(one.answers)) for one in corpus.questions if not one.shown)
-    tables = {*corpus.tables(), *(["answers"] if any(answered for _, answered in needed) else [])}
-    return Kept(corpus.digest, frozenset(tables), path, needed)
+    facts = max((len(one.answers) for one in corpus.questions if not one.shown), default=0)
+    told = {
+        "facts": facts > 1,
+        "answers": any(one for _, one in needed),
+        "grades": any(one.grades for one in corpus.questions),
+    }
+    tables = {*corpus.tables(), *(name for name, there in told.items() if there)}
+    labels = len({one.label for one in corpus.labelled if one.shown})
+    return Kept(corpus.digest, frozenset(tables), path, needed, facts, labels)
 
 
 def put(corpus: Corpus, path: Path) -> None:

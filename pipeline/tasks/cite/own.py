@@ -1,0 +1,245 @@
+"""cite.facets and cite.listing over a user's own questions with several answers, as ALCE's (HELMET, section B.2).
+
+A document supports an answer if it holds one of its forms as whole words: no program can tell whether it says so, and
+the metadata has ``"support": "string"``. Of the passages that hold an answer one or two of each answer stand in the
+prompt, and nothing else in it holds any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from pipeline.errors import PoolError
+from pipeline.metrics import NUMBERS, SOURCED, cited
+from pipeline.recipe import Stratum
+from pipeline.streams import Indices, Streams, deal, spread
+from pipeline.tasks.base import Digest, Key, Piece, PoolSpec, Published, Sample
+from pipeline.tasks.cite import text
+from pipeline.tasks.rag import own_haystack, own_listed, own_text
+from pipeline.tasks.rag.own import KNOBS, MOST_SHOWN, OwnRag
+from pipeline.worlds.corpora.records import Corpus, Question
+from pipeline.worlds.corpora.rules import holds, searched
+
+FACTS = Digest("a corpus's SHA-256", frozenset({"passages", "questions", "answers", "facts"}))
+MOST = 12
+"""Answers of a question."""
+SUPPORT, MOST_SUPPORT = 2, 3
+"""Passages that are chosen for an answer, and that hold it, at the most: the scorer counts three ids of a statement."""
+LOOKED_AT = 60
+"""Passages with an answer that are looked at, the best first."""
+LONGEST = 700
+"""Characters of a key: a reply has to hold it."""
+SHOWN, SHOWN_FACTS = 5, 3
+"""Documents of a demonstration, and its answers at the most."""
+Held = Mapping[str, frozenset[int]]
+"""Passages by id, each with the numbers of the answers that it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCite(OwnRag):
+    """All answers to a question, with documents that hold them. `complexity` is how many answers there are."""
+
+    listing: bool = False
+
+    family = "cite"
+    title = "all answers that a user's own passages give, each with the id of a document that holds it"
+    scorer = "cited"
+    max_new_tokens = 300
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of passages with their numbers."""
+        return (own_haystack.spec(stratum, self.corpora, numbered=True),)
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw a question, dealt over all with so many answers that passages hold.
+
+        Raises:
+            PoolError: if there is none.
+        """
+        corpus = self.corpus(stratum)
+        some = _askable(corpus, stratum.complexity, listing=self.listing)
+        if not some:
+            raise PoolError(f"{stratum}: the corpus has no question with so many answers that its passages hold")
+        number = some[deal(shared.of("question"), stratum.rows, index, len(some))]
+        question = corpus.questions[number]
+        held = chosen(corpus, question)
+        names = own.of("support").sample([*held], len(held))
+        latent = {
+            "number": number,
+            "question_id": question.id,
+            "depths": [spread(shared.of("depth", place), stratum.rows, index) for place in range(len(names))],
+            "shown": self._examples(corpus, own.of("shown"), stratum, number),
+        }
+        relevant = tuple(self.written(corpus, corpus.places[name]) for name in names)
+        key = _key(corpus, question, held, self.listing)
+        return Sample("", stratum, index, latent, relevant, question.question, key)
+
+    def _examples(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
+        """Draw demonstrations: other questions, each with short documents that stand nowhere else."""
+        wanted, found = self.shots_of(stratum), list[dict[str, Any]]()
+        asked, sought = corpus.questions[number], own_haystack.sought(corpus, number)
+        gone, some = {*asked.gold}, _showable(corpus)
+
+        def fit(name: str) -> bool:
+            short = name not in gone and _size(corpus, name) <= MOST_SHOWN
+            return short and not sought.held(np.array([corpus.places[name]]))[0]
+
+        for place in rng.sample(range(len(some)), len(some)):
+            if len(found) == wanted:
+                break
+            held = chosen(corpus, some[place])
+            if some[place].question == asked.question or not held or not all(map(fit, held)):
+                continue
+            others = [name for name in some[place].ranked[: 4 * SHOWN] if fit(name)]
+            names = [*held, *others[: max(1, SHOWN - len(held))]]
+            rng.shuffle(names)
+            gone.update(names)
+            found.append({"question": some[place].id, "documents": names})
+        if len(found) < wanted:
+            raise PoolError(
+                f"{stratum}: {wanted} demonstrations are needed, but {len(found)} other questions have at most "
+                f"{SHOWN_FACTS} answers, in short documents that do not answer what is asked: give shots = 0"
+            )
+        return found
+
+    def _head(self, corpus: Corpus, shown: Sequence[Mapping[str, Any]]) -> Iterator[Piece]:
+        yield Piece(text.OWN, "instruction")
+        known = {one.id: one for one in _showable(corpus)} if shown else {}
+        for number, example in enumerate(shown, start=1):
+            question = known[example["question"]]
+            told = text.EXAMPLE.format(
+                number=number,
+                documents="".join(self.written(corpus, corpus.places[name]) for name in example["documents"]),
+                question=question.question,
+                answer=_key(corpus, question, chosen(corpus, question), self.listing).target,
+            )
+            yield Piece(told, "demo")
+        yield Piece(text.START, "instruction")
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many documents are filler, and what tells that a document supports an answer."""
+        return {**OwnRag.filled(self, sample, units), "support": "string"}
+
+    def written(self, corpus: Corpus, place: int) -> str:
+        """Return a passage as prompts have it, under its number."""
+        return own_text.document(corpus.passages[place], own_haystack.numbers(corpus)[place])
+
+    def tail(self, question: str) -> str:
+        """Return what stands behind the documents."""
+        return text.TAIL.format(reply=text.ITEMS if self.listing else text.EVERY, question=question)
+
+    def check(self, row: Published) -> list[str]:
+        """Check that just the documents that hold an answer are marked and are those of the key."""
+        return list(_faults(row))
+
+
+def facts(question: Question) -> list[tuple[str, ...]]:
+    """Return the forms of each answer; an answer that is a form of one before it is left out."""
+    found, seen = list[tuple[str, ...]](), set[str]()
+    for forms in question.answers:
+        plain = {searched(form) for form in forms}
+        if seen.isdisjoint(plain) and not any("[" in form or "]" in form for form in forms):
+            found.append(forms)
+            seen.update(plain)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def chosen(corpus: Corpus, question: Question) -> Held:
+    """Return passages that support the answers, one or two for each of them, the best first.
+
+    Answers that none holds are left out. No answer stands in more passages than the scorer counts.
+    """
+    wanted, found, times = facts(question), dict[str, frozenset[int]](), dict[int, int]()
+    places = [corpus.places[name] for name in question.gold[:LOOKED_AT]]
+    holding = [{*corpus.holding(places, tuple(map(searched, forms)))} for forms in wanted]
+    every = {name: frozenset(n for n, some in enumerate(holding) if corpus.places[name] in some)
+             for name in question.gold[:LOOKED_AT]}  # fmt: skip
+    for least in range(1, SUPPORT + 1):
+        for fact in range(len(wanted)):
+            for name, held in every.items():
+                if times.get(fact, 0) >= least:
+                    break
+                if name not in found and fact in held and all(times.get(one, 0) < MOST_SUPPORT for one in held):
+                    found[name] = held
+                    times |= {one: times.get(one, 0) + 1 for one in held}
+    return found
+
+
+def _key(corpus: Corpus, question: Question, held: Held, listing: bool) -> Key:  # noqa: FBT001
+    """Return the key: every answer that is held with the numbers of its documents, in all wordings."""
+    numbers, said = own_haystack.numbers(corpus), facts(question)
+    ids = {
+        fact: sorted(str(numbers[corpus.places[name]]) for name, some in held.items() if fact in some)
+        for fact in sorted(frozenset[int]().union(*held.values()))
+    }
+    between, end = (", ", "") if listing else (". ", ".")
+    answers = (
+        between.join(f"{said[one][min(at, len(said[one]) - 1)]} {text.label(*some)}" for one, some in ids.items()) + end
+        for at in range(max((len(said[one]) for one in ids), default=0))
+    )
+    every = tuple(dict.fromkeys(answers))
+    return Key(every[0], every)
+
+
+@lru_cache(maxsize=32)
+def _askable(corpus: Corpus, count: int, *, listing: bool) -> Sequence[int]:
+    """Return the places of the questions with so many answers, whose keys score full marks."""
+    found = []
+    for number, one in enumerate(corpus.questions):
+        if not one.shown and len(one.answers) >= count:
+            held = chosen(corpus, one)
+            if len(frozenset[int]().union(*held.values())) == count and _sound(_key(corpus, one, held, listing), one):
+                found.append(number)
+    return found
+
+
+def _sound(key: Key, question: Question) -> bool:
+    row = {"target": key.target, "answers": list(key.answers), "question": question.question}
+    return len(key.target) <= LONGEST and all(cited(row, answer) == 1 for answer in key.answers)
+
+
+@lru_cache(maxsize=4)
+def _showable(corpus: Corpus) -> Sequence[Question]:
+    every = [one for one in corpus.questions if 0 < len(one.answers) <= SHOWN_FACTS]
+    return [one for one in every if one.shown] or every
+
+
+def _size(corpus: Corpus, name: str) -> int:
+    passage = corpus.passages[corpus.places[name]]
+    return len(passage.title) + len(passage.text)
+
+
+def _faults(row: Published) -> Iterator[str]:
+    worded = [[(one[1], {*NUMBERS.findall(one[2])}) for one in SOURCED.finditer(answer)] for answer in row.key.answers]
+    if not worded or len({len(one) for one in worded}) > 1 or row.key.target != row.key.answers[0]:
+        yield "the answers of the key do not name the same facts"
+        return
+    if len(worded[0]) != row.stratum.complexity:
+        yield f"the key has {len(worded[0])} answers in place of {row.stratum.complexity}"
+    named = frozenset[str]().union(*(ids for _, ids in worded[0]))
+    yield from own_listed.faults(row, named, len(named))
+    documents = [(one.number, searched(one.text)) for one in own_text.read(row.text)]
+    for forms in zip(*worded, strict=True):
+        said = tuple(dict.fromkeys(searched(form) for form, _ in forms))
+        holding = {number for number, told in documents if holds(told, said)}
+        if holding != forms[0][1]:
+            yield f"{forms[0][0]!r} stands in the documents {sorted(holding)}, not in {sorted(forms[0][1])}"
+    for needle in (one for one in row.needles if one.role == "demo"):
+        told = row.text[needle.char_start : needle.char_end]
+        ids = {*NUMBERS.findall("".join(one[2] for one in SOURCED.finditer(told.rpartition("\nAnswer: ")[2])))}
+        if not ids or not ids <= {*own_text.NUMBER.findall(told)}:
+            yield f"the demonstration names the documents {sorted(ids)}, which are not its own"
+    if row.metadata.get("support") != "string":
+        yield "the metadata do not say that a string tells support"
+
+
+COMPLEXITIES = tuple(range(2, MOST + 1))
+FACETS = OwnCite("facets", COMPLEXITIES, {**KNOBS, "corpus": FACTS}, shuffled=True)
+LISTING = OwnCite("listing", COMPLEXITIES, {**KNOBS, "corpus": FACTS}, shuffled=True, listing=True)

@@ -1,0 +1,218 @@
+"""icl.intents over a user's own labelled texts, as TREC, NLU, BANKING77 and CLINC150 (HELMET, sections 2.1 and B.4).
+
+Examples come in rounds of one of each label. No text comes twice, unlike in HELMET: a label whose texts are used up is
+left out of later rounds, and the metadata says how many examples labels have. What label a text has is the user's word:
+no program can tell, and rows are checked, not solved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pipeline.errors import PoolError
+from pipeline.recipe import Stratum
+from pipeline.streams import Given, Indices, Streams, deal, stream, words
+from pipeline.tasks.base import Digest, Filler, Key, Layout, PoolSpec, Published, Sample, Task, Turns, Unit, unit
+from pipeline.tasks.icl import own_proof, pool
+from pipeline.tasks.icl.text import example, head, tail
+from pipeline.worlds.corpora.records import Corpus, Labelled
+from pipeline.worlds.corpora.store import corpus_of
+
+CORPUS = Digest("a corpus's SHA-256", frozenset({"labelled"}))
+DOMAIN = "text"
+"""What is labelled, among the wordings of `text`."""
+MOST = 999
+"""Labels of a corpus: more are numbers that the scorer does not read."""
+HELD_OUT, MOST_HELD_OUT = 5, 20
+"""Of so many texts of a label one is asked where the corpus keeps none for that; so many at the most."""
+NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The labels of a corpus, its examples label by label, and what is asked, each in a fixed order."""
+
+    labels: tuple[str, ...]
+    examples: tuple[Labelled, ...]
+    asked: tuple[Labelled, ...]
+
+    @property
+    def home(self) -> Indices:
+        """Return the place of each example's label."""
+        places = {label: place for place, label in enumerate(self.labels)}
+        return np.array([places[one.label] for one in self.examples], dtype=np.int64)
+
+
+@lru_cache(maxsize=4)
+def parts(corpus: Corpus) -> Parts:
+    """Split a corpus into examples and what is asked; of labels without an example nothing is asked.
+
+    Where all texts are for examples, every fifth of a label is asked, in an order that does not hang on a seed.
+    """
+    asked = {one.text for one in corpus.labelled if not one.shown} or _held_out(corpus.labelled)
+    shown = sorted((one for one in corpus.labelled if one.text not in asked), key=lambda one: one.label)
+    labels = tuple(dict.fromkeys(one.label for one in shown))
+    rest = [one for one in corpus.labelled if one.text in asked and one.label in labels]
+    return Parts(labels, tuple(shown), tuple(sorted(rest, key=lambda one: one.label)))
+
+
+def _held_out(texts: Sequence[Labelled]) -> set[str]:
+    found, by_label = set[str](), dict[str, list[str]]()
+    for one in texts:
+        by_label.setdefault(one.label, []).append(one.text)
+    for label, some in by_label.items():
+        count = min(MOST_HELD_OUT, len(some) // HELD_OUT or len(some) // 2)
+        found.update(stream("corpora", "held out", label).sample(some, count))
+    return found
+
+
+def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write all examples of a corpus with the labels of a mapping."""
+    _, form, _, which, _ = spec.name.split("-")
+    digest = spec.source.rsplit(" ", 1)[1]
+    corpus = corpus_of(spec.corpora, digest)
+    written = _written(streams.world(), corpus, digest, form, int(which))
+    return (unit(example(one.text, written[one.label])) for one in parts(corpus).examples)
+
+
+def _written(world: Streams, corpus: Corpus, digest: str, form: str, which: int) -> Mapping[str, str]:
+    """Return how each label is written: in the user's words, or as a number that is dealt."""
+    labels = parts(corpus).labels
+    if form == "words":
+        return {label: label for label in labels}
+    numbers = world.world("icl@1", digest).of("mapping", which).sample(range(len(labels)), len(labels))
+    return dict(zip(labels, map(str, numbers), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class OwnIntents(Task):
+    """The label of a text of a user's. `complexity` is how many labels there are."""
+
+    corpora: str = ""
+    """The folder of frozen corpora."""
+
+    family = "icl"
+    subtask = "intents"
+    title = "the label of a user's own text, by what many labelled examples show"
+    scorer = "label"
+    max_new_tokens = 64
+    complexities = tuple(range(2, MOST + 1))
+    knobs = MappingProxyType({"labels": pool.FORMS, "rounds": pool.ROUNDS, "corpus": CORPUS})
+    proof = "checked"
+
+    def at(self, corpora: str) -> OwnIntents:
+        """Return the task with the folder that frozen corpora lie in."""
+        return replace(self, corpora=corpora)
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pools of examples, one for each way in which labels are dealt."""
+        return tuple(self._pool(stratum, which) for which in range(_mappings(stratum)))
+
+    def _pool(self, stratum: Stratum, which: int) -> PoolSpec:
+        digest = str(stratum.knob("corpus", ""))
+        name = f"labelled-{pool.form_of(stratum)}-{digest[:12]}-{which}-{stratum.tier}"
+        return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make, self.corpora)
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Deal a way of dealing labels, and a text that is no example; labels take turns.
+
+        Raises:
+            PoolError: if the corpus has another number of labels, or nothing to ask.
+        """
+        corpus, digest = self._corpus(stratum), str(stratum.knob("corpus", ""))
+        known = parts(corpus)
+        if len(known.labels) != stratum.complexity:
+            raise PoolError(
+                f"{stratum}: the corpus has examples of {len(known.labels)} labels: give complexity = "
+                f"{len(known.labels)}"
+            )
+        if not known.asked:
+            raise PoolError(f"{stratum}: the corpus has no text to ask: give a file with 'test' in its name")
+        letters = {"".join(filter(str.isalnum, label.casefold())) for label in known.labels}
+        if pool.form_of(stratum) == "words" and len(letters - {""}) < len(known.labels):
+            raise PoolError(f"{stratum}: two labels of the corpus have the same letters: give labels = 'integers'")
+        which = deal(shared.of("mapping"), stratum.rows, index, _mappings(stratum))
+        number = _number(known, shared, stratum, index)
+        one = known.asked[number]
+        answer = _written(own.world(), corpus, digest, pool.form_of(stratum), which)[one.label]
+        latent = {"mapping": which, "number": number, "label": one.label}
+        return Sample("", stratum, index, latent, (f"{one.text}\n",), one.text, Key(answer, (answer,)))
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Fill the prompt with examples in rounds, or for the knob ``rounds`` with those of each label side by side."""
+        stratum, home = sample.stratum, parts(self._corpus(sample.stratum)).home
+        order = in_rounds(own.of("filler"), home)
+        ranks = np.empty(len(home), dtype=np.int64)
+        ranks[order] = np.arange(len(home))
+        if stratum.knob("rounds", pool.ROUNDS[0]) == "blocked":
+            turns = np.argsort(words(own.of("blocks"), stratum.complexity), kind="stable")
+            ranks += turns[home] << 32
+        return Layout(
+            head=head(DOMAIN, f"own-{pool.form_of(stratum)}", stratum.complexity),
+            placed=(),
+            filler=Filler(self._pool(stratum, sample.latent["mapping"]).name, Given(order), NONE, "ranked", ranks),
+            tail=tail(DOMAIN, sample.question),
+        )
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many labels have examples, and how many the rarest and the most frequent of them have."""
+        counts = np.bincount(parts(self._corpus(sample.stratum)).home[units])
+        there = counts[counts > 0]
+        told = {"examples": len(units), "labels": len(there)}
+        return {"filler": {**told, "fewest": int(there.min(initial=len(units))), "most": int(counts.max(initial=0))}}
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Refuse: no program knows the labels of a user's texts.
+
+        Raises:
+            ValueError: always.
+        """
+        raise ValueError("labels of a user's own texts are checked, not solved")
+
+    def check(self, row: Published) -> list[str]:
+        """Check that all labels have examples in rounds, no text comes twice, and the asked one is new."""
+        return list(own_proof.faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the chance of a uniform guess."""
+        return {"uniform": 1 / sample.stratum.complexity}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return in which way labels are dealt."""
+        return {"mapping": (sample.latent["mapping"], _mappings(sample.stratum))}
+
+    def _corpus(self, stratum: Stratum) -> Corpus:
+        return corpus_of(self.corpora, str(stratum.knob("corpus", "")))
+
+
+def in_rounds(rng: Random, home: Indices) -> Indices:
+    """Return texts in rounds of one of each label, in random order; a label without any left is not in later ones."""
+    mixed = np.argsort(words(rng, len(home)), kind="stable")
+    by_label = mixed[np.argsort(home[mixed], kind="stable")]
+    counts = np.bincount(home)
+    rounds = np.arange(len(home)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return by_label[np.lexsort((words(rng, len(home)), rounds))].astype(np.int64)
+
+
+def _number(known: Parts, shared: Streams, stratum: Stratum, index: int) -> int:
+    """Return which text is asked: labels take turns, and texts come again when all were asked."""
+    places = {label: place for place, label in enumerate(known.labels)}
+    home = np.array([places[one.label] for one in known.asked], dtype=np.int64)
+    order = in_rounds(shared.of("texts"), home)
+    block, row = divmod(index, stratum.rows)
+    place = block * stratum.rows + deal(shared.of("text"), stratum.rows, row, stratum.rows)
+    return int(order[place % len(order)])
+
+
+def _mappings(stratum: Stratum) -> int:
+    return 1 if pool.form_of(stratum) == "words" else pool.mappings(stratum)
+
+
+OWN = OwnIntents()
