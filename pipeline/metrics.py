@@ -1564,7 +1564,8 @@ def _ranking(row: Row, prediction: str) -> list[str]:
     """Return the numbers of documents in a reply's final answer, in order."""
     text = LABELS.sub(" ", REMARK.sub(_remark, _undated(row, prediction)))
     starts = [found.end() for mark in (MARK, RANKING) for found in mark.finditer(text)]
-    text = text[max((at for at in starts if ENUMERATED.search(text, at)), default=0) :]
+    last = max((found.start() for found in ENUMERATED.finditer(text)), default=-1)
+    text = text[max((at for at in starts if at <= last), default=0) :]
     chains = [found[0] for found in CHAIN.finditer(text) if re.search(ABOVE, found[0])]
     numbered = list(map(ENUMERATED.findall, chains))
     longest = max(map(len, numbered), default=0)

@@ -168,7 +168,7 @@ def changed(split: Split, folder: Path, change: Callable[[pa.Table], pa.Table]) 
     """Return a copy of a split whose shards are others."""
     for path in split.shards():
         copy = folder / path.relative_to(split.folder)
-        copy.parent.mkdir(parents=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(change(pq.read_table(path)), copy)
     return Split(folder, split.manifest)
 

@@ -94,7 +94,7 @@ def test_rows_are_exact_by_the_second_encoder(smoke: Plan, rows: dict[str, list[
 def test_question_text_and_keys_are_the_same_in_every_profile(rows: dict[str, list[Row]]) -> None:
     def same(row: Row) -> tuple[Any, ...]:
         marked = [row["prompt"][n["char_start"] : n["char_end"]] for n in row["needles"]]
-        own = ("prompt_sha256", "desired_msg_index")
+        own = ("prompt_sha256", "desired_msg_index", "filler")
         metadata = {name: value for name, value in json.loads(row["metadata"]).items() if name not in own}
         return row["id"], row["question"], row["target"], tuple(row["answers"]), tuple(marked), json.dumps(metadata)
 
@@ -194,6 +194,8 @@ def planted(row: Row) -> dict[str, Any]:
 
 def test_a_prompt_with_other_filler_is_found(smoke: Plan, rows: dict[str, list[Row]]) -> None:
     for row in rows["o200k"]:
+        if row["family"] == "icl":
+            continue  # any of its examples may be wanting
         relevant = next(n for n in row["needles"] if n["role"] == "relevant")
         without = row["prompt"][: relevant["char_start"]] + row["prompt"][relevant["char_end"] :]
         assert answer_faults({**row, "prompt": without}, cell_of(smoke, row)), row["id"]
@@ -293,7 +295,7 @@ def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) 
     for cell in {(cell.family, cell.subtask): cell for cell in smoke.recipe.strata}.values():
         for shots in (0, min(2, task_of(cell).most_shots)):
             forms = (0, 1) if task_of(cell).paired else (cell.complexity,)
-            length = max(8192, task_of(cell).shortest)
+            length = max(8192, cell.length)
             cells = tuple(replace(cell, length=length, rows=3, shots=shots, complexity=form) for form in forms)
             plan = make_plan(
                 type(smoke.recipe)("shots", "0", 3, "32k", cells), ("o200k",), tmp_path / f"{cell.subtask}{shots}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 
 from pipeline.metrics import worth_of
 from pipeline.rows import Row
@@ -28,7 +29,7 @@ EXAMPLE = re.compile(r"^Example \d+, .+:\n((?:Document .+\n)+)Question: (.+)\nAn
 def line_of(row: Row) -> Row:
     """Return a row's line: the documents in order, each with what it is worth."""
     body = row["prompt"][: row["question_start"]].rpartition(START)[2]
-    return {"id": row["id"], **_asked(row, row["id"], row["question"], body, worth_of(row))}
+    return _asked(row, row["id"], row["question"], body, worth_of(row))
 
 
 def demonstrations(row: Row) -> Iterator[Row]:
@@ -39,7 +40,8 @@ def demonstrations(row: Row) -> Iterator[Row]:
     for number, (documents, question, answer) in enumerate(EXAMPLE.findall(row["prompt"]), start=1):
         ranking = answer.split(" > ")
         worth = {one: len(ranking) - place for place, one in enumerate(ranking)}
-        yield _asked(row, f"{row['id']}.{number}", question, documents, worth)
+        name = sha256(f"{row['id']}.{number}".encode()).hexdigest()[:16]
+        yield _asked(row, f"shown-{name}", question, documents, worth)
 
 
 def _asked(row: Row, name: str, question: str, documents: str, worth: Mapping[str, int]) -> Row:

@@ -179,7 +179,8 @@ def sample_digests(plan: Plan) -> dict[str, str]:
     for family in plan.recipe.families:
         for sample in samples_of(plan, family):
             name = block_name(str(sample.stratum), sample.index // sample.stratum.rows)
-            totals[name].update(plain_json(sample_record(sample)).encode() + b"\n")
+            record = {**sample_record(sample), "ranking": sample.ranking.hex()}
+            totals[name].update(plain_json(record).encode() + b"\n")
     return {name: total.hexdigest() for name, total in totals.items()}
 
 
