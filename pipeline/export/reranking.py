@@ -29,7 +29,7 @@ EXAMPLE = re.compile(r"^Example \d+, .+:\n((?:Document .+\n)+)Question: (.+)\nAn
 def line_of(row: Row) -> Row:
     """Return a row's line: the documents in order, each with what it is worth."""
     body = row["prompt"][: row["question_start"]].rpartition(START)[2]
-    return _asked(row, row["id"], row["question"], body, worth_of(row))
+    return {"id": row["id"], **_asked(row, _digest(row["id"]), row["question"], body, worth_of(row))}
 
 
 def demonstrations(row: Row) -> Iterator[Row]:
@@ -40,8 +40,12 @@ def demonstrations(row: Row) -> Iterator[Row]:
     for number, (documents, question, answer) in enumerate(EXAMPLE.findall(row["prompt"]), start=1):
         ranking = answer.split(" > ")
         worth = {one: len(ranking) - place for place, one in enumerate(ranking)}
-        name = sha256(f"{row['id']}.{number}".encode()).hexdigest()[:16]
-        yield _asked(row, f"shown-{name}", question, documents, worth)
+        yield _asked(row, _digest(f"{row['id']}.{number}"), question, documents, worth)
+
+
+def _digest(name: str) -> str:
+    """Return what HELMET knows a question by."""
+    return sha256(name.encode()).hexdigest()[:16]
 
 
 def _asked(row: Row, name: str, question: str, documents: str, worth: Mapping[str, int]) -> Row:
