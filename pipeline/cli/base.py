@@ -16,7 +16,7 @@ from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import dask, processes
 from pipeline.errors import RecipeError
 from pipeline.paths import read_text
-from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
+from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.corpora.store import keep
@@ -76,7 +76,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, a TOML file or 'all'. Repeatable.  "
+                help="Profile: a shipped name, a TOML file or 'all' that need no download. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
@@ -134,7 +134,7 @@ def open_plan(
 def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
     """Return the profiles that ``--tokenizer`` names."""
     split = ([given] if given.endswith(".toml") else given.replace(",", " ").split() for given in tokenizers)
-    names = (each for words in split for name in words for each in (shipped_profiles() if name == "all" else (name,)))
+    names = (each for words in split for name in words for each in (base_profiles() if name == "all" else (name,)))
     return tuple(dict.fromkeys(names)) or DEFAULT_PROFILES
 
 
