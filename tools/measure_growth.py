@@ -17,6 +17,8 @@ from pathlib import Path
 
 import click
 
+from pipeline.terminal.printing import say
+
 FAMILIES = {"bio": "standard", "latent_list": "print"}
 COMPLEXITIES = {"bio": 1, "latent_list": 5}
 STAGES = ("plan", "sample", "build", "again", "verify")
@@ -89,7 +91,7 @@ def main(sizes: tuple[int, ...], family: tuple[str, ...]) -> None:
     """Measure plan, sample, build, a second build and verify at each of SIZES rows of 2,048 tokens."""
     for name in family:
         for line in table(name, sorted(sizes)):
-            click.echo(line)
+            say(line)
 
 
 if __name__ == "__main__":
