@@ -1,0 +1,170 @@
+"""Scores over length: of the same kinds of rows at every length, over the rows that have a reply.
+
+A curve compares lengths only if each of them asks the same. Its kinds of rows (family, subtask, complexity) and its
+lengths are therefore the largest full table of both that the rows hold: a kind without rows at one of these lengths is
+left out at all, by name. A point is the plain mean of families of that of subtasks of that of complexities of that of
+rows. Where complexity 0 is the class of rows whose text does not tell, this is balanced accuracy.
+
+Rows without a reply are no zeros: a point is the mean over the others, and a gap where they are fewer than half.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from pipeline.score.cells import counted, strata_of
+from pipeline.score.intervals import Floats, Resampler
+from pipeline.score.results import ANSWERED, Record, Scored
+
+Kind = tuple[str, str, int]
+"""Family, subtask and complexity."""
+
+LEAST = 0.5
+"""The share of rows with a reply from which on a point is drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthScore:
+    """The score at one length.
+
+    Attributes:
+        length: in tokens.
+        rows: how many rows are asked; `answered` of them have a reply, and of pairs both.
+        mean, low, high: over answered rows with its 95 % interval; None if fewer than half have a reply.
+        chance, best_constant: what guessers score on all the rows; None if no row tells.
+        floor: what a score is to be above: chance, and where refusing may be right what the best constant scores.
+        draws: the mean in each draw of the bootstrap; empty without a mean.
+    """
+
+    length: int
+    rows: int
+    answered: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    chance: float | None
+    best_constant: float | None
+    floor: float
+    draws: Floats = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Scores at ascending lengths; `subtasks` are those it is of, `left_out` others of the place, as family.subtask."""
+
+    place: Mapping[str, str | int]
+    points: tuple[LengthScore, ...]
+    subtasks: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+class Curves:
+    """Curves of one model's records, all from the same draws."""
+
+    def __init__(self, scored: Scored) -> None:
+        self._records = scored.records
+        self._resampler = Resampler()
+
+    @cached_property
+    def _answered(self) -> frozenset[str]:
+        return frozenset(record.id for record in answered(self._records))
+
+    def curve(self, **place: str | int) -> Curve:
+        """Return the curve of the rows of a family, subtask or complexity, or of all; without points if there are none.
+
+        Args:
+            place: columns and their values, such as ``family="bio"``.
+        """
+        rows = [each for each in self._records if all(getattr(each, name) == value for name, value in place.items())]
+        kinds, lengths = grid(rows)
+        inside = {f"{family}.{subtask}" for family, subtask, _ in kinds}
+        others = {f"{each.family}.{each.subtask}" for each in rows} - inside
+        points = []
+        for length in lengths:
+            some = [each for each in rows if each.length == length and kind_of(each) in kinds]
+            points.append(self._point(length, some, place))
+        return Curve(place, tuple(points), tuple(sorted(inside)), tuple(sorted(others)))
+
+    def _point(self, length: int, rows: Sequence[Record], place: Mapping[str, str | int]) -> LengthScore:
+        given = [each for each in rows if each.id in self._answered]
+        chance, best, floor = (_mean_of(rows, guess) for guess in (_chance, _best_constant, _floor))
+        guesses = (chance, best, floor or 0.0)
+        if not given or len(given) < LEAST * len(rows):
+            return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
+        shares = nested_shares(given)
+        strata = strata_of(given, shares, counted)
+        mean = min(1.0, sum(shares[each.id] * each.score for each in given))
+        low, high = self._resampler.interval(strata)
+        drawn = self._resampler.draws(strata, length)
+        return LengthScore(length, len(rows), len(given), mean, low, high, *guesses, drawn)
+
+
+def answered(records: Sequence[Record]) -> list[Record]:
+    """Return the records that have a reply, pairs only if both forms have one."""
+    lacking = {each.pair for each in records if each.pair and each.state != ANSWERED}
+    return [each for each in records if each.state == ANSWERED and not (each.pair and each.pair in lacking)]
+
+
+def kind_of(record: Record) -> Kind:
+    """Return the kind of a row: what is asked at several lengths alike."""
+    return record.family, record.subtask, record.complexity
+
+
+def grid(records: Iterable[Record]) -> tuple[frozenset[Kind], tuple[int, ...]]:
+    """Return the kinds and neighbouring lengths that make the largest table without an empty cell.
+
+    Several lengths are preferred to one, then more cells, more lengths, and shorter ones.
+    """
+    found: dict[Kind, set[int]] = defaultdict(set)
+    for each in records:
+        found[kind_of(each)].add(each.length)
+    lengths = sorted({length for own in found.values() for length in own})
+    tables = []
+    for start, end in combinations(range(len(lengths) + 1), 2):
+        some = lengths[start:end]
+        kinds = frozenset(kind for kind, own in found.items() if own.issuperset(some))
+        if kinds:
+            tables.append(((len(some) > 1, len(kinds) * len(some), len(some), -start), kinds, tuple(some)))
+    return max(tables, key=lambda table: table[0])[1:] if tables else (frozenset(), ())
+
+
+def nested_shares(
+    rows: Iterable[Record], levels: Sequence[str] = ("family", "subtask", "complexity")
+) -> dict[str, float]:
+    """Return the weight of each row, by id, in the plain mean of plain means, level by level; they sum to 1."""
+    rows = list(rows)
+    inside: dict[tuple[object, ...], set[object]] = defaultdict(set)
+    for each in rows:
+        path = (*(getattr(each, level) for level in levels), each.id)
+        for depth in range(len(path)):
+            inside[path[:depth]].add(path[depth])
+    shares = {}
+    for each in rows:
+        path = tuple(getattr(each, level) for level in levels)
+        shares[each.id] = float(np.prod([1 / len(inside[path[:depth]]) for depth in range(len(path) + 1)]))
+    return shares
+
+
+def _chance(record: Record) -> float | None:
+    return record.chance
+
+
+def _best_constant(record: Record) -> float | None:
+    return record.baselines.get("best_constant")
+
+
+def _floor(record: Record) -> float | None:
+    return max(record.chance or 0.0, _best_constant(record) or 0.0) if record.kind else record.chance
+
+
+def _mean_of(rows: Sequence[Record], guess: Callable[[Record], float | None]) -> float | None:
+    """Return the mean of what a guesser scores, over the rows that tell it."""
+    told = {each.id: value for each in rows if (value := guess(each)) is not None}
+    shares = nested_shares(each for each in rows if each.id in told)
+    return sum(share * told[row_id] for row_id, share in shares.items()) if told else None
