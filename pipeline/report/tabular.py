@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from pipeline.report.blocks import Block, Column, Listing, Note, Table
-from pipeline.report.models import Model, columns_of, interval, row_of, share, side_by_side
+from pipeline.report.models import NOTHING, Model, columns_of, interval, row_of, share, side_by_side
 from pipeline.score.results import Fault
 from pipeline.score.views import SAID
 
@@ -17,21 +17,22 @@ NAMED = 50
 def summary(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each family, and of all together."""
     yield Note(
-        "Mean scores in percent over all rows, with their 95 % intervals. Chance is a blind guess among all answers; "
-        "the best constant is the score of the best single reply for each kind of question."
+        "Mean scores in percent over all rows, those without a reply as 0, with their 95 % intervals. Chance is a "
+        "blind guess among all answers; the best constant is the score of the best single reply for each kind of "
+        "question, chosen with knowledge of the answers. Other guessers answer by a rule of thumb, without understanding."
     )
-    families = side_by_side(models, lambda tables: tables.by("family"), "family")
-    rows = [[str(family), *row_of(cells)] for (family,), cells in families.items()]
+    families = side_by_side(models, lambda model: model.tables.by("family"), "family")
+    rows = [[str(family), *row_of(cells, naive=True)] for (family,), cells in families.items()]
     if len(families) > 1:
-        rows.append(["all, families alike", *row_of([model.tables.overall for model in models])])
-    yield Table("Scores by family, %", columns_of(models, "family"), rows)
+        rows.append(["all, families alike", *row_of([model.tables.overall for model in models]), NOTHING])
+    yield Table("Scores by family, %", columns_of(models, "family", naive=True), rows)
 
 
 def subtasks(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each subtask."""
-    found = side_by_side(models, lambda tables: tables.by("family", "subtask"), "family", "subtask")
-    rows = [[f"{family}.{subtask}", *row_of(cells)] for (family, subtask), cells in found.items()]
-    yield Table("Scores by subtask, %", columns_of(models, "family and subtask"), rows)
+    found = side_by_side(models, lambda model: model.tables.by("family", "subtask"), "family", "subtask")
+    rows = [[f"{family}.{subtask}", *row_of(cells, naive=True)] for (family, subtask), cells in found.items()]
+    yield Table("Scores by subtask, %", columns_of(models, "family and subtask", naive=True), rows)
 
 
 def refusals(models: Sequence[Model]) -> Iterator[Block]:
@@ -62,7 +63,7 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
 def figures(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the figures that scores are the mean of, where they are several."""
     places = ("family", "subtask", "figure")
-    found = side_by_side(models, lambda tables: tables.figures(), *places)
+    found = side_by_side(models, lambda model: model.tables.figures(), *places)
     rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
     if rows:
         yield Note("Scores of these subtasks are the plain mean of several figures, which tell apart what goes wrong.")

@@ -14,7 +14,7 @@ import numpy as np
 
 from pipeline.errors import PredictionsError
 from pipeline.score.intervals import DRAWS, LEVEL, Floats
-from pipeline.score.lengths import Curve, LengthScore
+from pipeline.score.lengths import Curve, LengthScore, Where
 from pipeline.typed import Share
 
 KEPT = 0.85
@@ -39,7 +39,7 @@ class Effective:
         asked: the longest length of which there are rows, answered or not.
     """
 
-    place: dict[str, str | int]
+    place: Where
     kept: Share
     length: int
     low: int
@@ -66,7 +66,7 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
     points = _measured(curve.points)
     asked = max((point.length for point in curve.points), default=0)
     if not points:
-        return Effective(dict(curve.place), kept, 0, 0, 0, None, None, 0, asked)
+        return Effective(curve.place, kept, 0, 0, 0, None, None, 0, asked)
     lengths = np.array([0, *(point.length for point in points)])
     floors = np.array([point.floor for point in points])
     found = lengths[_held(np.array([[point.mean] for point in points]), floors, kept)][0]
@@ -74,7 +74,7 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
     low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], method="inverted_cdf")
     assert drawn.shape == (DRAWS,)
     return Effective(
-        dict(curve.place), kept, int(found), int(low), int(high), points[0].length, points[0].mean,
+        curve.place, kept, int(found), int(low), int(high), points[0].length, points[0].mean,
         points[-1].length, asked,
     )  # fmt: skip
 

@@ -25,6 +25,11 @@ from pipeline.score.results import ANSWERED, Record, Scored
 Kind = tuple[str, str, int]
 """Family, subtask and complexity."""
 
+Where = Mapping[str, str | int]
+"""Columns and the values that rows have there."""
+
+EVERYWHERE: Where = {}
+
 LEAST = 0.5
 """The share of rows with a reply from which on a point is drawn."""
 
@@ -58,7 +63,7 @@ class LengthScore:
 class Curve:
     """Scores at ascending lengths; `subtasks` are those it is of, `left_out` others of the place, as family.subtask."""
 
-    place: Mapping[str, str | int]
+    place: Where
     points: tuple[LengthScore, ...]
     subtasks: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -75,23 +80,23 @@ class Curves:
     def _answered(self) -> frozenset[str]:
         return frozenset(record.id for record in answered(self._records))
 
-    def curve(self, **place: str | int) -> Curve:
+    def curve(self, place: Where = EVERYWHERE) -> Curve:
         """Return the curve of the rows of a family, subtask or complexity, or of all; without points if there are none.
 
         Args:
-            place: columns and their values, such as ``family="bio"``.
+            place: columns and their values, such as ``{"family": "bio"}``.
         """
-        rows = [each for each in self._records if all(getattr(each, name) == value for name, value in place.items())]
+        rows = inside(self._records, place)
         kinds, lengths = grid(rows)
-        inside = {f"{family}.{subtask}" for family, subtask, _ in kinds}
-        others = {f"{each.family}.{each.subtask}" for each in rows} - inside
+        own = {f"{family}.{subtask}" for family, subtask, _ in kinds}
+        others = {f"{each.family}.{each.subtask}" for each in rows} - own
         points = []
         for length in lengths:
             some = [each for each in rows if each.length == length and kind_of(each) in kinds]
-            points.append(self._point(length, some, place))
-        return Curve(place, tuple(points), tuple(sorted(inside)), tuple(sorted(others)))
+            points.append(self._point(length, some))
+        return Curve(place, tuple(points), tuple(sorted(own)), tuple(sorted(others)))
 
-    def _point(self, length: int, rows: Sequence[Record], place: Mapping[str, str | int]) -> LengthScore:
+    def _point(self, length: int, rows: Sequence[Record]) -> LengthScore:
         given = [each for each in rows if each.id in self._answered]
         chance, best, floor = (_mean_of(rows, guess) for guess in (_chance, _best_constant, _floor))
         guesses = (chance, best, floor or 0.0)
@@ -109,6 +114,11 @@ def answered(records: Sequence[Record]) -> list[Record]:
     """Return the records that have a reply, pairs only if both forms have one."""
     lacking = {each.pair for each in records if each.pair and each.state != ANSWERED}
     return [each for each in records if each.state == ANSWERED and not (each.pair and each.pair in lacking)]
+
+
+def inside(records: Iterable[Record], place: Where) -> list[Record]:
+    """Return the records of a place."""
+    return [each for each in records if all(getattr(each, name) == value for name, value in place.items())]
 
 
 def kind_of(record: Record) -> Kind:
@@ -139,15 +149,15 @@ def nested_shares(
 ) -> dict[str, float]:
     """Return the weight of each row, by id, in the plain mean of plain means, level by level; they sum to 1."""
     rows = list(rows)
-    inside: dict[tuple[object, ...], set[object]] = defaultdict(set)
+    below: dict[tuple[object, ...], set[object]] = defaultdict(set)
     for each in rows:
         path = (*(getattr(each, level) for level in levels), each.id)
         for depth in range(len(path)):
-            inside[path[:depth]].add(path[depth])
+            below[path[:depth]].add(path[depth])
     shares = {}
     for each in rows:
         path = tuple(getattr(each, level) for level in levels)
-        shares[each.id] = float(np.prod([1 / len(inside[path[:depth]]) for depth in range(len(path) + 1)]))
+        shares[each.id] = float(np.prod([1 / len(below[path[:depth]]) for depth in range(len(path) + 1)]))
     return shares
 
 

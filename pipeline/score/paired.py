@@ -6,15 +6,15 @@ for both add nothing to the interval, which two separate intervals would let the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from pipeline.score.cells import strata_of
 from pipeline.score.intervals import Floats, Resampler, bounds, ends
-from pipeline.score.lengths import answered, nested_shares
-from pipeline.score.results import Record, Scored
+from pipeline.score.lengths import EVERYWHERE, Where, answered, inside, nested_shares
+from pipeline.score.results import Scored
 
 LEVELS = ("family", "subtask", "length")
 """What the mean is taken over, level by level, as in the headline."""
@@ -32,7 +32,7 @@ class Difference:
         mean: of second minus first, from -1 to 1, with its 95 % interval `low` to `high`; None without rows.
     """
 
-    place: Mapping[str, str | int]
+    place: Where
     first: str
     second: str
     rows: int
@@ -49,15 +49,15 @@ class Difference:
         return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
 
 
-def difference(first: Scored, second: Scored, **place: str | int) -> Difference:
+def difference(first: Scored, second: Scored, place: Where = EVERYWHERE) -> Difference:
     """Return the difference of two models on the rows of a family, subtask or length, or on all.
 
     Args:
         first: the one that is taken away.
         second: the other, scored against the same rows.
-        place: columns and their values, such as ``family="bio"``.
+        place: columns and their values, such as ``{"family": "bio"}``.
     """
-    own, other = (_inside(each.records, place) for each in (first, second))
+    own, other = (inside(each.records, place) for each in (first, second))
     base = {each.id: each.score for each in answered(own)}
     rows = [each for each in answered(other) if each.id in base]
     gains = {each.id: each.score - base[each.id] for each in rows}
@@ -70,10 +70,6 @@ def difference(first: Scored, second: Scored, **place: str | int) -> Difference:
     units = strata_of(rows, shares, lambda each: gains[each.id])
     low, high = _interval([units[stratum].values for stratum in units], Resampler().plain_draws(units))
     return Difference(place, first.model, second.model, *counts, mean, low, high)
-
-
-def _inside(records: Sequence[Record], place: Mapping[str, str | int]) -> list[Record]:
-    return [each for each in records if all(getattr(each, name) == value for name, value in place.items())]
 
 
 def _interval(values: Sequence[Floats], drawn: Floats) -> tuple[float, float]:
