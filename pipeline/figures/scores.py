@@ -148,12 +148,15 @@ def _line(axes: Axes, line: Line) -> None:
 def _gaps(axes: Axes, lines: Sequence[Line]) -> None:
     """Write how many replies there are where these are too few for a point, one above the other."""
     free: dict[int, count[int]] = {}
+    last = max((point.length for line in lines for point in line.points), default=0)
+    room = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
     for line in lines:
         for point in line.points:
             if point.mean is None:
+                at, side = (1.16 * point.length, "right") if point.length == last else (point.length, "center")
+                height = 2 + 8 * next(free.setdefault(point.length, count()))
                 text = f"{MARKS[line.style % 6]} {point.replies}/{point.rows}"
-                height = 3 + 7 * next(free.setdefault(point.length, count()))
-                axes.text(point.length, height, text, ha="center", color=SERIES[line.style % 6], fontsize=8.5)
+                axes.text(at, height, text, ha=side, color=SERIES[line.style % 6], fontsize=8.5, bbox=room)
 
 
 def _guess(axes: Axes, guess: Guess) -> None:

@@ -166,10 +166,11 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """The first figure of a page, drawn for a desk and for a phone."""
+    """The first figure of a page, drawn for a desk and for a phone, and what it shows."""
 
     wide: Picture
     narrow: Picture
+    text: str
     kind: str = "front"
 
 

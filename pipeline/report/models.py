@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import cast
 
 from pipeline.report.blocks import Column, Mark
 from pipeline.score.cells import Tables
 from pipeline.score.effective import Effective, effective_length
-from pipeline.score.lengths import EVERYWHERE, Curve, Curves, Where, answered
+from pipeline.score.lengths import EVERYWHERE, Curve, Curves, Where, answered, inside
 from pipeline.score.results import Cell, Scored
 
 NOTHING = "-"
@@ -55,14 +56,10 @@ class Asked:
     models: Sequence[Model]
     readers: dict[str, Curves]
     kept: float
-    found: dict[tuple[tuple[str, str | int], ...], Sequence[Curve]] = field(default_factory=dict)
 
-    def curves(self, place: Where = EVERYWHERE) -> Sequence[Curve]:
+    def curves(self, place: Where = EVERYWHERE) -> list[Curve]:
         """Return the curve of each model at a place."""
-        key = tuple(place.items())
-        if key not in self.found:
-            self.found[key] = [model.curves.curve(place) for model in self.models]
-        return self.found[key]
+        return [model.curves.curve(place) for model in self.models]
 
     def effective(self, place: Where = EVERYWHERE) -> list[Effective]:
         """Return the effective length of each model at a place."""
@@ -103,20 +100,23 @@ def columns_of(models: Sequence[Model], *first: str, naive: bool = False) -> lis
         *(Column(model.mark.label, numeric=True, mark=model.mark) for model in models),
         Column("chance", numeric=True),
         Column("best constant", numeric=True),
-        *([Column("other guessers")] if naive else []),
+        *([Column("best rule of thumb")] if naive else []),
     ]
 
 
-def row_of(cells: Sequence[Cell | None], *, naive: bool = False) -> list[str]:
-    """Return how many rows there are, each model's mean with its interval, and guessers, in percent."""
+def row_of(cells: Sequence[Cell | None], *naive: str) -> list[str]:
+    """Return how many rows there are, each model's mean with its interval, and guessers, in percent, `naive` last."""
     known = next(cell for cell in cells if cell)
-    others = [naively(known)] if naive else []
-    return [f"{known.rows:,}", *map(interval, cells), share(known.chance), share(known.best_constant), *others]
+    return [f"{known.rows:,}", *map(interval, cells), share(known.chance), share(known.best_constant), *naive]
 
 
-def naively(cell: Cell) -> str:
-    """Return the guessers of a cell beside chance and the best constant, with what they score in percent."""
-    return ", ".join(f"{name.replace('_', ' ')} {share(mean)}" for name, mean in cell.baselines.items()) or NOTHING
+def thumb_of(cells: Sequence[Cell | None], model: Model) -> str:
+    """Return the guesser without understanding that scores most of those that every row of a cell states."""
+    known = next(cell for cell in cells if cell)
+    rows = inside(model.scored.records, cast(Where, known.place))
+    stated = [(mean, name) for name, mean in known.baselines.items() if all(name in each.baselines for each in rows)]
+    best = max(stated, default=None)
+    return NOTHING if best is None else f"{best[1].replace('_', ' ')} {share(best[0])}"
 
 
 def interval(cell: Cell | None) -> str:

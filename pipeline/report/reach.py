@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pipeline.figures.scores import NARROW, WIDE
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Fold, Front, Note, Table, Verdict, Verdicts
-from pipeline.report.curves import curve_of
+from pipeline.report.curves import curve_of, span_of
 from pipeline.report.models import NOTHING, Asked, share
 from pipeline.score.effective import Effective
 from pipeline.score.lengths import Curve, Where
@@ -31,8 +31,8 @@ def reach(asked: Asked) -> Iterator[Block]:
     yield Front(
         curve_of(asked, "length-all", title, size=WIDE),
         curve_of(asked, "length-all-narrow", title, size=NARROW),
+        _what(curves[0]),
     )
-    yield Note(_what(curves[0]))
     if len(asked.subtasks) > 1:
         places: list[Where] = [{"family": family} for family in asked.subtasks]
         yield _table(asked, "Effective length by family", "family", places)
@@ -71,12 +71,13 @@ def _why(curve: Curve, found: Effective) -> str:
 def _what(curve: Curve) -> str:
     """Return what a curve is of."""
     span = " to ".join(kilo(curve.points[at].length) for at in (0, -1))
-    rest = f" The other {len(curve.left_out)} have figures of their own below: {', '.join(curve.left_out)}."
+    rows = span_of([point.rows for point in curve.points])
+    rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
     return (
-        f"Each point is the mean of the same {len(curve.subtasks)} subtasks, asked at every length from {span}, "
-        f"families and their subtasks alike.{rest if curve.left_out else ''} Rows without a reply are no zeros: a mark "
-        "is hollow where some lack one, and where over half do there is a gap with a count. Rings mark effective "
-        "lengths. Where refusing may be right, the score is balanced accuracy, the mean of both classes."
+        f"Each point is the mean of the same {len(curve.subtasks)} subtasks, asked at every length from {span} in "
+        f"{rows} rows, families and their subtasks alike.{rest if curve.left_out else ''} Rows without a reply are no "
+        "zeros: a mark is hollow where some lack one, and where over half do there is a gap with a count. Rings "
+        "mark effective lengths. Where refusing may be right, the score is balanced accuracy, the mean of both classes."
     )
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from pipeline.report.blocks import Block, Column, Listing, Note, Table
-from pipeline.report.models import NOTHING, Model, columns_of, interval, row_of, share, side_by_side
+from pipeline.report.models import NOTHING, Model, columns_of, interval, row_of, share, side_by_side, thumb_of
 from pipeline.score.results import Fault
 from pipeline.score.views import SAID
 
@@ -19,19 +19,22 @@ def summary(models: Sequence[Model]) -> Iterator[Block]:
     yield Note(
         "Mean scores in percent over all rows, those without a reply as 0, with their 95 % intervals. Chance is a "
         "blind guess among all answers; the best constant is the score of the best single reply for each kind of "
-        "question, chosen with knowledge of the answers. Other guessers answer by a rule of thumb, without understanding."
+        "question, chosen with knowledge of the answers. A rule of thumb answers without understanding."
     )
     families = side_by_side(models, lambda model: model.tables.by("family"), "family")
-    rows = [[str(family), *row_of(cells, naive=True)] for (family,), cells in families.items()]
+    rows = [[str(family), *row_of(cells, thumb_of(cells, models[0]))] for (family,), cells in families.items()]
     if len(families) > 1:
-        rows.append(["all, families alike", *row_of([model.tables.overall for model in models]), NOTHING])
+        rows.append(["all, families alike", *row_of([model.tables.overall for model in models], NOTHING)])
     yield Table("Scores by family, %", columns_of(models, "family", naive=True), rows)
 
 
 def subtasks(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each subtask."""
     found = side_by_side(models, lambda model: model.tables.by("family", "subtask"), "family", "subtask")
-    rows = [[f"{family}.{subtask}", *row_of(cells, naive=True)] for (family, subtask), cells in found.items()]
+    rows = [
+        [f"{family}.{subtask}", *row_of(cells, thumb_of(cells, models[0]))]
+        for (family, subtask), cells in found.items()
+    ]
     yield Table("Scores by subtask, %", columns_of(models, "family and subtask", naive=True), rows)
 
 

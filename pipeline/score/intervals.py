@@ -83,8 +83,8 @@ class Resampler:
 
 def alike(mean: float, count: int, *place: str | int) -> Floats:
     """Return draws of the chance that `count` units all score 0, or all 1, whose ends are those of `bounds`."""
-    uniform: Floats = (words(stream("interval", "alike", *place), DRAWS).astype(np.float64) + 0.5) / 2.0**32
-    chance: Floats = uniform ** (1 / max(1, count))
+    order = np.argsort(words(stream("interval", "alike", *place), DRAWS), kind="stable")
+    chance: Floats = ((order + 0.5) / DRAWS) ** (1 / max(1, count))
     return chance if mean >= 0.5 else 1 - chance
 
 

@@ -10,11 +10,12 @@ Rows without a reply are no zeros: a point is the mean over the others, and a ga
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
+from math import fsum, prod
 
 import numpy as np
 
@@ -75,10 +76,18 @@ class Curves:
     def __init__(self, scored: Scored) -> None:
         self._records = scored.records
         self._resampler = Resampler()
+        self._known: dict[tuple[tuple[str, str | int], ...], Curve] = {}
 
     @cached_property
     def _answered(self) -> frozenset[str]:
         return frozenset(record.id for record in answered(self._records))
+
+    @cached_property
+    def _families(self) -> dict[str | int, list[Record]]:
+        found: dict[str | int, list[Record]] = defaultdict(list)
+        for each in self._records:
+            found[each.family].append(each)
+        return found
 
     def curve(self, place: Where = EVERYWHERE) -> Curve:
         """Return the curve of the rows of a family, subtask or complexity, or of all; without points if there are none.
@@ -86,25 +95,33 @@ class Curves:
         Args:
             place: columns and their values, such as ``{"family": "bio"}``.
         """
-        rows = inside(self._records, place)
+        key = tuple(place.items())
+        if key not in self._known:
+            some = self._families.get(place["family"], []) if "family" in place else self._records
+            self._known[key] = self._curve(place, inside(some, place))
+        return self._known[key]
+
+    def _curve(self, place: Where, rows: Sequence[Record]) -> Curve:
         kinds, lengths = grid(rows)
         own = {f"{family}.{subtask}" for family, subtask, _ in kinds}
         others = {f"{each.family}.{each.subtask}" for each in rows} - own
-        points = []
-        for length in lengths:
-            some = [each for each in rows if each.length == length and kind_of(each) in kinds]
-            points.append(self._point(length, some))
-        return Curve(place, tuple(points), tuple(sorted(own)), tuple(sorted(others)))
+        found: dict[int, list[Record]] = defaultdict(list)
+        for each in rows:
+            if kind_of(each) in kinds:
+                found[each.length].append(each)
+        points = tuple(self._point(length, found[length]) for length in lengths)
+        return Curve(place, points, tuple(sorted(own)), tuple(sorted(others)))
 
     def _point(self, length: int, rows: Sequence[Record]) -> LengthScore:
         given = [each for each in rows if each.id in self._answered]
-        chance, best, floor = (_mean_of(rows, guess) for guess in (_chance, _best_constant, _floor))
+        shares = nested_shares(rows)
+        chance, best, floor = (_mean_of(rows, shares, guess) for guess in (_chance, _best_constant, _floor))
         guesses = (chance, best, floor or 0.0)
         if not given or len(given) < LEAST * len(rows):
             return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
-        shares = nested_shares(given)
+        shares = shares if len(given) == len(rows) else nested_shares(given)
         strata = strata_of(given, shares, counted)
-        mean = min(1.0, sum(shares[each.id] * each.score for each in given))
+        mean = min(1.0, fsum(shares[each.id] * each.score for each in given))
         low, high = self._resampler.interval(strata)
         drawn = self._resampler.draws(strata, length)
         return LengthScore(length, len(rows), len(given), mean, low, high, *guesses, drawn)
@@ -148,17 +165,13 @@ def nested_shares(
     rows: Iterable[Record], levels: Sequence[str] = ("family", "subtask", "complexity")
 ) -> dict[str, float]:
     """Return the weight of each row, by id, in the plain mean of plain means, level by level; they sum to 1."""
-    rows = list(rows)
-    below: dict[tuple[object, ...], set[object]] = defaultdict(set)
-    for each in rows:
-        path = (*(getattr(each, level) for level in levels), each.id)
-        for depth in range(len(path)):
-            below[path[:depth]].add(path[depth])
-    shares = {}
-    for each in rows:
-        path = tuple(getattr(each, level) for level in levels)
-        shares[each.id] = float(np.prod([1 / len(below[path[:depth]]) for depth in range(len(path) + 1)]))
-    return shares
+    places = {each.id: tuple(getattr(each, level) for level in levels) for each in rows}
+    sizes = Counter(places.values())
+    below = Counter(
+        prefix[:-1] for prefix in {path[:depth] for path in sizes for depth in range(1, len(levels) + 1)}
+    )  # how many parts each part has
+    weights = {path: 1 / prod(below[path[:depth]] for depth in range(len(levels))) for path in sizes}
+    return {row_id: weights[path] / sizes[path] for row_id, path in places.items()}
 
 
 def _chance(record: Record) -> float | None:
@@ -173,8 +186,11 @@ def _floor(record: Record) -> float | None:
     return max(record.chance or 0.0, _best_constant(record) or 0.0) if record.kind else record.chance
 
 
-def _mean_of(rows: Sequence[Record], guess: Callable[[Record], float | None]) -> float | None:
+def _mean_of(
+    rows: Sequence[Record], shares: Mapping[str, float], guess: Callable[[Record], float | None]
+) -> float | None:
     """Return the mean of what a guesser scores, over the rows that tell it."""
     told = {each.id: value for each in rows if (value := guess(each)) is not None}
-    shares = nested_shares(each for each in rows if each.id in told)
-    return sum(share * told[row_id] for row_id, share in shares.items()) if told else None
+    if len(told) < len(rows):
+        shares = nested_shares(each for each in rows if each.id in told)
+    return fsum(share * told[row_id] for row_id, share in shares.items()) if told else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def difference(first: Scored, second: Scored, place: Where = EVERYWHERE) -> Diff
     if not rows:
         return Difference(place, first.model, second.model, *counts, None, None, None)
     shares = nested_shares(rows, LEVELS)
-    mean = sum(shares[each.id] * gains[each.id] for each in rows)
+    mean = fsum(shares[each.id] * gains[each.id] for each in rows)
     units = strata_of(rows, shares, lambda each: gains[each.id])
     low, high = _interval([units[stratum].values for stratum in units], Resampler().plain_draws(units))
     return Difference(place, first.model, second.model, *counts, mean, low, high)
