@@ -25,7 +25,7 @@ from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
 from pipeline.metrics import main as metrics_main
-from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, REFUSED, UNUSABLE, Scored
+from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, UNUSABLE, Scored
 from pipeline.score.scoring import score_predictions
 from pipeline.store.split import Selection, open_split
 

@@ -42,7 +42,9 @@ def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Sp
         notes = tuple(asked_in(folder) for folder in exports)
         for note in notes:
             if not _concerns(note, splits):
-                raise PredictionsError(f"{str(note.path)!r} is an export of {note.asked.split}, not of {_titles(splits)}")
+                raise PredictionsError(
+                    f"{str(note.path)!r} is an export of {note.asked.split}, not of {_titles(splits)}"
+                )
         return Notes(notes, frozenset(paths))
     found = {path: _found(path, splits) for path in paths}
     told = frozenset(path for path, note in found.items() if note)
@@ -74,9 +76,7 @@ def _titles(splits: Sequence[Split]) -> str:
     return " + ".join(split.title for split in splits)
 
 
-def split_keys(
-    keys: Sequence[KeyRow], splits: Sequence[Split], notes: Notes
-) -> tuple[list[KeyRow], dict[str, int]]:
+def split_keys(keys: Sequence[KeyRow], splits: Sequence[Split], notes: Notes) -> tuple[list[KeyRow], dict[str, int]]:
     """Return the keys of the rows that were asked, and how many others there are, by reason."""
     never: Counter[str] = Counter()
     reasons = {row_id: why for split in splits for row_id, why in _never(split, notes.notes).items()}

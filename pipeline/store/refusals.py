@@ -9,7 +9,9 @@ from typing import Any
 
 CUT = frozenset({"length", "max_tokens", "max_length"})
 """Reasons to finish of a reply that ended where its room did."""
-FULL = frozenset({"model_length", "model_context_window_exceeded", "context_length_exceeded", "exceed_context_size_error"})
+FULL = frozenset(
+    {"model_length", "model_context_window_exceeded", "context_length_exceeded", "exceed_context_size_error"}
+)
 """Reasons to finish, and codes of errors, that say that the request does not fit the model's window."""
 HELD = frozenset({"content_filter", "refusal", "safety"})
 """Reasons to finish of a reply that was held back."""
