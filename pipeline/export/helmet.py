@@ -133,5 +133,5 @@ EXPORT = Export(
     "HELMET",
     "helmet",
     write,
-    lambda split, selection: {"room": ROOM, "one": ONE, "several": SEVERAL},
+    lambda split, held: {"room": ROOM, "one": ONE, "several": SEVERAL},
 )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import Part, copy_metrics, need_keys, template, write_parts
+from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
 
 TASK = '''
@@ -45,12 +46,12 @@ def _tasks(parts: Iterable[Part]) -> Iterable[str]:
         yield TASK.format(name=name)
 
 
-def _values(split: Split, selection: Selection) -> dict[str, Any]:
+def _values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
     """Return the greatest length of each task."""
     lengths: dict[str, int] = {}
-    for cell in split.cells(selection):
-        task = f"{cell.family}_{cell.tier}"
-        lengths[task] = max(cell.length, lengths.get(task, 0))
+    for row in held:
+        task = f"{row['family']}_{row['tier']}"
+        lengths[task] = max(row["length"], lengths.get(task, 0))
     return {"lengths": lengths}
 
 

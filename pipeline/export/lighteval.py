@@ -48,5 +48,5 @@ EXPORT = Export(
     "lighteval",
     "lighteval",
     write,
-    lambda split, selection: {"lead": lead(split)},
+    lambda split, held: {"lead": lead(split)},
 )

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import CARRIED, Part, as_yaml, copy_metrics, lead, need_keys, template, write_parts
+from pipeline.export.by_stratum import CARRIED, END, Part, as_yaml, copy_metrics, lead, need_keys, template, write_parts
 from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
@@ -105,5 +105,5 @@ EXPORT = Export(
     "lm-evaluation-harness",
     "lm_eval",
     write,
-    lambda split, selection: {"lead": lead(split)},
+    lambda split, held: {"lead": lead(split), "end": END},
 )

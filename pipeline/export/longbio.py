@@ -192,5 +192,5 @@ EXPORT = Export(
     "LongBio-Benchmark",
     "longbio",
     write,
-    lambda split, selection: {"model": model_name(split)},
+    lambda split, held: {"model": model_name(split)},
 )

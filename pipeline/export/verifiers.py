@@ -49,5 +49,5 @@ EXPORT = Export(
     "verifiers",
     "verifiers",
     write,
-    lambda split, selection: {"package": package(split)},
+    lambda split, held: {"package": package(split)},
 )
