@@ -89,6 +89,8 @@ def for_model(model: str | None) -> Export:
         "openai_batch",
         partial(write, model=model),
         values,
+        sampling="Every request has `temperature` 0 and no seed; models that refuse a temperature get none.",
+        headline="Batches score nothing themselves.",
     )
 
 
