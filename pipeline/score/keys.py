@@ -21,7 +21,7 @@ ALL = Selection()
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A row's key: its columns, and what they say of depth, class, pair and guessers."""
+    """A row's key: its columns, and what they say of depth, class, pair, guessers and the digest of the prompt."""
 
     row: Row
     subset: str
@@ -29,6 +29,7 @@ class KeyRow:
     kind: str
     pair: str
     baselines: Mapping[str, float]
+    digest: str = ""
 
 
 def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
@@ -92,6 +93,7 @@ def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRo
         kind=("stated" if row["complexity"] else "unstated") if scorer.refuses else "",
         pair=pair_of(row["id"]) if scorer.paired else "",
         baselines={**metadata.get("baselines", {}), **found},
+        digest=str(metadata.get("prompt_sha256", "")),
     )
 
 
