@@ -128,7 +128,7 @@ def test_the_table_of_a_curve_is_full_and_none_is_larger(held: dict[int, set[int
     records = [
         record(at, 1.0, complexity=kind, length=each) for kind, own in held.items() for at, each in enumerate(own)
     ]
-    kinds, lengths = grid(records)
+    kinds, lengths = grid(Curves(scored(records)).held())
     asked = sorted({length for own in held.values() for length in own})
     assert list(lengths) == asked[asked.index(lengths[0]) : asked.index(lengths[-1]) + 1]
     assert all(set(lengths) <= held[kind] for _, _, kind in kinds)

@@ -43,6 +43,15 @@ from pipeline.terminal.printing import say
     help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
 )
 @click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  [default: the one "
+    "that PREDICTIONS are in]",
+)
+@click.option(
     "--readers",
     "simulated",
     multiple=True,
@@ -72,6 +81,7 @@ def report(
     out: Path,
     stack: Sequence[str],
     quirks: Sequence[str],
+    exports: Sequence[Path],
     simulated: Sequence[Path],
     kept: float,
     workers: int,
@@ -93,10 +103,12 @@ def report(
     splits = [split_from(one, KEYS) for one in (where, *stack)]
     scored, grey = (
         [
-            score_predictions(splits, paths, model=label, selection=selection, quirks=quirks, workers=workers)
+            score_predictions(
+                splits, paths, model=label, selection=selection, quirks=quirks, workers=workers, exports=folders
+            )
             for label, paths in given.items()
         ]
-        for given in (_models(predictions), _readers(simulated))
+        for given, folders in ((_models(predictions), exports), (_readers(simulated), ()))
     )
     say(write_page(score_page(splits, scored, grey, kept), out))
     for line in _said(scored):

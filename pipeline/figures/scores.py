@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import count as counted
 from math import nan
 from typing import TYPE_CHECKING, Any
 
@@ -147,15 +147,16 @@ def _line(axes: Axes, line: Line) -> None:
 
 def _gaps(axes: Axes, lines: Sequence[Line]) -> None:
     """Write how many replies there are where these are too few for a point, one above the other."""
-    free: dict[int, count[int]] = {}
+    free: dict[int, counted[int]] = {}
     last = max((point.length for line in lines for point in line.points), default=0)
     room = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
     for line in lines:
         for point in line.points:
             if point.mean is None:
                 at, side = (1.16 * point.length, "right") if point.length == last else (point.length, "center")
-                height = 2 + 8 * next(free.setdefault(point.length, count()))
-                text = f"{MARKS[line.style % 6]} {point.replies}/{point.rows}"
+                height = 2 + 8 * next(free.setdefault(point.length, counted()))
+                count = f"{point.replies}/{point.rows}" if point.rows else "not asked"
+                text = f"{MARKS[line.style % 6]} {count}"
                 axes.text(at, height, text, ha=side, color=SERIES[line.style % 6], fontsize=8.5, bbox=room)
 
 

@@ -9,7 +9,7 @@ from pipeline.figures.scores import PANEL, Guess, Line, Point, Size, curve_pictu
 from pipeline.figures.style import Picture, kilo
 from pipeline.report.blocks import Block, Column, Fold, Gallery, Heading, Note, Table
 from pipeline.report.models import NOTHING, Asked, ranged, share
-from pipeline.score.lengths import EVERYWHERE, Curve, LengthScore, Where
+from pipeline.score.lengths import EVERYWHERE, Curve, LengthScore, Where, shared
 
 
 def families(asked: Asked) -> Iterator[Block]:
@@ -34,8 +34,8 @@ def families(asked: Asked) -> Iterator[Block]:
 def slices(asked: Asked) -> Iterator[Block]:
     """Yield a figure for each complexity of the families that have several."""
     found: dict[str, set[int]] = defaultdict(set)
-    for record in asked.models[0].scored.records:
-        found[record.family].add(record.complexity)
+    for family, _, complexity in shared([model.curves.held() for model in asked.models]):
+        found[family].add(complexity)
     sliced = {family: sorted(found[family]) for family in sorted(found) if len(found[family]) > 1}
     if sliced:
         yield Note("Complexity is the number of relevant updates; it is 0 where the text does not contain the answer.")
@@ -59,34 +59,37 @@ def curve_of(asked: Asked, name: str, title: str, place: Where = EVERYWHERE, siz
         Line(model.mark.label, model.mark.style, list(map(_point, curve.points)), found.length)
         for model, curve, found in zip(asked.models, curves, reaches, strict=True)
     ]
-    chance = {point.length: point.chance for point in curves[0].points if point.chance is not None}
-    best = {point.length: point.best_constant for point in curves[0].points if point.best_constant is not None}
+    points = [point for curve in curves for point in curve.points]
+    chance = {point.length: point.chance for point in points if point.chance is not None}
+    best = {point.length: point.best_constant for point in points if point.best_constant is not None}
     guesses = [Guess("chance", 0, chance), Guess("best constant", 1, best)]
-    for at, (label, reader) in enumerate(asked.readers.items(), start=2):
-        points = reader.curve(place).points
-        guesses.append(Guess(label, at, {point.length: point.mean for point in points if point.mean is not None}))
-    return curve_picture(name, title, _caption(title, curves[0]), lines, guesses, size=size)
+    for at, (label, read) in enumerate(asked.readings(place).items(), start=2):
+        means = {point.length: point.mean for point in read.points if point.mean is not None}
+        guesses.append(Guess(label, at, means))
+    return curve_picture(name, title, _caption(title, curves), lines, guesses, size=size)
 
 
 def _point(point: LengthScore) -> Point:
     return Point(point.length, point.mean, point.low, point.high, point.rows, point.answered)
 
 
-def _caption(title: str, curve: Curve) -> str:
-    span = span_of([point.rows for point in curve.points])
+def _caption(title: str, curves: Sequence[Curve]) -> str:
+    curve, counts = curves[0], [[point.rows for point in each.points] for each in curves]
+    span = span_of([max(rows) for rows in zip(*counts, strict=True)])
     most = f" Without {', '.join(curve.left_out)}, not asked at all of these lengths." if curve.left_out else ""
     return f"{title}: {span} rows at each length.{most}"
 
 
 def _numbers(asked: Asked, caption: str, place: Where) -> Table:
     curves = asked.curves(place)
-    readers = [reader.curve(place) for reader in asked.readers.values()]
+    readers = list(asked.readings(place).values())
     columns = [Column("length"), Column("rows", numeric=True)]
     columns += [Column(model.mark.label, numeric=True, mark=model.mark) for model in asked.models]
     columns += [Column(title, numeric=True) for title in ("chance", "best constant", *asked.readers)]
     rows = []
-    for at, point in enumerate(curves[0].points):
-        told = [_told(curve.points[at]) for curve in curves]
+    for at in range(len(curves[0].points)):
+        same = [curve.points[at] for curve in curves]
+        point, told = max(same, key=lambda each: each.rows), [_told(each) for each in same]
         simulated = [_reading(reader, point.length) for reader in readers]
         guessed = [share(point.chance), share(point.best_constant)]
         rows.append([kilo(point.length), f"{point.rows:,}", *told, *guessed, *simulated])
@@ -95,6 +98,8 @@ def _numbers(asked: Asked, caption: str, place: Where) -> Table:
 
 def _told(point: LengthScore) -> str:
     """Return a score with its interval, and how many replies it is of where some are missing."""
+    if not point.rows:
+        return "not asked"
     count = "" if point.answered == point.rows else f"{point.answered:,} of {point.rows:,} answered"
     if point.mean is None:
         return count

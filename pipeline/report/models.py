@@ -10,7 +10,7 @@ from typing import cast
 from pipeline.report.blocks import Column, Mark
 from pipeline.score.cells import Tables
 from pipeline.score.effective import Effective, effective_length
-from pipeline.score.lengths import EVERYWHERE, Curve, Curves, Where, answered, inside
+from pipeline.score.lengths import EVERYWHERE, Curve, Curves, Where, answered, inside, shared
 from pipeline.score.results import Cell, Scored
 
 NOTHING = "-"
@@ -59,7 +59,13 @@ class Asked:
 
     def curves(self, place: Where = EVERYWHERE) -> list[Curve]:
         """Return the curve of each model at a place."""
-        return [model.curves.curve(place) for model in self.models]
+        held = shared([model.curves.held(place) for model in self.models])
+        return [model.curves.curve(place, held) for model in self.models]
+
+    def readings(self, place: Where = EVERYWHERE) -> dict[str, Curve]:
+        """Return the curve of each simulated reader at a place."""
+        held = shared([model.curves.held(place) for model in self.models])
+        return {name: reader.curve(place, held) for name, reader in self.readers.items()}
 
     def effective(self, place: Where = EVERYWHERE) -> list[Effective]:
         """Return the effective length of each model at a place."""
@@ -67,10 +73,10 @@ class Asked:
 
     @property
     def subtasks(self) -> dict[str, list[str]]:
-        """The subtasks of each family, both in order."""
+        """The subtasks of each family that every model was asked, both in order."""
         found: dict[str, set[str]] = defaultdict(set)
-        for record in self.models[0].scored.records:
-            found[record.family].add(record.subtask)
+        for kind in shared([model.curves.held() for model in self.models]):
+            found[kind[0]].add(kind[1])
         return {family: sorted(found[family]) for family in sorted(found)}
 
 

@@ -62,16 +62,21 @@ def between(found: Effective) -> str:
 def _why(curve: Curve, found: Effective) -> str:
     """Return the scores at both ends, and where replies are missing."""
     points = [point for point in curve.points if point.mean is not None]
-    ends = [f"{share(point.mean)} % at {kilo(point.length)}" for point in dict.fromkeys((points[0], points[-1]))]
+    ends = [f"{share(point.mean)} % at {kilo(point.length)}" for point in (*points[:1], *points[1:][-1:])]
     gaps = [point for point in curve.points if point.mean is None]
-    lost = [f"{point.answered} of {point.rows} rows replied to at {kilo(point.length)}" for point in gaps]
-    return "; ".join([", ".join(ends), *lost])
+    lost = [
+        f"{point.answered} of {point.rows} rows replied to at {kilo(point.length)}"
+        if point.rows
+        else f"not asked at {kilo(point.length)}"
+        for point in gaps
+    ]
+    return "; ".join([*([", ".join(ends)] if ends else []), *lost])
 
 
 def _what(curve: Curve) -> str:
     """Return what a curve is of."""
     span = " to ".join(kilo(curve.points[at].length) for at in (0, -1))
-    rows = span_of([point.rows for point in curve.points])
+    rows = span_of([point.rows for point in curve.points if point.rows])
     rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
     return (
         f"Each point is the mean of the same {len(curve.subtasks)} subtasks, asked at every length from {span} in "

@@ -11,12 +11,13 @@ from pipeline.report.against import differences
 from pipeline.report.blocks import Block, Failures, Heading, Mark, Note, Page, Section
 from pipeline.report.builds import release_facts
 from pipeline.report.curves import families, slices
+from pipeline.report.failed import lists_of_failures
 from pipeline.report.failures import failures
 from pipeline.report.models import Asked, Model, model_of
 from pipeline.report.page import fit
 from pipeline.report.plots import cumulative, heat_maps
 from pipeline.report.reach import reach
-from pipeline.report.tabular import faults, figures, refusals, subtasks, summary
+from pipeline.report.tabular import faults, figures, refusals, settings, subtasks, summary
 from pipeline.score.effective import KEPT
 from pipeline.score.lengths import Curves
 from pipeline.score.results import Scored
@@ -75,7 +76,7 @@ def _sections(splits: Sequence[Split], asked: Asked) -> Iterator[Section]:
     yield Section("length", "Score by length", list(families(asked)))
     yield Section("summary", "Scores", list(summary(models)))
     yield Section("differences", "Models against each other", list(differences(asked)))
-    yield Section("faults", "Replies", list(faults(models)))
+    yield Section("faults", "Replies", [*faults(models), *settings(models)])
     yield Section("complexity", "Score by complexity", list(slices(asked)))
     yield Section("depth", "Score by depth and length", list(heat_maps(models)))
     yield Section("cumulative", "Cumulative average score", list(cumulative(models)))
@@ -95,12 +96,13 @@ def _scoring_facts(models: Sequence[Model]) -> list[tuple[str, str]]:
 
 
 def _failures(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Block]:
+    lists = lists_of_failures(models)
     found = failures(splits, [model.scored for model in models], [model.mark for model in models])
     if not found:
         return
     yield Note(
-        "For each model, the worst rows of each family, shortest first and spread over the subtasks, with the "
-        "replies of all models."
+        "For each model some of the worst rows of each family, of its longest and shortest lengths, longest first and "
+        "spread over the subtasks, with the replies of all models. Below them is a list of failed rows of all lengths."
     )
     prompts = any(failure.parts for some in found.values() for failure in some)
     yield Note(
@@ -111,3 +113,4 @@ def _failures(splits: Sequence[Split], models: Sequence[Model]) -> Iterator[Bloc
     for family, shown in sorted(found.items()):
         yield Heading(family)
         yield Failures(shown)
+        yield lists[family]

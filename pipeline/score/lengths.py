@@ -5,13 +5,14 @@ lengths are therefore the largest full table of both that the rows hold: a kind 
 left out at all, by name. A point is the plain mean of families of that of subtasks of that of complexities of that of
 rows. Where complexity 0 is the class of rows whose text does not tell, this is balanced accuracy.
 
-Rows without a reply are no zeros: a point is the mean over the others, and a gap where they are fewer than half.
+Rows without a reply are no zeros: a point is the mean over the others, and a gap where they are fewer than half. An
+empty reply is one: the model was asked, and said nothing.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -21,16 +22,20 @@ import numpy as np
 
 from pipeline.score.cells import counted, strata_of
 from pipeline.score.intervals import Floats, Resampler
-from pipeline.score.results import ANSWERED, Record, Scored
+from pipeline.score.results import ANSWERED, EMPTY, Record, Scored
 
 Kind = tuple[str, str, int]
 """Family, subtask and complexity."""
+
+Held = Mapping[Kind, Set[int]]
+"""Lengths at which a kind of rows is asked."""
 
 Where = Mapping[str, str | int]
 """Columns and the values that rows have there."""
 
 EVERYWHERE: Where = {}
 
+REPLIED = (ANSWERED, EMPTY)
 LEAST = 0.5
 """The share of rows with a reply from which on a point is drawn."""
 
@@ -89,22 +94,32 @@ class Curves:
             found[each.family].append(each)
         return found
 
-    def curve(self, place: Where = EVERYWHERE) -> Curve:
+    def held(self, place: Where = EVERYWHERE) -> Held:
+        """Return the lengths at which the rows of a place are asked, by kind."""
+        found: dict[Kind, set[int]] = defaultdict(set)
+        for each in self._inside(place):
+            found[kind_of(each)].add(each.length)
+        return found
+
+    def _inside(self, place: Where) -> list[Record]:
+        return inside(self._families.get(place["family"], []) if "family" in place else self._records, place)
+
+    def curve(self, place: Where = EVERYWHERE, held: Held | None = None) -> Curve:
         """Return the curve of the rows of a family, subtask or complexity, or of all; without points if there are none.
 
         Args:
             place: columns and their values, such as ``{"family": "bio"}``.
+            held: which kinds are compared at which lengths, if not those of these records: see `shared`.
         """
         key = tuple(place.items())
         if key not in self._known:
-            some = self._families.get(place["family"], []) if "family" in place else self._records
-            self._known[key] = self._curve(place, inside(some, place))
+            self._known[key] = self._curve(place, self._inside(place), self.held(place) if held is None else held)
         return self._known[key]
 
-    def _curve(self, place: Where, rows: Sequence[Record]) -> Curve:
-        kinds, lengths = grid(rows)
+    def _curve(self, place: Where, rows: Sequence[Record], held: Held) -> Curve:
+        kinds, lengths = grid(held)
         own = {f"{family}.{subtask}" for family, subtask, _ in kinds}
-        others = {f"{each.family}.{each.subtask}" for each in rows} - own
+        others = {f"{family}.{subtask}" for family, subtask, _ in (*held, *map(kind_of, rows))} - own
         found: dict[int, list[Record]] = defaultdict(list)
         for each in rows:
             if kind_of(each) in kinds:
@@ -128,9 +143,9 @@ class Curves:
 
 
 def answered(records: Sequence[Record]) -> list[Record]:
-    """Return the records that have a reply, pairs only if both forms have one."""
-    lacking = {each.pair for each in records if each.pair and each.state != ANSWERED}
-    return [each for each in records if each.state == ANSWERED and not (each.pair and each.pair in lacking)]
+    """Return the records that have a reply, be it empty; pairs only if both forms have one."""
+    lacking = {each.pair for each in records if each.pair and each.state not in REPLIED}
+    return [each for each in records if each.state in REPLIED and not (each.pair and each.pair in lacking)]
 
 
 def inside(records: Iterable[Record], place: Where) -> list[Record]:
@@ -143,19 +158,22 @@ def kind_of(record: Record) -> Kind:
     return record.family, record.subtask, record.complexity
 
 
-def grid(records: Iterable[Record]) -> tuple[frozenset[Kind], tuple[int, ...]]:
+def shared(held: Sequence[Held]) -> dict[Kind, frozenset[int]]:
+    """Return the kinds that all of several models were asked, at every length that any was asked them."""
+    kinds = set(held[0]).intersection(*held[1:])
+    return {kind: frozenset().union(*(each[kind] for each in held)) for kind in sorted(kinds)}
+
+
+def grid(held: Held) -> tuple[frozenset[Kind], tuple[int, ...]]:
     """Return the kinds and neighbouring lengths that make the largest table without an empty cell.
 
     Several lengths are preferred to one, then more cells, more lengths, and shorter ones.
     """
-    found: dict[Kind, set[int]] = defaultdict(set)
-    for each in records:
-        found[kind_of(each)].add(each.length)
-    lengths = sorted({length for own in found.values() for length in own})
+    lengths = sorted({length for own in held.values() for length in own})
     tables = []
     for start, end in combinations(range(len(lengths) + 1), 2):
         some = lengths[start:end]
-        kinds = frozenset(kind for kind, own in found.items() if own.issuperset(some))
+        kinds = frozenset(kind for kind, own in held.items() if own >= set(some))
         if kinds:
             tables.append(((len(some) > 1, len(kinds) * len(some), len(some), -start), kinds, tuple(some)))
     return max(tables, key=lambda table: table[0])[1:] if tables else (frozenset(), ())

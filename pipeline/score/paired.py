@@ -63,7 +63,7 @@ def difference(first: Scored, second: Scored, place: Where = EVERYWHERE) -> Diff
     rows = [each for each in answered(other) if each.id in base]
     gains = {each.id: each.score - base[each.id] for each in rows}
     better, worse = (sum(sign * gain > 1e-9 for gain in gains.values()) for sign in (1, -1))
-    counts = (len(rows), len(own), better, worse)
+    counts = (len(rows), len({each.id for each in (*own, *other)}), better, worse)
     if not rows:
         return Difference(place, first.model, second.model, *counts, None, None, None)
     shares = nested_shares(rows, LEVELS)
