@@ -147,14 +147,14 @@ def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
 
 def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: float, *, quiet: bool) -> Stages:
     """Return the stages of a plan, to run on the engine that the options select."""
-    if address:  # workers have folders of their own to start from
+    if address is not None:  # workers have folders of their own to start from
         plan = replace(plan, out=plan.out.absolute())
     return Stages(plan, open_engine(workers, address, wait, plan.out), parse_part(part), quiet)
 
 
 def open_engine(workers: int, address: str | None, wait: float, folder: Path) -> Callable[[], Executor]:
     """Return a function that opens the engine that the options select; workers of a cluster must share the folder."""
-    return dask(address, folder.absolute(), wait) if address else processes(workers)
+    return processes(workers) if address is None else dask(address, folder.absolute(), wait)
 
 
 def parse_part(part: str) -> tuple[int, int]:

@@ -13,6 +13,8 @@ import socket
 import tempfile
 import threading
 import time
+import traceback
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,12 +34,11 @@ class Mark(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What is installed somewhere: host, versions (empty if there is none), the digest of the package, and a fault."""
+    """What is somewhere: its host, versions (empty if there is none), the digest of the package, and a fault."""
 
     host: str
     version: str
     arrow: str
-    dask: str
     sha256: str
     fault: str = ""
 
@@ -54,20 +55,26 @@ def look(mark: Mark | None) -> Seen:
     try:
         import pipeline
 
-        version = getattr(pipeline, "__version__", "")
+        release = getattr(pipeline, "__version__", "")
         # Files may change below a process: what counts is what they were when it first looked.
         known: dict[str, str] = pipeline.__dict__.setdefault("_digest_at_start", {})
         digest = known.setdefault("sha256", package_digest(Path(str(pipeline.__file__)).parent))
     except Exception as fault:
-        return Seen(socket.gethostname(), "", "", "", "", f"{type(fault).__name__}: {fault}")
-    return Seen(socket.gethostname(), version, _version("pyarrow"), _version("distributed"), digest, mark_fault(mark))
+        return Seen(socket.gethostname(), "", "", "", f"{type(fault).__name__}: {fault}")
+    return Seen(socket.gethostname(), str(release), _arrow(), digest, mark_fault(mark))
 
 
-def _version(name: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
+def question(mark: Mark) -> str:
+    """Return an expression of Python that looks: code would not run under another version of Python, its text does."""
+    return (
+        f"(lambda n: (exec({Path(__file__).read_text(encoding='utf-8')!r}, n), "
+        f"tuple(n['look'](n['Mark'](*{tuple(mark)!r}))))[1])({{'__name__': 'carrara_look'}})"
+    )
 
+
+def _arrow() -> str:
     try:
-        return version(name)
+        return version("pyarrow")
     except PackageNotFoundError:
         return ""
 
@@ -127,20 +134,45 @@ def unfit(seen: Seen, here: Seen) -> str:
     return ""
 
 
+class Failed(NamedTuple):
+    """The fault of a job itself, which travels as a result: what a cluster raises is a fault of its own."""
+
+    fault: Exception
+
+
 def call(work: bytes, charge: Charge) -> Any:
-    """Run a job that was pickled with its function, one at a time in a process, if this worker is fit for it.
+    """Run a job that was pickled with its function, one at a time in a process, if this worker is fit for it."""
+    with _TURN:
+        try:
+            _check_fit(charge)
+            fn, *given = pickle.loads(work)
+            return fn(*given)
+        except Exception as fault:
+            return Failed(_portable(fault))
+
+
+def _check_fit(charge: Charge) -> None:
+    """Look at this worker before its first job: it may have joined late, or have begun anew.
 
     Raises:
-        BuildError: if it is not, as a worker that joined late may be.
+        BuildError: if it is not fit.
     """
+    if charge.mark.path in _FIT:
+        return
     from pipeline.errors import BuildError
 
-    with _TURN:
-        if charge.mark.path not in _FIT:
-            os.environ["TOKENIZERS_PARALLELISM"] = "false"
-            os.environ["RAYON_NUM_THREADS"] = "1"
-            if fault := unfit(look(charge.mark), charge.here):
-                raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
-            _FIT.add(charge.mark.path)
-        fn, *given = pickle.loads(work)
-        return fn(*given)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    if fault := unfit(look(charge.mark), charge.here):
+        raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
+    _FIT.add(charge.mark.path)
+
+
+def _portable(fault: Exception) -> Exception:
+    """Return an error with the place where it was raised, in a form that can travel."""
+    fault.add_note(f"On worker {socket.gethostname()}:\n{traceback.format_exc()}")
+    try:
+        pickle.loads(pickle.dumps(fault))
+    except Exception:
+        return RuntimeError(f"{type(fault).__name__}: {fault}")
+    return fault.with_traceback(None)

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -16,6 +16,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from typing import TypeVar
 
@@ -93,19 +94,20 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
         BuildError: if workers die again and again.
     """
     owed = dict(enumerate(jobs))
+    why = ""
     for _ in range(LIVES):
         if not owed:
             return
-        yield from _one_pool(fn, owed, open_executor())
+        why = yield from _one_pool(fn, owed, open_executor())
     if owed:
         raise BuildError(
-            f"workers were killed or lost {LIVES} times, perhaps for lack of memory: lower --workers, or give each "
-            "more, and run it again"
+            f"workers were killed {LIVES} times{why}, perhaps for lack of memory: lower --workers, or give each more "
+            "memory, and run it again"
         )
 
 
-def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> Iterator[R]:
-    """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`."""
+def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> Generator[R, None, str]:
+    """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`. Return what broke it."""
     waiting = list(owed.items())[::-1]
     flying: dict[Future[R], int] = {}
     window = 1 if isinstance(executor, Inline) else getattr(executor, "window", IN_FLIGHT)
@@ -122,8 +124,11 @@ def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> I
                 del owed[number]
                 yield result
         finished = True
-    except (BrokenExecutor, CancelledError):
-        return
+        return ""
+    except BrokenProcessPool:
+        return ""
+    except (BrokenExecutor, CancelledError) as fault:
+        return f" ({fault})" if str(fault) else ""
     finally:
         if not finished:
             _kill(executor)
