@@ -201,12 +201,17 @@ class Running:
 
     def workers(self) -> list[int]:
         """Return the worker processes of the run."""
-        return [pid for pid in self.group() if b"spawn_main" in _command_line(pid)]
+        return spawned(self.process.pid)
 
 
 def group_of(leader: int) -> list[int]:
     """Return the living processes of a group."""
     return [pid for pid, state, group in _processes() if group == leader and state not in "ZX"]
+
+
+def spawned(leader: int) -> list[int]:
+    """Return the processes of a group that Python spawned to work in."""
+    return [pid for pid in group_of(leader) if b"spawn_main" in _command_line(pid)]
 
 
 def wait_for(happened: Callable[[], object], seconds: float = 30) -> Any:

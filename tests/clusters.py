@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ class Cluster:
         self.folder = folder
         self.file = folder / "scheduler.json"
         self.started: list[subprocess.Popen[bytes]] = []
+        self.logs: dict[int, Path] = {}
         folder.mkdir(parents=True, exist_ok=True)
         self.start_scheduler()
 
@@ -50,7 +52,8 @@ class Cluster:
     def _start(
         self, kind: str, *options: object, cwd: Path | None = None, env: dict[str, str] | None = None, python: str = ""
     ) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{kind}-{len(self.started)}.log").open("wb") as log:
+        path = self.folder / f"{kind}-{len(self.started)}.log"
+        with path.open("wb") as log:
             process = subprocess.Popen(
                 [python or sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
                 cwd=cwd or self.folder,
@@ -60,7 +63,13 @@ class Cluster:
                 start_new_session=True,
             )
         self.started.append(process)
+        self.logs[process.pid] = path
         return process
+
+    def joined(self, worker: subprocess.Popen[bytes]) -> str:
+        """Wait until a worker has joined the scheduler, and return its address."""
+        builds.wait_for(lambda: "Registered to:" in self.logs[worker.pid].read_text())
+        return re.findall(r"Start worker at: +(tcp://[\d.:]+)", self.logs[worker.pid].read_text())[-1]
 
     def stop(self, process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
         """Kill a process and all that it started."""
