@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -122,8 +123,16 @@ def _template(table: Mapping[str, Any], where: str, vocabulary: Vocabulary) -> T
         special = special or _added_tokens(vocabulary)
     given.setdefault("kind", "exact" if given.get("text") else "none")
     template = typed(Template, given, where, ProfileError)
+    _check_date(template.date, where)
     _check_kind(given, where)
     return replace(template, special=tuple(sorted(special.items())), variables=variables)
+
+
+def _check_date(given: str, where: str) -> None:
+    try:
+        date.fromisoformat(given or "2000-01-01")
+    except ValueError:
+        raise ProfileError(f"{where}: date = {given!r}: give a day such as 2025-01-31") from None
 
 
 def _check_kind(given: Mapping[str, Any], where: str) -> None:
@@ -155,6 +164,21 @@ def _added_tokens(vocabulary: Vocabulary) -> dict[str, int]:
     """Return the tokens a tokenizer.json cuts out before anything else, but for runs of whitespace."""
     added = _json(vocabulary_bytes(vocabulary), vocabulary, "tokenizer.json").get("added_tokens", [])
     return {token["content"]: token["id"] for token in added if token["content"].strip()}
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Return a JSON object of a model's folder.
+
+    Raises:
+        ProfileError: if it is none.
+    """
+    try:
+        found = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ProfileError(f"{str(path)!r} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise ProfileError(f"{str(path)!r} is not a JSON object")
+    return found
 
 
 def _json(text: str | bytes, vocabulary: Vocabulary, name: str) -> dict[str, Any]:

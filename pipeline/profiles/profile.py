@@ -66,7 +66,7 @@ class Profile:
             "vocabulary": [vocabulary.sha256, vocabulary.form, vocabulary.pattern],
             "pieces": vocabulary.pieces and dataclasses.asdict(vocabulary.pieces),
             "engine": [self.fast.entry, self.fast.pattern],
-            "template": dataclasses.asdict(self.template),
+            "template": self.template.counted(),
             "windows": self.windows,
         }
         return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()
