@@ -25,13 +25,13 @@ from pipeline.profiles import template as templates
 from pipeline.profiles.agreeing import Agreed, agreed_engines, check_sent
 from pipeline.profiles.counters import first_line
 from pipeline.profiles.engines import load_tokenizer, silent
-from pipeline.profiles.hub import READ, SLOW, Fetched, Model, fetch_model, parse_model, safe_name
+from pipeline.profiles.hub import COMMIT, READ, SLOW, Fetched, fetch_model, parse_model, safe_name
+from pipeline.profiles.keeping import PROFILE, fingerprint
 from pipeline.profiles.loading import load_profile, read_config
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import Template
 from pipeline.profiles.vocabulary import optional_module
 
-PROFILE = "profile.toml"
 VOCABULARY = "tokenizer.json"
 TODAY = "2025-07-01"
 """What a template that asks for today's date is told, unless the user says."""
@@ -59,6 +59,11 @@ class Source:
     commit: str = ""
     licence: str = ""
 
+    @property
+    def state(self) -> str:
+        """What the files are: a commit of a repo, else a digest of theirs."""
+        return f"{self.repo}@{self.commit}" if self.repo else f"sha256:{fingerprint(self.folder)}"
+
 
 def source_of_model(text: str, *, offline: bool = False) -> Source:
     """Return the files of a local folder or of a model on the Hub, which are fetched.
@@ -67,11 +72,19 @@ def source_of_model(text: str, *, offline: bool = False) -> Source:
         ProfileError: if it is neither, or cannot be had.
     """
     if Path(text).is_dir():
-        return Source(Path(text).resolve(), Path(text).resolve().name)
+        return _local(Path(text).resolve())
     model = parse_model(text)
     if model is None:
         raise ProfileError(f"{text!r} is no folder and no model's name: give a folder, org/name or org/name@revision")
     return fetched_source(fetch_model(model, offline=offline))
+
+
+def _local(folder: Path) -> Source:
+    """Return the files of a folder; one of the Hub client's cache tells model and commit."""
+    model = folder.parent.parent.name
+    if folder.parent.name == "snapshots" and model.startswith("models--") and COMMIT.fullmatch(folder.name):
+        return Source(folder, repo := model.removeprefix("models--").replace("--", "/", 1), repo, folder.name)
+    return Source(folder, folder.name)
 
 
 def fetched_source(found: Fetched) -> Source:
@@ -88,7 +101,7 @@ def adopt(source: Source, folder: Path, wanted: Wanted | None = None) -> Profile
     wanted = wanted or Wanted()
     _check_code(source)
     with _made(folder) as aside:
-        for name in _files(source.folder):
+        for name in files_of(source.folder):
             shutil.copyfile(checked_file(source.folder / name), aside / name)
         tokenizer = _tokenizer(source, aside)
         agreed = agreed_engines(tokenizer, aside / VOCABULARY, source.title)
@@ -108,15 +121,24 @@ def _made(folder: Path) -> Iterator[Path]:
     aside.mkdir()
     try:
         yield aside
-        os.replace(aside, folder)
+        if not (folder / PROFILE).is_file():  # somebody else may have been quicker
+            os.replace(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _files(folder: Path) -> list[str]:
-    """Return the names of a model's files that a tokenizer is made of; its own code is none of them."""
+def files_of(folder: Path) -> list[str]:
+    """Return the names of a model's files that a tokenizer is made of; its own code is none of them.
+
+    Raises:
+        ProfileError: if there are none.
+    """
     names = [name for name in READ if (folder / name).is_file()]
-    return names if VOCABULARY in names else [*names, *(name for name in SLOW if (folder / name).is_file())]
+    if VOCABULARY not in names:
+        names += [name for name in SLOW if (folder / name).is_file()]
+    if not any(name.startswith("tokenizer") or name in SLOW for name in names):
+        raise ProfileError(f"{str(folder)!r} has no tokenizer.json and no other vocabulary: give a model's folder")
+    return names
 
 
 def _check_code(source: Source) -> None:
@@ -191,6 +213,7 @@ def _toml(source: Source, wanted: Wanted, folder: Path, agreed: Agreed, template
     made["models"] = [source.repo] if source.repo else []
     whence = f"{source.repo} at {source.commit}" if source.repo else f"the folder {source.title}"
     made["notice"] = f"Vocabulary and chat template of {whence}; licence: {source.licence or 'as its owner says'}."
+    made["source"] = source.state
     if wanted.reserve:
         made["reserve"] = wanted.reserve
     made["vocabulary"] = _vocabulary(source, folder, agreed)
@@ -228,7 +251,7 @@ def _multiline(text: str) -> Any:
     plain = all(letter in "\n\t" or letter.isprintable() for letter in text)
     if not plain or "'''" in text or text.endswith("'"):
         return tomlkit.string(text)
-    return tomlkit.items.String.from_raw("\n" + text, tomlkit.items.StringType.MLL, escape=False)
+    return tomlkit.items.String.from_raw(text, tomlkit.items.StringType.MLL, escape=False)
 
 
-__all__ = ["PROFILE", "Model", "Source", "Wanted", "adopt", "source_of_model"]
+__all__ = ["Source", "Wanted", "adopt", "source_of_model"]

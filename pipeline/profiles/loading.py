@@ -30,17 +30,24 @@ from pipeline.profiles.spec import (
     windows_of,
 )
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
-from pipeline.typed import Line, ModelName, Variant, typed
+from pipeline.typed import Line, ModelName, Variant, Whole, typed
 
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileTable:
-    """The TOML of a profile, its tables as they stand."""
+    """The TOML of a profile, its tables as they stand.
+
+    Attributes:
+        source: what `carrara profile add` made it from: a commit of a model's repo, or a digest of a folder's files.
+        reserve: tokens for the reply, reasoning and all, in place of each task's own and of the recipe's.
+    """
 
     vocabulary: dict[str, Any]
     name: Variant = ""
+    source: Line = ""
+    reserve: Whole = 0
     title: Line = ""
     models: tuple[ModelName, ...] = ()
     notice: Line = ""
@@ -71,6 +78,11 @@ def load_profile(name_or_path: str) -> Profile:
     return _load(_shipped_folder() / f"{name_or_path}.toml")
 
 
+def profile_source(path: str) -> str:
+    """Return what the TOML of a profile says that it was made from."""
+    return typed(ProfileTable, read_toml(Path(path)), Path(path).name, ProfileError).source
+
+
 def _shipped_folder() -> Path:
     package = Path(str(files("pipeline")))
     inside = package / "tokenizers"
@@ -93,6 +105,7 @@ def _load(path: Path) -> Profile:
         check=second,
         template=_template(table.template, f"{where} [template]", vocabulary),
         windows=windows_of(table.windows, f"{where} [windows]"),
+        reserve=table.reserve,
     )
 
 
