@@ -179,12 +179,20 @@ def _template(tokenizer: Any, wanted: Wanted) -> Template:
     known = dict(tokenizer.special_tokens_map)
     bos = _added_in_front(tokenizer)
     named = {name: token for name, token in known.items() if name in text and not (name == "bos_token" and bos)}
-    if text and (wrong := [name for name in wanted.options if name not in templates.options(text)]):
-        raise ProfileError(unknown("option of its chat template:", wrong[0], templates.options(text)))
+    _check_options(wanted, text)
     date = wanted.date or (TODAY if "strftime_now" in text else "")
     variables = {**named, **wanted.options}
     drawn = Template("exact" if text else "none", text, bos, (), json.dumps(variables, sort_keys=True), date=date)
     return replace(drawn, **_special(tokenizer, drawn))
+
+
+def _check_options(wanted: Wanted, text: str) -> None:
+    known = templates.options(text) if text else []
+    for name in wanted.options:
+        if not known:
+            raise ProfileError(f"{name}: its chat template has no options, or it has no template: leave out --set")
+        if name not in known:
+            raise ProfileError(unknown("option of its chat template:", name, known))
 
 
 def _added_in_front(tokenizer: Any) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
+from types import SimpleNamespace
 from typing import Any
 
 from pipeline.errors import ProfileError
@@ -20,7 +23,6 @@ from pipeline.profiles.trials import LINES, RULES, first_difference, joints, pla
 
 SLOW_COST = "0.3 to 1 Mtok/s"
 """What transformers and the package tokenizers were measured at."""
-COST: Mapping[str, str] = MappingProxyType({"splintr": "10 to 30 Mtok/s"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +119,30 @@ def check_sent(profile: Profile, tokenizer: Any) -> None:
 def _sent(profile: Profile, tokenizer: Any, talk: Sequence[tuple[str, str]]) -> tuple[str, list[int]] | None:
     """Return what transformers sends, and its ids; None if the template refuses these roles."""
     messages = [{"role": role, "content": content} for role, content in talk]
-    given = templates.given(profile.template)
+    given = {name: value for name, value in templates.given(profile.template).items() if name != "strftime_now"}
+    how = {"add_generation_prompt": True, **given}
     try:
-        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **given)
-        ids = tokenizer.apply_chat_template(
-            messages, tokenize=True, add_generation_prompt=True, return_dict=False, **given
-        )
+        with _today(profile.template.date):
+            text = tokenizer.apply_chat_template(messages, tokenize=False, **how)
+            ids = tokenizer.apply_chat_template(messages, tokenize=True, return_dict=False, **how)
     except Exception as error:  # a template is a program, and may fail as any
         if len(talk) == 1:
             raise ProfileError(f"{profile.title}: its chat template fails: {first_line(error)}") from None
         return None
     return text, list(ids)
+
+
+@contextmanager
+def _today(day: str) -> Iterator[None]:
+    """Let transformers' templates believe that a day is today: it takes no clock from outside."""
+    module: Any = import_module("transformers.utils.chat_template_utils")
+    clock = module.datetime
+    if day:
+        module.datetime = SimpleNamespace(now=lambda: datetime.fromisoformat(day))
+    try:
+        yield
+    finally:
+        module.datetime = clock
 
 
 def check_joints(profile: Profile) -> None:

@@ -7,15 +7,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
-
-from msgspec import Meta
+from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
 from pipeline.paths import read_text
-from pipeline.typed import END, Line, Whole, typed
+from pipeline.typed import Line, Whole, typed
 
-DATE = rf"^([0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})?{END}"
 Pairs = tuple[tuple[Whole, Whole], ...]
 
 # Which engines can read which form of vocabulary; the first is the default for counting, the second for verifying.
@@ -126,7 +123,7 @@ class Template:
     variables: str = "{}"
     per_message: Whole = 0
     per_reply: Whole = 0
-    date: Annotated[str, Meta(pattern=DATE)] = ""
+    date: Line = ""
     swallow: tuple[str, ...] = ()
 
     def counted(self) -> dict[str, Any]:

@@ -60,7 +60,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "space": Rule("before a space", lambda a, b: (a, f" {b}\n"), used=True),
         "indented": Rule("after a line's end, before an indented line", lambda a, b: (f"{a}\n", f"    {b}\n")),
         "slash": Rule("after a line's end, before a slash", lambda a, b: (f"{a}.\n", f"/{b}\n")),
-        "before": Rule("before a line's end, after a letter or digit", lambda a, b: (f"{a}x", f"\n{b}\n")),
     }
 )
 """Where a text may be cut, by a name."""
