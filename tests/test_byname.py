@@ -204,7 +204,7 @@ def test_a_folder_is_kept_with_its_rows(built: Path, tmp_path: Path) -> None:
     (tmp_path / "said.jsonl").write_text(
         "".join(json.dumps({"id": row["id"], "prediction": f"<think>?</think>{row['target']}"}) + "\n" for row in rows)
     )
-    scores = json.loads(went(carrara("score", tmp_path / "said.jsonl", out / "small", "--json")))
+    scores = json.loads(went(carrara("score", out / "small", tmp_path / "said.jsonl", "--json")))
     assert scores["overall"]["mean"] == 1
     assert "small" in went(carrara("verify", "--against", out, "--quiet"))
 
@@ -250,7 +250,7 @@ def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
     [
         (["--set", "enable_thinkin=false"], "did you mean 'enable_thinking'"),
         (["--set", "enable_thinking"], "give OPTION=VALUE"),
-        (["--date", "tomorrow"], "--date"),
+        (["--date", "tomorrow"], "give a day such as 2025-01-31"),
         (["--name", "o200k"], "is the name of a shipped profile"),
         (["--name", "../up"], "letters, digits, dots and dashes"),
     ],

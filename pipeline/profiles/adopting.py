@@ -218,7 +218,7 @@ def _toml(source: Source, wanted: Wanted, folder: Path, agreed: Agreed, template
     made = tomlkit.document()
     made["name"] = wanted.name or safe_name(source.title)
     made["title"] = source.title[:200]
-    made["models"] = [source.repo] if source.repo else []
+    made["models"] = [source.repo or safe_name(source.title)]
     whence = f"{source.repo} at {source.commit}" if source.repo else f"the folder {source.title}"
     made["notice"] = f"Vocabulary and chat template of {whence}; licence: {source.licence or 'as its owner says'}."
     made["source"] = source.state
