@@ -31,7 +31,9 @@ class Cluster:
     def start_scheduler(self, port: int = 0) -> None:
         """Start the scheduler, also one in place of one that died."""
         self.file.unlink(missing_ok=True)
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file)
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file, "--idle-timeout", 300
+        )
         builds.wait_for(lambda: self.file.is_file() and self.file.read_text().strip().endswith("}"))
         self.address = str(json.loads(self.file.read_text())["address"])
 
@@ -42,11 +44,14 @@ class Cluster:
         own = self.folder / f"worker-{len(self.started)}"
         own.mkdir()
         here = Path(__file__).resolve()
-        env = {"PYTHONPATH": os.pathsep.join(map(str, [*path, here.parent])), builds.PAUSE: str(pause)}
+        env = {
+            "PYTHONPATH": os.pathsep.join(map(str, [*path, here.parent, os.environ.get("PYTHONPATH", "")])),
+            builds.PAUSE: str(pause),
+        }
         preload = ["--preload", here] if pause else []
         return self._start(
             "worker", self.address, "--nthreads", 1, "--nanny" if nanny else "--no-nanny", "--local-directory", own,
-            *preload, *options, cwd=own, env=env, python=python,
+            "--death-timeout", 60, *preload, *options, cwd=own, env=env, python=python,
         )  # fmt: skip
 
     def _start(
@@ -92,8 +97,6 @@ def dask_setup(worker: Any) -> None:
     jobs.cut_row = builds.slowed(jobs.cut_row)
 
 
-def writer(out: Path) -> int | None:
-    """Return the process that is writing a shard below a folder."""
-    for half in out.glob("o200k/data/*/*/*.part-*"):
-        return int(half.name.rpartition("-")[2])
-    return None
+def writers(out: Path) -> set[int]:
+    """Return the processes that are writing a shard below a folder, or died of it."""
+    return {int(half.name.rpartition("-")[2]) for half in out.glob("o200k/data/*/*/*.part-*")}

@@ -47,7 +47,7 @@ def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executo
     except ImportError:
         raise RecipeError("--dask needs the package distributed: pip install 'carrara[dask]'") from None
     hush()
-    return Cluster(scheduler_at(address), folder, wait)
+    return Cluster(scheduler_at(address, min(wait, WAIT)), folder, wait)
 
 
 @dataclass
