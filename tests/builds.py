@@ -297,6 +297,18 @@ def deadly(job: tuple[str, int]) -> int:
     return job[1]
 
 
+class OddError(Exception):
+    """An error that cannot be read once it is pickled."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def odd_fault(number: int) -> None:
+    """Fail in a way that cannot travel."""
+    raise OddError(number, number + 1)
+
+
 def faulty(job: tuple[str, int]) -> int:
     """Fail at job 3, slowly work otherwise."""
     noted(job)

@@ -38,7 +38,7 @@ class Cluster:
         self.address = str(json.loads(self.file.read_text())["address"])
 
     def worker(
-        self, *options: object, nanny: bool = False, path: Sequence[Path] = (), pause: float = 0, python: str = ""
+        self, *options: object, nanny: bool = False, path: Sequence[Path] = (), pause: float = 0
     ) -> subprocess.Popen[bytes]:
         """Start a worker, perhaps below a nanny, that finds packages first in the folders of `path`."""
         own = self.folder / f"worker-{len(self.started)}"
@@ -51,16 +51,16 @@ class Cluster:
         preload = ["--preload", here] if pause else []
         return self._start(
             "worker", self.address, "--nthreads", 1, "--nanny" if nanny else "--no-nanny", "--local-directory", own,
-            "--death-timeout", 60, *preload, *options, cwd=own, env=env, python=python,
+            "--death-timeout", 60, *preload, *options, cwd=own, env=env,
         )  # fmt: skip
 
     def _start(
-        self, kind: str, *options: object, cwd: Path | None = None, env: dict[str, str] | None = None, python: str = ""
+        self, kind: str, *options: object, cwd: Path | None = None, env: dict[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
         path = self.folder / f"{kind}-{len(self.started)}.log"
         with path.open("wb") as log:
             process = subprocess.Popen(
-                [python or sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
+                [sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
                 cwd=cwd or self.folder,
                 env={**os.environ, **(env or {}), "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "spawn"},
                 stdout=log,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import random
 import signal
 import socket
@@ -22,10 +23,10 @@ import builds
 from clusters import Cluster, writers
 from pipeline import __version__
 from pipeline.assemble import plan as plans
-from pipeline.engine import run
+from pipeline.engine import LIVES, run
 from pipeline.engine.dask import dask, refuse_unfit
 from pipeline.engine.mark import Marked
-from pipeline.engine.remote import Mark, Seen, file_digest, look, question
+from pipeline.engine.remote import Charge, Failed, Mark, Seen, call, file_digest, look, question
 from pipeline.engine.scheduler import scheduler_at
 from pipeline.errors import BuildError, RecipeError
 
@@ -230,26 +231,39 @@ def test_forty_random_kills_change_nothing(tmp_path: Path) -> None:
     assert min(killed.values()) >= 8, killed
 
 
-def test_a_lost_scheduler_is_one_line_and_the_next_run_goes_on(
+def test_a_frozen_and_a_lost_scheduler_are_one_line_and_the_next_run_goes_on(
     recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     with Cluster(tmp_path / "cluster") as made:
         made.joined(made.worker(pause=4 * PAUSE))
-        thread = when(lambda: list(out.glob("o200k/proofs/*/*/*.json")), made.scheduler.kill)
-        started = time.monotonic()
-        said = line_of(lambda: build(made, recipe, out, 6))
-        thread.join()
-        assert said.startswith(
-            f"the Dask scheduler was lost, and no Dask scheduler answers at {made.address} within 3 s"
-        )
-        assert "run the same command again" in said
-        assert time.monotonic() - started < 30
+        for number, shards in ((signal.SIGSTOP, 1), (signal.SIGKILL, 2)):
+            thread = when(lambda n=shards: proofs(out) >= n, lambda n=number: made.scheduler.send_signal(n))
+            started = time.monotonic()
+            said = line_of(lambda: build(made, recipe, out, 6))
+            thread.join()
+            assert said.startswith(
+                f"the Dask scheduler was lost, and no Dask scheduler answers at {made.address} within 3 s"
+            )
+            assert "run the same command again" in said
+            assert time.monotonic() - started < 30
+            made.scheduler.send_signal(signal.SIGCONT)
     proven = builds.below(builds.stamps(out), "o200k/proofs")
     assert proven
     builds.stages(recipe, out).build()
     assert builds.contents(out) == whole
     assert {name: builds.stamps(out)[name] for name in proven} == proven
+
+
+def proofs(out: Path) -> int:
+    return len(list(out.glob("o200k/proofs/*/*/*.json")))
+
+
+@pytest.mark.slow
+def test_a_job_that_kills_every_worker_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
+    jobs = [(str(tmp_path), number) for number in range(8)]
+    said = line_of(lambda: list(run(builds.deadly, jobs, dask(cluster.address, tmp_path, 25))))
+    assert said.startswith(f"workers were killed {LIVES} times (KilledWorker at {cluster.address})")
 
 
 # What a cluster lacks
@@ -261,8 +275,8 @@ def test_no_workers(bare: Cluster, recipe: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path) -> None:
-    worker = bare.worker()
+def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    worker = bare.worker("--nthreads", 2)
     bare.joined(worker)
     jobs = [(str(tmp_path), number) for number in range(4, 2000)]
     thread = when(lambda: len(builds.files(tmp_path)) > 3, lambda: bare.stop(worker))
@@ -270,6 +284,10 @@ def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path) -> None:
     said = line_of(lambda: list(run(builds.faulty, jobs, dask(bare.address, tmp_path, 3))))
     thread.join()
     assert said.startswith(f"all workers of {bare.address} are gone, and none came within 3 s")
+    assert capsys.readouterr().err == (
+        f"carrara: workers at {bare.address} have up to 2 threads, but run one job at a time: start more of them, with "
+        "--nthreads 1\n"
+    )
     assert time.monotonic() - started < 20
 
 
@@ -305,6 +323,33 @@ def test_a_worker_that_is_not_fit_gets_no_job(bare: Cluster, tmp_path: Path) -> 
     assert list(out.iterdir()) == []
     for each in (good, bad):
         bare.stop(each)
+
+
+def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Path) -> None:
+    (tmp_path / "mark").write_text("here", encoding="ascii")
+    here, mark = look(None), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True)
+    work = pickle.dumps((builds.double, 4))
+    for charge, lacks in (
+        (Charge(here._replace(arrow="9.0.0"), mark), "and here is 9.0.0"),
+        (Charge(here._replace(sha256="0"), mark), "with other files than here"),
+        (Charge(here, mark._replace(sha256="0")), f"has another folder {str(tmp_path)!r} than this machine"),
+        (Charge(here, mark._replace(path=str(tmp_path / "gone" / "mark"))), "does not see the folder"),
+    ):
+        told = call(work, charge)
+        assert isinstance(told, Failed)
+        assert isinstance(told.fault, BuildError)
+        assert lacks in str(told.fault)
+    assert call(work, Charge(here, mark)) == 8
+
+
+def test_faults_of_jobs_travel_with_the_place_where_they_were_raised(tmp_path: Path) -> None:
+    (tmp_path / "mark").write_text("here", encoding="ascii")
+    charge = Charge(look(None), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False))
+    plain = call(pickle.dumps((int, "x")), charge)
+    assert isinstance(plain.fault, ValueError)
+    assert "Traceback" in pickle.loads(pickle.dumps(plain)).fault.__notes__[0]
+    odd = call(pickle.dumps((builds.odd_fault, 1)), charge)
+    assert str(odd.fault) == "OddError: 1 and 2"
 
 
 def test_a_folder_that_is_not_shared(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
