@@ -15,7 +15,7 @@ import msgspec
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import run
+from pipeline.engine import MARK, run
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
@@ -265,8 +265,8 @@ def strangers(plan: Plan, profile: Profile) -> Iterator[Path]:
 
 
 def owned(plan: Plan, profile: Profile) -> list[Path]:
-    """Return every file that a plan makes for a profile."""
-    files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
+    """Return every file that a plan makes for a profile, and the name of the marks that engines leave."""
+    files = [plan.out / MARK, recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
     for family in plan.recipe.families:
         files += [plan.samples_path(family), *(plan.pool_path(spec) for spec in plan.pools(family))]
         files += [plan.counts_path(spec, profile) for spec in plan.pools(family)]

@@ -298,15 +298,16 @@ def deadly(job: tuple[str, int]) -> int:
 
 
 class OddError(Exception):
-    """An error that cannot be read once it is pickled."""
+    """An error that cannot be pickled."""
 
-    def __init__(self, one: int, two: int) -> None:
-        super().__init__(f"{one} and {two}")
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.handle = lambda: number
 
 
 def odd_fault(number: int) -> None:
     """Fail in a way that cannot travel."""
-    raise OddError(number, number + 1)
+    raise OddError(number)
 
 
 def faulty(job: tuple[str, int]) -> int:

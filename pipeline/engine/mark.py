@@ -10,8 +10,10 @@ from pathlib import Path
 
 from pipeline.engine.remote import Mark, file_digest
 from pipeline.errors import BuildError
+from pipeline.paths import aside_of
 
-NAME = ".shared-"
+NAME = ".shared"
+"""The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
 
 
 class Marked:
@@ -29,7 +31,7 @@ class Marked:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             _clear(folder)
-            self._own = folder / f"{NAME}{secrets.token_hex(8)}"
+            self._own = aside_of(folder / NAME)
             while not self._own.exists():  # another client may clear it away before it is locked
                 self._make(self._own)
             return Mark(str(self._own), file_digest(str(self._own)), writes=True)
@@ -67,7 +69,7 @@ class Marked:
 
 def _clear(folder: Path) -> None:
     """Remove the marks of processes that were killed."""
-    for stale in sorted(folder.glob(f"{NAME}*")):
+    for stale in sorted(folder.glob(f"{NAME}.part-*")):
         with suppress(OSError):
             held = os.open(stale, os.O_RDONLY)
             try:
