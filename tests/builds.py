@@ -174,7 +174,7 @@ class Running:
             signalled(pid, signal.SIGKILL)
         self.process.communicate(timeout=30)
 
-    def when(self, happened: Callable[[], object], seconds: float = 30) -> Any:
+    def when(self, happened: Callable[[], object], seconds: float = 120) -> Any:
         """Wait until something is true while the command runs, and return it."""
         end = time.monotonic() + seconds
         while not (found := happened()):
@@ -183,7 +183,7 @@ class Running:
             time.sleep(0.002)
         return found
 
-    def ended(self, seconds: float = 30) -> tuple[int, str]:
+    def ended(self, seconds: float = 120) -> tuple[int, str]:
         """Wait for the end of the command; return its exit code and stderr."""
         _, stderr = self.process.communicate(timeout=seconds)
         return self.process.returncode, stderr

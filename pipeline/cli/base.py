@@ -16,9 +16,11 @@ from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import processes
 from pipeline.engine.dask import WAIT, dask
-from pipeline.errors import RecipeError
+from pipeline.errors import FrozenError, RecipeError
+from pipeline.frozen.lock import lock_in
 from pipeline.paths import read_text
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
+from pipeline.profiles.keeping import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.corpora.store import keep
@@ -78,7 +80,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, a TOML file or 'all'. Repeatable.  "
+                help="Profile: a shipped name, 'all', a TOML file, a model on the Hub (org/name) or its folder. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
@@ -135,14 +137,32 @@ def open_plan(
     folder = out or Path("outputs") / loaded.folder
     if corpora:
         loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
-    return make_plan(loaded, profile_names(tokenizers), folder, tuple(dict.fromkeys(families)))
+    return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))
 
 
-def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
-    """Return the profiles that ``--tokenizer`` names."""
-    split = ([given] if given.endswith(".toml") else given.replace(",", " ").split() for given in tokenizers)
+def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[str, ...]:
+    """Return the profiles that ``--tokenizer`` names; those of models are kept in the release folder `root`.
+
+    Raises:
+        FrozenError: if a model is named that a frozen folder does not have.
+    """
+    split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
     names = (each for words in split for name in words for each in (shipped_profiles() if name == "all" else (name,)))
-    return tuple(dict.fromkeys(names)) or DEFAULT_PROFILES
+    return tuple(dict.fromkeys(name if root is None else _settled(name, root) for name in names)) or DEFAULT_PROFILES
+
+
+def _is_path(given: str) -> bool:
+    return given.endswith(".toml") or Path(given).is_dir()
+
+
+def _settled(name: str, root: Path) -> str:
+    lock = lock_in(root) if own_profile(name) and not kept_profile(root, name) else None
+    if lock:
+        raise FrozenError(
+            f"{str(root)!r} is frozen as {lock.title}, without {name}: give another folder with --out, or add the "
+            f"profile with `carrara extend {root} --tokenizer {name}`"
+        )
+    return settled(name, root)
 
 
 def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: float, *, quiet: bool) -> Stages:
