@@ -16,7 +16,7 @@ from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_jobs
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import run
+from pipeline.engine import MARK, run
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
@@ -212,7 +212,7 @@ class Stages:
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         remove(strangers(self.plan, profile))
-        clean_aside(owned(self.plan, profile))
+        clean_aside([self.plan.out / MARK, *owned(self.plan, profile)])
         known = read_manifest(self.plan.out, profile.name)
         tier = known.tiers.get(self.plan.recipe.tier) if known else None
         if known and tier and _says(tier, digest(self.plan.recipe), proofs):
