@@ -153,7 +153,7 @@ class Tables:
         value = value or counted
         states = Counter(each.state for each in rows)
         answered = [each for each in rows if each.state == ANSWERED]
-        low, high = self._resampler.interval(_strata(rows, shares, value))
+        low, high = self._resampler.interval(strata_of(rows, shares, value))
         known = {name for each in rows for name in each.baselines} - {"best_constant", *CHANCE[:1]}
         chance = {each.id: each.chance for each in rows if each.chance is not None}
         return Cell(
@@ -225,7 +225,7 @@ def _guessed(rows: Sequence[Record], shares: Mapping[str, float], name: str) -> 
     return _mean([each for each in rows if name in each.baselines], shares, lambda each: each.baselines[name])
 
 
-def _strata(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:
+def strata_of(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:
     """Return the units of each stratum; both forms of a pair are one unit, of a stratum without complexity."""
     units: dict[Stratum, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     weights: dict[Stratum, float] = {}

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import PredictionsError, unknown
 from pipeline.metrics import JUDGED, SCORERS, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of
+from pipeline.store.chance import one_constant
 from pipeline.store.split import Selection, Split
 
 COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
@@ -103,11 +104,11 @@ def pair_of(row_id: str) -> str:
 
 
 def _constants(split: Split) -> dict[tuple[Any, ...], float]:
-    """Return what the best constant reply scores, by tier and kind of question, as the manifest has it."""
+    """Return what the best constant reply scores, by tier and kind of question; one for both classes of refusals."""
     return {
         (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
         for tier, made in split.manifest.tiers.items()
-        for each in made.chance or ()
+        for each in one_constant(made.chance or ())
     }
 
 
