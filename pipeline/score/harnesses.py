@@ -65,10 +65,10 @@ def _verifiers(where: str, body: Body) -> Entry:
         return Entry(where, row_id, None, error, is_final(0, error), digest=digest)
     # A conversation of real turns ends with the reply; one without a reply ends with the question.
     last = replies[-1] if replies and nodes[-1] is replies[-1] else {}
-    finish = finished(last.get("finish_reason"))
-    return Entry(
-        where, row_id, chosen({"choices": [{"message": last}]}) if last else None, "", finish=finish, digest=digest
-    )
+    call = next((each for each in reversed(trace.get("calls") or ()) if isinstance(each, Mapping)), {})
+    text = chosen({"choices": [{"message": last}]}) if last else None
+    finish, tokens = finished(call.get("finish_reason")), usage_of(call, "completion_tokens")
+    return Entry(where, row_id, text, finish=finish, digest=digest, tokens=tokens)
 
 
 def _lighteval(where: str, body: Body) -> Entry:
