@@ -1986,7 +1986,7 @@ def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
     except (ValueError, RecursionError):
         return "no line of JSON"
     row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
-    if isinstance(said, dict) and said.get("error"):
+    if isinstance(said, dict) and (said.get("error") or said.get("refused")):
         return ""
     if not isinstance(row_id, str) or row_id not in keys:
         return f"no row has the id {row_id!r}"
