@@ -1986,7 +1986,7 @@ def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
     except (ValueError, RecursionError):
         return "no line of JSON"
     row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
-    if isinstance(said, dict) and said.get("error"):
+    if isinstance(said, dict) and (said.get("error") or said.get("refused")):
         return ""
     if not isinstance(row_id, str) or row_id not in keys:
         return f"no row has the id {row_id!r}"
@@ -2034,10 +2034,10 @@ def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, f
 
 
 def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
-    """Return the one score of some rows, by id: of families the mean, of each that of its subtasks, of each its lengths.
+    """Return the one score of some rows: the mean over families of the mean over their subtasks of that over lengths.
 
     So no task weighs more than another of its family because it has more rows, and no family because it has more tasks;
-    HELMET (section 3.1) averages its categories alike. `scores` are what `counted` returns; nan without rows.
+    HELMET averages its categories alike. Both are by id; `scores` are what `counted` returns; nan without rows.
     """
     tree: dict[str, dict[str, dict[int, list[float]]]] = {}
     for row_id, row in rows.items():

@@ -174,7 +174,7 @@ class Tables:
         )
 
     def _stacked(self, rows: Iterable[Record]) -> dict[str, float]:
-        """Return the weight of each row in their cumulative average; they sum to 1, those of each family to the same."""
+        """Return the weight of each row in their cumulative average; they sum to 1, and families weigh the same."""
         totals: dict[str, float] = defaultdict(float)
         rows = list(rows)
         for each in rows:
