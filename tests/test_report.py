@@ -262,7 +262,7 @@ def test_always_refusing_is_one_constant_reply(html: str) -> None:
     """The last number in a program is a guess too, and both stand beside the scores."""
     head, *rows = table(html, "Scores by subtask, %")
     thumbs = {row[0]: row[-1] for row in rows}
-    assert head[-1] == "best rule of thumb"
+    assert head[-1] == "best naive baseline"
     assert re.match(r"(last number|initial) \d+\.\d", thumbs["latent_list.sum"])
 
 

@@ -14,6 +14,8 @@ from pipeline.score.lengths import EVERYWHERE, Curve, LengthScore, Where, shared
 
 def families(asked: Asked) -> Iterator[Block]:
     """Yield a figure of score over length for each family, its subtasks behind a summary, and the numbers."""
+    if not asked.subtasks:
+        return
     readers = " Other grey lines are simulated readers." if asked.readers else ""
     yield Note(
         "Bands are 95 % intervals. Grey lines show guessing: dotted is chance, dash-dotted the best constant reply, "

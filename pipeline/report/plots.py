@@ -19,11 +19,13 @@ LENGTH, UP_TO = "length", "up_to"
 
 def cumulative(models: Sequence[Model]) -> Iterator[Block]:
     """Yield a figure of the cumulative average score for all families together and for each, and the numbers."""
+    groups = grouped(models, lambda model: model.replied.cumulative("family"), "family")
+    if not groups:
+        return
     yield Note(
         "The mean over all rows with a reply up to a length. If several tiers are stacked, rows of a bucket are "
         "weighted by one over the number of tiers that hold it, so that short rows do not outweigh long ones."
     )
-    groups = grouped(models, lambda model: model.replied.cumulative("family"), "family")
     found = {str(family): cells for (family,), cells in groups.items()}
     if len(found) > 1:
         whole = grouped(models, lambda model: model.replied.cumulative())
