@@ -155,8 +155,9 @@ def test_a_curve_and_a_heat_map_say_their_ends() -> None:
     picture = heat_picture("heat", "model", "A caption.", cells, ["0.0-0.5", "0.5-1.0"])
     assert "highest 100.0 % at 2K and depth 0.0-0.5, lowest 25.0 % at 4K and depth 0.5-1.0" in picture.alt
     shown = [word for word in words(picture.inline()) if re.fullmatch(r"[\d-]+", word)]
-    assert shown == ["100", "86-100", "-", "-", "25", "0-75"]
-    assert "1 of 2 cells are unsure by 40 points or more" in picture.alt
+    assert shown == ["100", "86-100", "-", "-", "25"]
+    assert "n=3" in words(picture.inline())
+    assert "1 of 2 cells have fewer than 5 rows or an interval of 40 points" in picture.alt
     filled = [
         patch for patch in picture.figure.axes[0].patches if mpl.colors.to_hex(patch.get_facecolor()) != style.PAPER
     ]

@@ -40,7 +40,7 @@ WIDE, NARROW = Size(1040, 440, 236, 30), Size(410, 380, 122, 14)
 
 GUESSES: tuple[Any, ...] = (
     (0, (1, 2)), (0, (7, 2, 1, 2)), (0, (3, 2)), (0, (9, 3)), (0, (1, 1, 5, 1)), (0, (2, 4)), (0, (5, 1, 5, 4)),
-    (0, (1, 5)),
+    (0, (1, 5)), (0, (12, 2, 2, 2)),
 )  # fmt: skip
 """Dashes of the grey lines: chance, the best constant, and simulated readers."""
 
@@ -166,7 +166,13 @@ def _guess(axes: Axes, guess: Guess) -> None:
     ends = [lengths[0], *lengths, lengths[-1]]
     at = [lengths[0] / 2, *lengths, lengths[-1] * 2]
     dash = GUESSES[guess.style % len(GUESSES)]
-    axes.plot(at, [100 * guess.means[length] for length in ends], color=SOFT, linewidth=1.1, linestyle=dash)
+    axes.plot(
+        at,
+        [100 * guess.means[length] for length in ends],
+        color=SOFT,
+        linewidth=1.1 if guess.style < 2 else 0.8,
+        linestyle=dash,
+    )
 
 
 def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:

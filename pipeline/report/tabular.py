@@ -19,8 +19,7 @@ def summary(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each family, and of all together."""
     yield Note(
         "Mean scores in percent over all rows that were asked, those without a reply as 0, with their 95 % intervals. "
-        "The headline is the mean of families of that of subtasks of that of lengths; idk counts as accuracy over its "
-        "rows. Chance is a blind guess among all answers; the best constant is the score of the best single reply for "
+        "The headline is the plain mean over families, of each over its subtasks, of each over its lengths. Chance is a blind guess among all answers; the best constant is the score of the best single reply for "
         "each kind of question, chosen with knowledge of the answers. A naive baseline is a task's own "
         "guesser that follows a rule."
     )
