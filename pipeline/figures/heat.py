@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WIDTH, CELL = 470, 34
 UNSURE, FEW = 0.4, 5
-"""A cell whose interval is so wide, or whose units are fewer, is not filled: its colour would say more than is known."""
+"""A cell whose interval is so wide, or whose units are fewer, has no colour: it would say more than is known."""
 
 
 @dataclass(frozen=True, slots=True)

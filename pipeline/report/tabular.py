@@ -19,9 +19,10 @@ def summary(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each family, and of all together."""
     yield Note(
         "Mean scores in percent over all rows that were asked, those without a reply as 0, with their 95 % intervals. "
-        "The headline is the plain mean over families, of each over its subtasks, of each over its lengths. Chance is a blind guess among all answers; the best constant is the score of the best single reply for "
-        "each kind of question, chosen with knowledge of the answers. A naive baseline is a task's own "
-        "guesser that follows a rule."
+        "The headline is the plain mean over families, of each over its subtasks, of each over its lengths. Chance is "
+        "a blind guess among all answers; the best constant is the score of the best single reply for each kind of "
+        "question, chosen with knowledge of the answers. A naive baseline is a guesser of the task's own that follows "
+        "a rule."
     )
     families = side_by_side(models, lambda model: model.tables.by("family"), "family")
     rows = [[str(family), *row_of(cells, naive_of(cells, models))] for (family,), cells in families.items()]
