@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 FENCE = re.compile(r"^(?P<fence>`{3,})(?P<kind>\S*)\n(?P<text>.*?)^(?P=fence)\n", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-KINDS = ("sh", "python", "yaml", "json", "toml", "text")
+NAMED = re.compile(r"^`([\w.-]+)`:\n\n\Z", re.MULTILINE)
+"""A line that says that the block behind it is a file."""
+KINDS = ("sh", "bash", "python", "yaml", "json", "toml", "text")
 """What a block of ours may be; `text` is shown and not run."""
 
 GIVEN = (
@@ -27,11 +29,12 @@ GIVEN = (
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, its text, and the heading it stands under."""
+    """A fenced block: its language, its text, the heading it stands under, and the file that it is, if it is one."""
 
     kind: str
     text: str
     heading: str
+    file: str = ""
 
     def filled(self, given: Mapping[str, str]) -> str:
         """Return the text with what only the reader knows."""
@@ -46,8 +49,10 @@ def blocks(page: str) -> list[Block]:
     """Return the fenced blocks of a page, in order."""
     found = []
     for fence in FENCE.finditer(page):
-        headings = HEADING.findall(FENCE.sub("", page[: fence.start()]))
-        found.append(Block(fence["kind"], fence["text"], headings[-1] if headings else ""))
+        before = page[: fence.start()]
+        headings = HEADING.findall(FENCE.sub("", before))
+        file = NAMED.search(before)
+        found.append(Block(fence["kind"], fence["text"], headings[-1] if headings else "", file[1] if file else ""))
     return found
 
 

@@ -52,8 +52,8 @@ def write(split: Split, selection: Selection, out: Path, *, model: str | None = 
 
 
 def default_model(split: Split) -> str:
-    """Return the first model of the split's profile."""
-    return split.manifest.tokenizer.models[0]
+    """Return the first model of the split's profile, or the profile's name if it names none."""
+    return next(iter(split.manifest.tokenizer.models), split.tokenizer)
 
 
 def _request(row: Row, model: str) -> Row:
