@@ -76,6 +76,7 @@ def _heat_words(title: str, cells: Sequence[Heat], bins: Sequence[str]) -> str:
         f"{word} {percent(each.mean)} at {kilo(each.length)} and depth {bins[each.depth]}"
         for word, each in (("highest", best), ("lowest", worst))
     )
-    unsure = f"{sum(each.unsure for each in cells)} of {len(cells)} cells have fewer than {FEW} rows or an interval of {100 * UNSURE:.0f} points"
+    doubt = f"fewer than {FEW} rows or an interval of {100 * UNSURE:.0f} points"
+    unsure = f"{sum(each.unsure for each in cells)} of {len(cells)} cells have {doubt}"
     shown = f"{', '.join(ends)}. The higher the score, the darker the cell; {unsure}."
     return f"Heat map of score by depth and length: {title}; {shown}"
