@@ -2034,10 +2034,10 @@ def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, f
 
 
 def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
-    """Return the one score of some rows, by id: of families the mean, of each that of its subtasks, of each its lengths.
+    """Return the one score of some rows: the mean over families of the mean over their subtasks of that over lengths.
 
     So no task weighs more than another of its family because it has more rows, and no family because it has more tasks;
-    HELMET (section 3.1) averages its categories alike. `scores` are what `counted` returns; nan without rows.
+    HELMET averages its categories alike. Both are by id; `scores` are what `counted` returns; nan without rows.
     """
     tree: dict[str, dict[str, dict[int, list[float]]]] = {}
     for row_id, row in rows.items():

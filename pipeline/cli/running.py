@@ -136,7 +136,7 @@ def run(
 def _settings(asked: Endpoint, sent: Mapping[str, Any]) -> dict[str, str]:
     """Return what is noted of a run: whom it asked, when it began, and what it sent beside the prompt."""
     told = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
-    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    date = datetime.now(UTC).strftime("%Y-%m-%d")  # noqa: TID251 - a run is dated, no build is
     return {"model": asked.model, **told, "endpoint": asked.url, "date": date}
 
 

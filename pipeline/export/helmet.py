@@ -135,8 +135,10 @@ EXPORT = Export(
     "helmet",
     write,
     lambda split, held: {"room": ROOM, "one": ONE, "several": SEVERAL},
-    sampling="The configurations set `do_sample` false and `temperature` 0; HELMET's `seed` 42 draws demonstrations and is not "
+    sampling="The configurations set `do_sample` false and `temperature` 0; HELMET's `seed` 42 draws demonstrations "
+    "and is not "
     "sent.",
-    headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven categories of "
+    headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven "
+    "categories of "
     "its own. Its results, scored by Carrara's rules, have a headline.",
 )

@@ -185,7 +185,7 @@ class Tables:
         return None if best is None else (best.replace("_", " "), cell.baselines[best])
 
     def _stacked(self, rows: Iterable[Record]) -> dict[str, float]:
-        """Return the weight of each row in their cumulative average; they sum to 1, those of each family to the same."""
+        """Return the weight of each row in their cumulative average; they sum to 1, and families weigh the same."""
         totals: dict[str, float] = defaultdict(float)
         rows = list(rows)
         for each in rows:

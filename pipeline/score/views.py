@@ -134,7 +134,8 @@ def _title(tables: Tables) -> str:
 def headline_line(whole: Cell) -> str:
     """Return the headline with its interval and what it is the mean of."""
     return (
-        f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): the mean over families of the mean over their "
+        f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): the mean over families of the mean over "
+        f"their "
         "subtasks of the mean over their lengths"
     )
 
