@@ -328,7 +328,8 @@ def test_a_second_value_or_a_changed_one_is_found(rows: dict[str, list[Row]], su
     needle = next(n for n in row["needles"] if n["role"] == "relevant")
     line = row["prompt"][needle["char_start"] : needle["char_end"]]
     other = line.replace(row["target"][:7], "8765432") if row["target"][:7] in line else line
-    for text in (line + line, other[:-4] + "0" + other[-3:], ""):
+    digit = "1" if other[-4] == "0" else "0"
+    for text in (line + line, other[:-4] + digit + other[-3:], ""):
         changed = row["prompt"][: needle["char_start"]] + text + row["prompt"][needle["char_end"] :]
         assert answer_faults({**row, "prompt": changed}, stratum), text
 
