@@ -39,7 +39,7 @@ def contradictions(world: Gazetteer) -> Iterator[str]:
         links = [(forms()[passage.form].relation(name).type, name, value) for name, value in passage.facts.items()]
         links += [(slot, "colour", value) for slot, value in passage.named]
         for kind, name, value in links:
-            if value not in world.about or {kind, thing.kind} & UNDATED or name == "native":
+            if value not in world.about or {kind, thing.kind} & UNDATED or name == "benefactor":
                 continue
             other, place = world.thing(value), f"{passage.form}.{name}"
             grown = 15 if other.kind == "person" and name not in ("teacher", "pupil") else 0

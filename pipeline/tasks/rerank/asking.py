@@ -28,8 +28,8 @@ REST = {4: "three", 10: "nine"}
 """How many come after the first, by how many are asked for."""
 ONCE = frozenset(
     {
-        *("person_life.spouse", "town.native", "school.pupil", "school.head", "inn.landlord", "lighthouse.keeper"),
-        *("museum.keeper", "mill.miller", "firm.heir", "river.head"),
+        *("person_life.spouse", "town.benefactor", "school.pupil", "school.head", "inn.landlord", "lighthouse.keeper"),
+        *("museum.keeper", "mill.miller", "firm.heir", "river.fish"),
     }
 )
 """Relations in which many things do not have the same value: nobody marries ten times."""
