@@ -66,7 +66,7 @@ def test_unknown_recipes_get_the_nearest_name() -> None:
         load_recipe("nowhere/mine.toml")
 
 
-SOME = {"ruler": ("recall", "rag"), "helmet": ("recall", "rag", "cite", "rerank", "icl", "longqa")}
+SOME = {"ruler": ("recall", "rag"), "helmet": ("recall", "rag", "cite", "rerank", "icl", "longqa", "summ")}
 """The families of recipes that have not all of them."""
 
 
