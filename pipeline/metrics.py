@@ -1659,6 +1659,8 @@ CLAUSE = re.compile(r"[()]|,(?! [A-Z][a-z]+\b(?! [A-Z]))|\b(?=(?:but|although|th
 SOMEBODY = re.compile(r"(?<!\bthe )(?<!\bThe )\b[A-Z][a-z]+ [A-Z][a-z]+\b")
 STYLE = r"(?:Mr|Mrs|Ms|Miss|Master|Widow|Dame|Sir|Madam)"
 DOTTED = re.compile(rf"\b({STYLE}|ca?|no|nos|approx)\. (?=[A-Z\d])")
+DATE_PARTS = re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?|1\d{{3}}|{MONTH})\b", re.IGNORECASE)
+"""A year, and what may stand with it in a date."""
 Pair = tuple[str, str]
 
 
@@ -1705,7 +1707,7 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
     for sentence, ids in _summary_sentences(row, prediction):
         said = list(_named_in(sentence, people, asked))
         own, years = ([text for is_year, text in said if is_year is kind] for kind in (False, True))
-        bare, pairs = bool(years) and _idle(YEAR.sub("", sentence)), list[Pair]()
+        bare, pairs = bool(years) and _idle(DATE_PARTS.sub("", sentence)), list[Pair]()
         if own and years:
             pairs, names, year = _paired(said, sentence), [], ""
         elif own:
