@@ -50,8 +50,8 @@ HELMET_ICL: Mapping[int, str] = {
     151: "icl_clinic150",
 }
 """What HELMET calls its data sets of labelled texts, by how many labels they have."""
-HELMET_SUMMARIES: Mapping[int, str] = {5: "multi_lexsum", 20: "infbench_sum"}
-"""What HELMET calls its data sets of summaries, by how many key points stand for them in the recipe ``helmet``."""
+HELMET_SUMMARIES = ("infbench_sum", "multi_lexsum")
+"""What HELMET calls its data sets of summaries."""
 OTHER_TASKS: Mapping[str, object] = {"asks": "value", "order": "asked", "operations": "none", "ratio": 10, "alpha": 2.0}
 """Knobs that make another task of a subtask, with the values that do not."""
 QUESTIONS: Mapping[str, object] = {"decoys": 0, "negatives": "random"}
@@ -75,11 +75,6 @@ def names_of(row: Row) -> Names:
 def helmet_icl(row: Row) -> str:
     """Return what HELMET calls its data set of as many labels as a row's; nothing for a row of another kind."""
     return HELMET_ICL.get(row["complexity"], "") if (row["family"], row["subtask"]) == ("icl", "intents") else ""
-
-
-def helmet_summary(row: Row) -> str:
-    """Return which of HELMET's data sets of summaries a row stands for; nothing for a row of another kind."""
-    return HELMET_SUMMARIES.get(row["complexity"], "") if row["family"] == "summ" else ""
 
 
 def helmet_line(row: Row) -> Row:
