@@ -35,7 +35,7 @@ def records_for_a_judge(
         PredictionsError: if the predictions cannot be read any more.
     """
     known = {record.id: record for record in scored.records if record.state == ANSWERED}
-    answers = join(paths, known, scored.tags, scored.split).answers
+    answers = join(paths, dict.fromkeys(known, ""), scored.tags, scored.split).answers
     for key in (key for split in splits for key in read_keys(split, selection)):
         if record := known.get(key.row["id"]):
             asked = {name: key.row[name] for name in COLUMNS}
