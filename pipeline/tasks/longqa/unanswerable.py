@@ -12,11 +12,13 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Sample, Turns
 from pipeline.tasks.longqa import proof, reader, text
-from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, days_at, quiet, rolls, strewn
-from pipeline.tasks.longqa.state import OTHERS, role_of, twins, when
+from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, buyers, days_at, quiet, rolls, strewn
+from pipeline.tasks.longqa.state import role_of, twins, when
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.titles import SALE, UNDO
 
+LATER = 2
+"""Sales behind the day asked about, and other things that befell the property."""
 UNDONE = 3
 """How many sales may have been set aside before the one that answers: none, one or two."""
 
@@ -35,22 +37,23 @@ class Unanswerable(LongQa):
     reply = text.MAY_LACK
 
     def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
-        """Draw entries about a property: sales before the one that tells are set aside, and three come later."""
+        """Draw entries about a property: sales before the one that tells are set aside, and others come later."""
         prop, twin = asked_property(world, index, own, shared)
         place = spread(shared.of("depth"), stratum.rows, index)
         undone = deal(shared.of("undone"), stratum.rows, index, UNDONE)
-        rng, many = own.of("history"), OTHERS // 2
+        rng, many = own.of("history"), LATER
         before = sorted(place * rng.random() for _ in range(2 * undone))
         later = sorted(place + (1 - place) * rng.random() for _ in range(many))
         quiets, days = quiet(rng, many + 1), days_at(world, [*before, place, *later])
         kinds = [*(SALE, UNDO) * undone, SALE if stratum.complexity else quiets[-1], *[SALE] * many]
-        told, taken = list[Told](), list[str]()
+        told, taken = list[Told](), dict[str, int]()
         for at, (kind, day) in enumerate(zip(kinds, days, strict=True)):
             about = {"prop": prop}
             if kind != UNDO:
-                taken.append(rng.choice([one for one in world.living(day) if one not in taken]))
+                name = rng.choice([one for one in world.living(day) if one not in taken])
+                taken[name] = day
             if kind == SALE:
-                about["buyer"] = taken[-1]
+                about["buyer"] = name
             told.append(Told(day, kind, about, role_of(needed=at == len(before))))
         told += [
             Told(day, kind, {"prop": prop}, "decoy")
@@ -58,11 +61,10 @@ class Unanswerable(LongQa):
         ]
         start, stop = days[len(before)], days[len(before) + 1]
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, range(start + 1, max(stop, start + 2))))
-        other = twins(world, own.of("near"), twin, len(told), taken)
-        names = [*taken, *(one.about["buyer"] for one in other if one.kind == SALE)]
-        told += [*other, *rolls(world, own.of("rolls"), names)]
-        forms = (taken[undone],) if stratum.complexity else text.REFUSALS
-        shown = {"property": prop, "twin": twin, "buyers": taken, "undone": undone}
+        other = twins(world, own.of("near"), twin, len(told), [*taken])
+        told += [*other, *rolls(world, own.of("rolls"), {**taken, **buyers(other)})]
+        forms = ([*taken][undone],) if stratum.complexity else text.REFUSALS
+        shown = {"property": prop, "twin": twin, "buyers": [*taken], "undone": undone}
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
