@@ -268,7 +268,10 @@ def test_what_profile_add_refuses(tmp_path: Path, words: list[str], told: str) -
         ("{{ messages[0].content | upper }}", "does not send the contents as they are"),
         ("{% for m in messages", "chat template fails|not Jinja"),
         ("{% for m in messages %}{{ m.content }}<|end|>{% endfor %}{% if tools is not none %}x{% endif %}", ""),
-        ("{% for i in range(10**9) %}{% endfor %}", "chat template fails|more than a template may|too large|Range too big"),
+        (
+            "{% for i in range(10**9) %}{% endfor %}",
+            "chat template fails|more than a template may|too large|Range too big",
+        ),
     ],
 )
 def test_templates_are_held_to_transformers(tmp_path: Path, text: str, told: str) -> None:

@@ -150,7 +150,9 @@ def _is_absent(hub: Any, model: Model, name: str, fault: Exception) -> bool:
     kinds = _kinds(fault)
     if "LocalEntryNotFoundError" in kinds:
         others = (*READ, *SLOW)
-        return any(isinstance(hub.try_to_load_from_cache(model.repo, each, None, model.revision), str) for each in others)
+        return any(
+            isinstance(hub.try_to_load_from_cache(model.repo, each, None, model.revision), str) for each in others
+        )
     return "EntryNotFoundError" in kinds
 
 

@@ -148,7 +148,10 @@ def ids(template: Template, text: str, counter: Counter) -> list[int]:
     """Return the ids of a text in which special tokens are spelled out."""
     numbers, found, at = dict(template.special), [], 0
     for match in special_pattern(template).finditer(text) if numbers else ():
-        found += [*counter.encode(text[at : match.start()]), numbers[match[0] if match[0] in numbers else match[0].rstrip()]]
+        found += [
+            *counter.encode(text[at : match.start()]),
+            numbers[match[0] if match[0] in numbers else match[0].rstrip()],
+        ]
         at = match.end()
     return [*found, *counter.encode(text[at:])]
 

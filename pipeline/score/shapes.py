@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Body = Mapping[str, Any]
+SAID = (None, "text", "output_text")
+"""Types of the parts of a content that are said, not thought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def _chosen(answer: object) -> object:
     except (LookupError, TypeError, AttributeError):
         return None
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") in SAID]
         return "".join(part for part in parts if isinstance(part, str))
     return content
 
