@@ -67,13 +67,13 @@ ENDED = re.compile(
     rf"</{NAMED}>|\[/THINK\]|\u25c1/think\u25b7|<channel\|>|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|inner_suffix\|>"
     r"|<\|close\|>\s?think\s?<\|sep\|>|<unused95>|(?m:^)Here(?:'s| is) my response:"
 )
-"""Marks around reasoning: of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat (the same
-with a name before it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, MedGemma, and Granite, in words."""
+"""Marks around reasoning: of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat (with a
+name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, MedGemma, and Granite, in words."""
 
 CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
 BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
-"""Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has left
-out the special tokens."""
+"""Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has
+left out the special tokens."""
 
 FRAMED = re.compile(r"\s*(?:<response>|<\|START_RESPONSE\|>|<\|begin_of_solution\|>|<\|open\|>\s?response\s?<\|sep\|>)")
 UNFRAMED = re.compile(r"</response>|<\|END_RESPONSE\|>|<\|end_of_solution\|>|<\|close\|>\s?response\s?<\|sep\|>")

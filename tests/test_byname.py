@@ -11,9 +11,9 @@ from pathlib import Path
 import huggingface_hub
 import huggingface_hub.constants
 import pytest
-import test_transformers
 
 import builds
+import test_transformers
 from frozen import carrara, said, went, written
 from loopback import Hub
 from loopback.client import hurried

@@ -72,7 +72,7 @@ def test_the_reply_behind_the_reasoning_is_judged(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_text_is_given_back_as_it_stands(name: str) -> None:
-    """Likeness is judged to the letter: no mark may stay in it but one that ends a turn, as in the published graders."""
+    """Likeness is judged to the letter: no mark may stay but one that ends a turn, as in the published graders."""
     if "answer>" in SHAPES[name]:
         pytest.skip("a mark that its prompt asks for, which no row does")
     text = "jjJk395FSuVH" + "How to Lower a Drawbridge\n\nTurn the wheel.\nWait for the boat."

@@ -78,7 +78,8 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, 'all', a TOML file, a model on the Hub (org/name) or its folder. Repeatable.  "
+                help="Profile: a shipped name, 'all', a TOML file, a model (org/name on the Hub) or its folder. "
+                "Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),

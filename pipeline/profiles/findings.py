@@ -47,7 +47,7 @@ def _engines(profile: Profile) -> Iterator[str]:
 
 
 def _slowly(rate: float) -> str:
-    return ", which is slow: a million tokens take a worker {:.0f} s".format(1e6 / rate) if rate < SLOW else ""
+    return f", which is slow: a million tokens take a worker {1e6 / rate:.0f} s" if rate < SLOW else ""
 
 
 def _template(profile: Profile) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,15 +107,17 @@ def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
         ProfileError: in one line with what to do, if the Hub cannot be reached or has no such model or tokenizer.
     """
     hub = optional_module("huggingface_hub", "hub")
-    first = next(_got(hub, model, READ[:2], offline), None) or next(_got(hub, model, SLOW, offline), None)
+    first = next(_got(hub, model, READ[:2], offline=offline), None) or next(
+        _got(hub, model, SLOW, offline=offline), None
+    )
     if first is None:
         raise ProfileError(f"{model} has no tokenizer_config.json and no tokenizer.json: give a model that has them")
     pinned = Model(model.repo, first.parent.name)
     names = [name for name in READ if name != first.name]
-    found = {path.name for path in _got(hub, pinned, names, offline)} | {first.name}
+    found = {path.name for path in _got(hub, pinned, names, offline=offline)} | {first.name}
     if "tokenizer.json" not in found:
-        found |= {path.name for path in _got(hub, pinned, SLOW, offline)}
-    list(_got(hub, pinned, (CARD,), offline))
+        found |= {path.name for path in _got(hub, pinned, SLOW, offline=offline)}
+    list(_got(hub, pinned, (CARD,), offline=offline))
     if found <= {"tokenizer_config.json", "config.json", "chat_template.jinja", "chat_template.json"}:
         raise ProfileError(f"{model} has no vocabulary that transformers reads without code of the model's own")
     return Fetched(model.repo, pinned.revision, first.parent)
@@ -128,7 +130,7 @@ def model_folder(vocabulary: Vocabulary) -> Path:
     return vocabulary_file(vocabulary, "tokenizer_config.json").parent
 
 
-def _got(hub: Any, model: Model, names: tuple[str, ...] | list[str], offline: bool) -> Iterator[Path]:
+def _got(hub: Any, model: Model, names: Iterable[str], *, offline: bool) -> Iterator[Path]:
     """Yield the files of a revision that are there, by their names."""
     for name in names:
         try:

@@ -89,7 +89,7 @@ class Profile:
         return dict(self.windows).get(length, length)
 
     def reply_tokens(self, reserve: int | None, own: int) -> int:
-        """Return the tokens that are kept for a reply: this profile's reserve, else the recipe's, else the task's own."""
+        """Return the tokens kept for a reply: this profile's reserve, else the recipe's, else the task's own."""
         return self.reserve or reserve or own
 
     def counter(self) -> Counter:

@@ -78,7 +78,8 @@ def given(template: Template) -> dict[str, Any]:
     found: dict[str, Any] = {"tools": None, "documents": None, "bos_token": template.bos}
     if template.date:
         found["strftime_now"] = date.fromisoformat(template.date).strftime
-    return found | json.loads(template.variables)
+    found |= json.loads(template.variables)
+    return found
 
 
 def _only_content(messages: Messages) -> str:
