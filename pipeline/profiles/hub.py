@@ -107,9 +107,7 @@ def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
         ProfileError: in one line with what to do, if the Hub cannot be reached or has no such model or tokenizer.
     """
     hub = optional_module("huggingface_hub", "hub")
-    first = next(_got(hub, model, READ[:2], offline=offline), None) or next(
-        _got(hub, model, SLOW, offline=offline), None
-    )
+    first = next(_got(hub, model, (*READ[:2], *SLOW), offline=offline), None)
     if first is None:
         raise ProfileError(f"{model} has no tokenizer_config.json and no tokenizer.json: give a model that has them")
     pinned = Model(model.repo, first.parent.name)
