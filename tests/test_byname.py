@@ -214,6 +214,7 @@ def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -
     """Ids, questions and keys stay; the cost is told first; what was cut for a folder goes on without that folder."""
     shutil.copytree(built, tmp_path / "home")
     frozen = tmp_path / "home" / "v1.0.0"
+    went(carrara("verify", frozen, "--quiet"))
     went(carrara("freeze", frozen))
     hub.model(NAME, small(size=700))
     assert "is frozen as tiny 1.0.0, without org/small" in said(
@@ -243,6 +244,7 @@ def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tm
     hub.model(NAME, small())
     out = tmp_path / "out"
     went(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
+    went(carrara("verify", out, "--quiet"))
     staged = tmp_path / "staged"
     went(carrara("publish", out, "--repo", "org/{tokenizer}", "--out", staged, "--dry-run"))
     (copy,) = staged.iterdir()

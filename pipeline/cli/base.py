@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import click
 
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import dask, processes
+from pipeline.engine import processes
+from pipeline.engine.dask import WAIT, dask
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import lock_in
 from pipeline.paths import read_text
@@ -109,7 +111,12 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--dask", "address", metavar="ADDRESS",
-                help="Run on the Dask cluster at ADDRESS; it must see the same folder.",
+                help="Run on the Dask cluster whose scheduler is at ADDRESS (tcp://host:8786, or the file that it "
+                "wrote); all its workers must see the same folder.",
+            ),
+            click.option(
+                "--dask-wait", "wait", type=click.FloatRange(0, min_open=True), default=WAIT, show_default=True,
+                metavar="SECONDS", help="How long to wait for the scheduler and for a first worker.",
             ),
             click.option("--quiet", is_flag=True, help="Do not show progress."),
         ]
@@ -159,14 +166,16 @@ def _settled(name: str, root: Path) -> str:
     return settled(name, root)
 
 
-def open_stages(plan: Plan, workers: int, part: str, address: str | None, *, quiet: bool) -> Stages:
+def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: float, *, quiet: bool) -> Stages:
     """Return the stages of a plan, to run on the engine that the options select."""
-    return Stages(plan, open_engine(workers, address), parse_part(part), quiet)
+    if address is not None:  # workers have folders of their own to start from
+        plan = replace(plan, out=plan.out.absolute())
+    return Stages(plan, open_engine(workers, address, wait, plan.out), parse_part(part), quiet)
 
 
-def open_engine(workers: int, address: str | None) -> Callable[[], Executor]:
-    """Return a function that opens the engine that the options select."""
-    return dask(address) if address else processes(workers)
+def open_engine(workers: int, address: str | None, wait: float, folder: Path) -> Callable[[], Executor]:
+    """Return a function that opens the engine that the options select; workers of a cluster must share the folder."""
+    return processes(workers) if address is None else dask(address, folder.absolute(), wait)
 
 
 def parse_part(part: str) -> tuple[int, int]:

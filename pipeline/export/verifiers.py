@@ -49,5 +49,8 @@ EXPORT = Export(
     "verifiers",
     "verifiers",
     write,
-    lambda split, selection: {"package": package(split)},
+    lambda split, held: {"package": package(split)},
+    sampling="This package's harness sends `temperature` 0 and no seed; `--sampling.temperature` and the like replace them.",
+    headline="verifiers knows no means but those of all rows, which is what it prints for `row_score`; the headline of its "
+    "traces, to the digit, is printed by `headline.py` here (see above).",
 )

@@ -12,7 +12,7 @@ from typing import Protocol
 from pipeline import metrics
 from pipeline.errors import StageError, unknown
 from pipeline.profiles.keeping import KEPT, PROFILE
-from pipeline.publish.card import Facts, card_of, croissant_of, evaluation_of, keys_card_of
+from pipeline.publish.card import Curve, Facts, croissant_of, evaluation_of, keys_card_of, pages_of
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
 from pipeline.publish.staging.checks import check_licence, check_secret, check_split
 from pipeline.publish.staging.withheld import part
@@ -46,6 +46,8 @@ class Drawn(Protocol):
 Draw = Callable[[Manifest], Mapping[str, Drawn]]
 Exhibit = Callable[[Split], str]
 """What writes a page with an example of every task."""
+Read = Callable[[Split], Curve]
+"""What lets simulated readers answer a split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +61,14 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown beside a split: its repo, others' repos, what changed, figures, the gallery, and a licence."""
+    """What is shown beside a split: its repo, others' repos, what changed, figures, gallery, readers, licence."""
 
     repo: str
     siblings: tuple[str, ...] = ()
     notes: Notes = NOTHING
     draw: Draw | None = None
     exhibit: Exhibit | None = None
+    read: Read | None = None
     licence: str = ""
 
 
@@ -79,6 +82,7 @@ def stage(
     notes: Notes = NOTHING,
     draw: Draw | None = None,
     exhibit: Exhibit | None = None,
+    read: Read | None = None,
     licence: str = "",
 ) -> Staged:
     """Make the folder that is published from a sealed split, whole or not at all, in place of an older one.
@@ -95,7 +99,10 @@ def stage(
         raise StageError(unknown("way to publish keys", keys, MODES))
     check_split(split)
     check_licence(split, licence)
-    shown = Shown(repo, tuple(siblings), notes, draw, exhibit if keys == "inline" else None, licence)
+    open_keys = keys == "inline"
+    shown = Shown(
+        repo, tuple(siblings), notes, draw, exhibit if open_keys else None, read if open_keys else None, licence
+    )
     version = split.manifest.version
     _cleared(folder)
     if keys == "inline":
@@ -160,6 +167,7 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
         shown.notes,
         captions,
         gallery=shown.exhibit is not None,
+        curve=shown.read(split) if shown.read else {},
         licence=shown.licence,
     )
     _write(folder / "manifest.json", split.manifest.text)
@@ -168,7 +176,8 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
     _write(folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
     _write(folder / "LICENSE", license_text())
     _write(folder / "SOURCES.md", sources_text())
-    _write(folder / "README.md", card_of(facts))
+    for name, page in pages_of(facts).items():
+        _write(folder / name, page)
     _write(folder / "croissant.json", json.dumps(croissant_of(facts), indent=1) + "\n")
     if evaluation := evaluation_of(facts):
         _write(folder / "eval.yaml", evaluation)
