@@ -19,7 +19,7 @@ from pipeline.rows import sha256_text
 from pipeline.store.refusals import CUT, FULL, SAID, error_words, is_final
 
 Body = Mapping[str, Any]
-PLAIN = (None, "text", "output_text")
+TOLD = (None, "text", "output_text")
 """Types of the parts of a content that are said, not thought."""
 MOST = 1 << 40
 """Tokens or seconds that no reply has."""
@@ -162,7 +162,7 @@ def _chosen(answer: object) -> object:
     except (LookupError, TypeError, AttributeError):
         return None
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") in PLAIN]
+        parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") in TOLD]
         return "".join(part for part in parts if isinstance(part, str))
     return content
 
