@@ -12,16 +12,23 @@ import datasets
 import pytest
 import yaml
 
+import builds
+from blocks import prose
+from pipeline.engine import Inline
 from pipeline.errors import StageError
 from pipeline.metrics import SCORERS, score
 from pipeline.publish.card import Facts, card_of
+from pipeline.publish.card import pages as pages_module
+from pipeline.publish.card.cited import PAPERS
 from pipeline.publish.card.front import yaml_of
-from pipeline.publish.card.papers import notes_of
+from pipeline.publish.card.papers import NOTHING, notes_of
 from pipeline.publish.card.tables import kilo, markdown
 from pipeline.publish.staging import Staged
+from pipeline.readers.curve import SHOWN, curve_of
+from pipeline.recipe import TIERS
 from pipeline.rows import COLUMNS, TEXT_COLUMNS
 from pipeline.store.files import file_digest
-from pipeline.store.split import Split
+from pipeline.store.split import Split, open_split
 from pipeline.tasks import NOTES, TASKS
 from published import NOTES as CHANGES
 from published import REPO, families_of, rows, staged
@@ -30,6 +37,21 @@ from published import REPO, families_of, rows, staged
 @pytest.fixture(scope="module")
 def card(inline: Path) -> str:
     return (inline / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def pages(inline: Path) -> str:
+    """The card and all pages beside it."""
+    return paged(inline)
+
+
+def paged(folder: Path) -> str:
+    return "".join((folder / name).read_text(encoding="utf-8") for name in ("README.md", *BESIDE))
+
+
+BESIDE = ("TASKS.md", "ROWS.md", "HARNESSES.md", "ABOUT.md")
+MOST = 300
+"""Lines of a card: who opens it reads no more."""
 
 
 @pytest.fixture(autouse=True)
@@ -119,13 +141,68 @@ def test_the_keys_load_on_their_own(apart: Staged) -> None:
     assert "Keep this folder private" in (apart.keys / "README.md").read_text()
 
 
-def test_the_card_says_what_a_stranger_asks(card: str, split: Split) -> None:
+def test_a_card_says_first_what_people_come_for(card: str, inline: Path) -> None:
+    said = ("chance | best constant", "load_dataset(", "carrara export lm-eval")
+    for wanted in (*(f"]({name})" for name in BESIDE), *said):
+        assert wanted in card, wanted
+    for paper in PAPERS:
+        assert f"(https://arxiv.org/abs/{paper.arxiv})" in card
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", prose(paged(inline))):
+        assert (inline / link).exists() or link.startswith(("figures/", "gallery")), link
+    assert "## 2.0.0" not in card
+
+
+@pytest.mark.parametrize("keys", ["inline", "separate"])
+def test_no_card_is_longer_than_it_may_be(
+    keys: str, split: Split, apart: Staged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tasks in all tiers at all lengths, all siblings, all figures: as long as a card can be."""
+    monkeypatch.setattr(pages_module, "examples_of", lambda facts: {})
+
+    def stacked(manifest: dict[str, Any]) -> None:
+        own = manifest["tiers"]["32k"]
+        for tier in TIERS:
+            cells = [cell | {"length": length} for cell in own["strata"] for length in (TIERS[tier], TIERS[tier] // 2)]
+            shards = [shard | {"shard": shard["shard"].replace("/32k/", f"/{tier}/")} for shard in own["shards"]]
+            manifest["tiers"][tier] = own | {"strata": cells, "shards": shards}
+
+    whole = builds.retold(split if keys == "inline" else open_split(apart.folder), stacked)
+    lengths = [2048 << step for step in range(10)]
+    facts = Facts(
+        whole,
+        REPO,
+        keys,
+        tuple(f"org/carrara-{number}" for number in range(10)),
+        CHANGES,
+        dict.fromkeys(("strata", "depths", "budgets"), ("Rows.", "A table")),
+        gallery=True,
+        curve={name: dict.fromkeys(lengths, 0.5) for name in SHOWN} if keys == "inline" else {},
+        licence="CC BY 4.0",
+    )
+    page = card_of(facts)
+    assert page.count("\n") <= MOST
+    assert len(front(page)["configs"]) == 4 + 3 * len(families_of(split))
+
+
+def test_the_curve_of_a_card_is_what_readers_score(split: Split, tmp_path: Path) -> None:
+    folder = staged(split, tmp_path / "o200k", read=lambda one: curve_of(one, Inline)).folder
+    (table,) = re.findall(r"^\| reader .*?(?=\n\n)", (folder / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
+    lengths = sorted({cell.length for cell in split.strata})
+    assert cells[0][2:] == [kilo(length) for length in lengths]
+    read = {row[0]: [float(cell) for cell in row[2:]] for row in cells[2:]}
+    assert list(read) == [f"`{name}`" for name in SHOWN]
+    assert set(read["`all`"]) == {1.0}
+    assert max(read["`no-context`"]) < 0.5
+
+
+def test_the_pages_say_what_a_stranger_asks(card: str, pages: str, split: Split) -> None:
     for wanted in (
         *(f"`{subtask}`" for cell in split.strata for subtask in [cell.subtask]),
         *(f"`{column.name}`" for column in COLUMNS),
         *("GeoNames", "CC BY 4.0", "Apache License 2.0", "SOURCES.md", split.manifest.tokenizer.notice),
         *(split.manifest.canary, str(split.manifest.tiers["32k"].recipe_digest), "2409.12640", "2506.02921"),
-        *("2410.02694", "| 8K | 8,192 | 8,193 |", "Always (D) scores 70 %", "#### New", "year = {2026}"),
+        *("2410.02694", "| 8K | 8,192 | 8,193 |", "Always (D) scores 70 %", "year = {2026}"),
         *(
             "lm-evaluation-harness",
             "Inspect",
@@ -134,30 +211,31 @@ def test_the_card_says_what_a_stranger_asks(card: str, split: Split) -> None:
             "`recipe.toml` stands for the maintainer's own recipe.",
         ),
     ):
-        assert wanted in card, wanted
-    assert card.isascii()
-    assert "{{" not in card.replace("{{Carrara smoke for o200k}}", "")
-    assert "{%" not in card
-    assert "\n\n\n" not in re.sub(r"^(`{3,})\w*\n.*?^\1\n", "-\n", card, flags=re.MULTILINE | re.DOTALL)
+        assert wanted in pages, wanted
+    assert pages.isascii()
+    assert "{{" not in pages.replace("{{Carrara smoke for o200k}}", "")
+    assert "{%" not in pages
+    assert "\n\n\n" not in re.sub(r"^(`{3,})\w*\n.*?^\1\n", "-\n", pages, flags=re.MULTILINE | re.DOTALL)
 
 
-def test_tables_add_up(card: str, split: Split) -> None:
-    strata = card.split("## Strata")[1].split("## Baselines")[0]
+def test_tables_add_up(card: str, inline: Path, split: Split) -> None:
+    beside = (inline / "TASKS.md").read_text(encoding="utf-8")
+    strata = beside.split("## Strata")[1].split("## Baselines")[0]
     lines = [line for line in strata.splitlines() if line.startswith("| `")]
     counted = sum(int(cell.replace(",", "")) for line in lines for cell in line.split("|")[2:-1])
     assert counted == split.manifest.totals.rows
-    tasks = card.split("## Tasks")[1].split("**`latent_list`")[0]
+    tasks = card.split("## Tasks")[1].split("## Loading")[0]
     lines = [line for line in tasks.splitlines() if line.startswith("| `")]
     assert sum(int(line.split("|")[-2]) for line in lines) == split.manifest.totals.rows
-    chance = card.split("## Baselines")[1].split("## Loading")[0]
+    chance = beside.split("## Baselines")[1]
     kinds = {(cell.family, cell.subtask, cell.complexity) for cell in split.strata}
     assert sum(line.startswith("| `") for line in chance.splitlines()) == len(kinds)
 
 
-def test_examples_are_rows_of_the_split(card: str, split: Split) -> None:
-    shown = " ".join(card.split())
+def test_examples_are_rows_of_the_split(pages: str, split: Split) -> None:
+    shown = " ".join(pages.split())
     for row in split.rows():
-        if f"<code>{row['id']}</code>" in card:
+        if f"<code>{row['id']}</code>" in pages:
             assert row["question"] in shown
             assert " ".join(row["target"][:100].split()) in shown
             needle = next((each for each in row["needles"] if each["role"] in ("relevant", "match")), None)
@@ -166,7 +244,7 @@ def test_examples_are_rows_of_the_split(card: str, split: Split) -> None:
 
 
 def test_a_card_without_answers_says_so(apart: Staged) -> None:
-    card = (apart.folder / "README.md").read_text(encoding="utf-8")
+    card = paged(apart.folder)
     assert "| `metadata` | `string` | JSON object: prompt sha256, canary |" in card
     assert "knobs, latent structure" not in (apart.folder / "croissant.json").read_text(encoding="utf-8")
     for wanted in (
@@ -182,15 +260,13 @@ def test_a_card_without_answers_says_so(apart: Staged) -> None:
 
 
 def staged_card(apart: Staged, keys: str) -> str:
-    from pipeline.store.split import open_split
-
     return card_of(Facts(open_split(apart.folder), REPO, keys, notes=CHANGES)).split("## Withheld")[1][:900]
 
 
-def test_every_task_has_its_line_and_every_family_its_notes(card: str, split: Split) -> None:
+def test_every_task_has_its_line_and_every_family_its_notes(card: str, pages: str, split: Split) -> None:
     for family, subtask in {(cell.family, cell.subtask) for cell in split.strata}:
         assert f"| `{family}` | `{subtask}` | {TASKS[family, subtask].title} |" in card
-        assert f"**`{family}`.** {NOTES[family]}\n" in card
+        assert f"**`{family}`.** {NOTES[family]}\n" in pages
 
 
 def test_croissant_describes_every_file_and_column(inline: Path) -> None:
@@ -260,7 +336,8 @@ def test_notes_are_found_in_a_changelog(tmp_path: Path) -> None:
     file.write_text("# Changes\n\n## [1.1.0] - 2026-03-04\n\n- More.\n\n## v1.0.0\n\n- All.\n", encoding="utf-8")
     assert (notes_of("1.1.0", file).text, notes_of("1.1.0", file).date) == ("- More.", "2026-03-04")
     assert (notes_of("1.0.0", file).text, notes_of("1.0.0", file).date) == ("- All.", "")
-    assert "`bio`" in notes_of("1.0.0").text
+    assert (notes_of("1.0.0").text, notes_of("1.0.0").date) == ("", "2026-11-21")
+    assert notes_of("9.9.9") == NOTHING
     with pytest.raises(StageError, match=r"has no entry '## 2.0.0': add one"):
         notes_of("2.0.0", file)
     with pytest.raises(StageError, match="cannot be read"):

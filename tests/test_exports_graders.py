@@ -18,7 +18,7 @@ import pytest
 
 import builds
 from pipeline.export import EXPORTS, export
-from pipeline.export.by_stratum import write_parts
+from pipeline.export.by_stratum import END, write_parts
 from pipeline.export.helmet import line_of
 from pipeline.export.substring import SHAPES, parts, strings
 from pipeline.metrics import SCORERS, STOPS, all_in_order, exact, facts, last_integer, latent_list, mrcr, pair, score
@@ -309,9 +309,9 @@ def test_a_scorer_that_is_not_known_crashes_no_export(name: str, split: Split, r
 def test_replies_to_bare_strings_end_where_scorers_end_them(split: Split, tmp_path: Path, frame: str) -> None:
     framed = builds.retold(split, lambda manifest: manifest.update(frame=frame))
     made = write_parts(framed, Selection(), tmp_path / "parts", turns=False)
-    stops, wanted = made.stops(framed), list(STOPS) if frame == "raw" else []
+    stops, wanted = made.stops(framed), list(STOPS) if frame == "raw" else [END]
     assert {tuple(each) for part, each in stops.items() if part.family != "mrcr"} == {tuple(wanted)}
-    assert {tuple(each) for part, each in stops.items() if part.family == "mrcr"} <= {()}
+    assert {tuple(each) for part, each in stops.items() if part.family == "mrcr"} <= {(END,)}
     export(EXPORTS["lm-eval"], framed, Selection(), tmp_path / "lm-eval")
     for part, each in stops.items():
         task = (tmp_path / "lm-eval" / "tasks" / f"{part.name}.yaml").read_text(encoding="ascii")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from click.testing import CliRunner
 from huggingface_hub import HfApi
 
 import builds
+from blocks import blocks
 from loopback import Hub
 from loopback.client import CLIENTS_OWN, whole_environment
 from loopback.folders import noise
@@ -80,11 +79,11 @@ def ran(hub: Hub, folder: Path, code: str, *args: str, given: str = "") -> str:
     return done.stdout
 
 
-def blocks(card: str) -> Iterator[tuple[str, str]]:
-    """Yield the code blocks that a stranger runs; `sh` needs a model, a harness or a checkout of Carrara."""
-    for kind, block in re.findall(r"^```(python|bash)\n(.*?)^```\n", card, re.MULTILINE | re.DOTALL):
-        if not re.search(r"^from (inspect_ai|evalscope)", block, re.MULTILINE):
-            yield kind, block
+def run_here(folder: Path) -> list[tuple[str, str]]:
+    """Return the blocks of the pages that a stranger runs; files, and `sh`, need a harness or a checkout of Carrara."""
+    pages = [(folder / name).read_text(encoding="utf-8") for name in ("README.md", "ROWS.md", "HARNESSES.md")]
+    found = [block for page in pages for block in blocks(page)]
+    return [(block.kind, block.text) for block in found if block.kind in ("python", "bash") and not block.file]
 
 
 def test_what_was_published_is_loaded_row_for_row(hub: Hub, split: Split, inline: Path, tmp_path: Path) -> None:
@@ -108,8 +107,8 @@ def test_the_blocks_of_a_card_run(
 ) -> None:
     folder = inline if keys == "inline" else apart.folder
     release(folder, REPO, "2.0.0")
-    found = list(blocks((folder / "README.md").read_text(encoding="utf-8")))
-    assert len(found) >= (11 if keys == "inline" else 8)
+    found = run_here(folder)
+    assert len(found) == (10 if keys == "inline" else 9)
     replies = [_reply(key) for key in rows(split.folder, "keys", ["id", "target"]) if key["id"].startswith("bio-")]
     (tmp_path / "replies.jsonl").write_text("\n".join(map(json.dumps, replies)) + "\n", encoding="utf-8")
     said = ran(hub, tmp_path, DRIVER, given=json.dumps(found))

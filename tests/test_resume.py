@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -95,8 +96,18 @@ def test_the_command_says_the_same_the_second_time(recipe: Path, tmp_path: Path)
     first = builds.run(*args, small=False)
     before = builds.stamps(tmp_path / "out")
     second = builds.run(*args, small=False)
+    assert re.fullmatch(r"carrara: \d+ s of CPU time: (\w+ \d+%, )+\w+ \d+%\n", first.stderr)
     assert (second.returncode, second.stdout, second.stderr) == (0, first.stdout, "")
     assert builds.stamps(tmp_path / "out") == before
+
+
+def test_the_time_of_each_stage_is_told(recipe: Path, built: Path, tmp_path: Path) -> None:
+    fresh, again = builds.stages(recipe, tmp_path / "fresh"), builds.stages(recipe, built)
+    fresh.build()
+    again.build()
+    assert list(fresh.spent) == ["render", "fit", "sample", "count", "pack", "prove", "seal"]
+    assert min(fresh.spent.values()) > 0
+    assert list(again.spent) == ["seal"]
 
 
 def test_stages_that_are_done_write_nothing(recipe: Path, built: Path) -> None:
@@ -113,7 +124,7 @@ def test_what_is_missing_is_made_and_nothing_else(recipe: Path, built: Path, who
         "o200k/keys/bio/32k/test-00003-of-00005.parquet",
         "o200k/counts/people-standard-32k.parquet",
         "segments/people-standard-32k.parquet",
-        "samples/bio/32k.parquet",
+        "samples/bio/32k/test-00001-of-00005.parquet",
         "o200k/manifest.json",
     ]
     for name in gone:
@@ -275,7 +286,7 @@ def arguments(recipe: Path, out: Path, workers: int) -> tuple[object, ...]:
 
 MOMENTS: dict[str, tuple[int, Callable[[Path], object]]] = {
     "recipe kept": (1, lambda out: (out / "recipes/32k.json").exists()),
-    "samples there": (2, lambda out: (out / "samples/bio/32k.parquet").exists()),
+    "samples there": (2, lambda out: (out / "samples/bio/32k").exists()),
     "segments there": (2, lambda out: (out / "segments/people-standard-32k.parquet").exists()),
     "first shard half-written": (1, lambda out: list(out.glob("o200k/data/bio/32k/*.part-*"))),
     "first shard there": (2, lambda out: list(out.glob("o200k/data/bio/32k/*.parquet"))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.engine import processes
 from pipeline.errors import StageError
 from pipeline.publish.card.papers import notes_of
-from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Staged, stage
+from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Read, Staged, stage
 from pipeline.store.files import below
 from pipeline.store.split import Split, open_split
 from pipeline.terminal.printing import say
@@ -42,7 +44,7 @@ PLACEHOLDER = "{tokenizer}"
 @click.option(
     "--changelog",
     type=click.Path(path_type=Path),
-    help="Markdown file with notes for each version.  [default: Carrara's own]",
+    help="Markdown file with notes for each version.  [default: none]",
 )
 @click.option("--licence", default="", help="Licence of texts of your own in the rows; needed where there are some.")
 @click.option("--private", is_flag=True, help="Make the repo private if it is new.")
@@ -80,6 +82,7 @@ def publish(
             notes=notes,
             draw=_drawing(),
             exhibit=_exhibit(),
+            read=_reading(),
             licence=licence,
         )
         staged.append((names[split.tokenizer], made))
@@ -123,6 +126,13 @@ def _exhibit() -> Callable[[Split], str]:
     from pipeline.report import gallery_page, html_of
 
     return lambda split: html_of(gallery_page(split))
+
+
+def _reading() -> Read:
+    """Return the function that lets simulated readers answer."""
+    from pipeline.readers.curve import curve_of
+
+    return lambda split: curve_of(split, processes(os.cpu_count() or 1))
 
 
 def _drawing() -> Draw:

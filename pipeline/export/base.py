@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -11,8 +11,13 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline.errors import ExportError
+from pipeline.rows import Row
+from pipeline.store.asked import ASKED, asked_of, write_asked
 from pipeline.store.files import tree_aside
 from pipeline.store.split import Selection, Split
+
+HELD = ("id", "family", "subtask", "tier", "length", "context_tokens", "max_new_tokens")
+"""What a README may say of the rows that were written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,9 @@ class Export:
 
     `write` puts the selected rows of a split below an empty folder. ``templates/<folder>/README.md`` is the text of its
     README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry;
-    `values` returns what that template knows beside what all of them know.
+    `values` returns what that template knows beside what all of them know, from the strata of the rows that were
+    written (``HELD``). `sampling` says what is sent beside the prompt, and `headline` how the harness's own numbers
+    compare with the headline of `carrara score`; both are sentences of Markdown.
     """
 
     name: str
@@ -37,7 +44,9 @@ class Export:
     harness: str
     folder: str
     write: Callable[[Split, Selection, Path], Written]
-    values: Callable[[Split, Selection], Mapping[str, Any]] = lambda split, selection: {}
+    values: Callable[[Split, Sequence[Row]], Mapping[str, Any]] = lambda split, held: {}
+    sampling: str = "Nothing is sent from here: send `temperature` 0 and no seed."
+    headline: str = "The harness does not know it."
 
 
 def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
@@ -58,38 +67,43 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
         if not written.rows:
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
             raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")
-        (aside / "README.md").write_text(_readme(harness, split, selection, written), encoding="utf-8")
-        if written.left_out:
-            lines = [f"{row_id}\t{reason}\n" for reason, ids in written.left_out.items() for row_id in ids]
-            (aside / "left_out.tsv").write_text("".join(lines), encoding="ascii")
+        held = _held(split, selection, written)
+        left = {row_id: reason for reason, ids in written.left_out.items() for row_id in ids}
+        write_asked(aside / ASKED, asked_of(split, harness.harness, [selection], left.values()), left)
+        (aside / "README.md").write_text(_readme(harness, split, held, written, aside), encoding="utf-8")
     return written
 
 
-def _readme(harness: Export, split: Split, selection: Selection, written: Written) -> str:
+def _held(split: Split, selection: Selection, written: Written) -> list[Row]:
+    """Return the strata of the rows that were written: those that are left out have lengths and names of their own."""
+    left = {row_id for ids in written.left_out.values() for row_id in ids}
+    return [row for row in split.rows(HELD, selection) if row["id"] not in left]
+
+
+def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written, folder: Path) -> str:
     """Fill the template of a harness for the rows that were written.
 
-    Every template knows ``harness``, ``split``, ``manifest``, ``written``, ``cells`` (the strata that are wanted),
-    ``windows`` (the true window of each length, in tokens), ``window`` (the largest of them), ``reply`` (the most
-    tokens of a reply) and ``chat`` (whether rows are cut for a chat template).
+    Every template knows ``harness``, ``split``, ``manifest``, ``written``, ``files`` (the paths of all that was
+    written), ``windows`` (the true window of each length, in tokens), ``window`` (the largest of them), ``reply`` (the
+    most tokens of a reply) and ``chat`` (whether rows are cut for a chat template).
     """
-    cells = split.cells(selection)
-    windows = {cell.length: cell.context_tokens for cell in sorted(cells, key=lambda cell: cell.length)}
+    windows = {row["length"]: row["context_tokens"] for row in sorted(held, key=lambda row: int(row["length"]))}
     known = {
-        **harness.values(split, selection),
         "harness": harness.harness,
         "split": split,
         "manifest": split.manifest,
         "written": written,
-        "cells": cells,
+        "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
         "windows": windows,
         "window": max(windows.values()),
-        "reply": max(cell.max_new_tokens for cell in cells),
+        "reply": max(row["max_new_tokens"] for row in held),
         "chat": split.manifest.frame == "chat",
+        "sampling": harness.sampling,
+        "headline": harness.headline,
+        **harness.values(split, held),
     }
-    with as_file(files("pipeline.export") / "templates") as folder:
-        templates = Environment(
-            loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+    with as_file(files("pipeline.export") / "templates") as templates:
+        environment = Environment(
+            loader=FileSystemLoader(templates), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
         )
-        return templates.get_template(f"{harness.folder}/README.md").render(
-            {**known, **harness.values(split, selection)}
-        )
+        return environment.get_template(f"{harness.folder}/README.md").render(known)

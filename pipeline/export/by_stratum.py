@@ -30,6 +30,8 @@ CARRIED = (
 
 TURNS = "real turns, which this harness cannot send: it sends one string"
 GROUP_BYTES = 32 * 1024 * 1024
+END = "<|endoftext|>"
+"""A stop where there is nothing to stop at: some servers refuse an empty list, and no reply goes on behind this."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -66,12 +68,12 @@ class Parts:
         return Written(sum(self.rows.values()), self.left_out)
 
     def stops(self, split: Split) -> dict[Part, list[str]]:
-        """Return the strings at which a harness may end the replies to each part: some for bare strings, none in chat.
+        """Return the strings at which a harness may end the replies to each part; where it need not, `END` alone.
 
-        Scorers drop what follows them, so that no score depends on whether the harness stops there.
+        Scorers drop what follows those for bare strings, so that no score depends on whether the harness stops there.
         """
         raw = split.manifest.frame == "raw"
-        return {part: list(STOPS) if raw and self.scorers[part].stops else [] for part in self.rows}
+        return {part: list(STOPS) if raw and self.scorers[part].stops else [END] for part in self.rows}
 
 
 def part_of(row: Row) -> Part:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import PART, Part, copy_metrics, lead, need_keys, template, write_card, write_parts
+from pipeline.export.by_stratum import copy_metrics, lead, need_keys, part_of, template, write_card, write_parts
+from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
 
 
@@ -24,12 +26,20 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     return parts.written
 
 
-def _values(split: Split, selection: Selection) -> dict[str, Any]:
+def _values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
     """Return the names that the README shows."""
-    cells = {Part(*(getattr(cell, name) for name in PART)) for cell in split.cells(selection)}
-    return {"lead": lead(split), "subsets": [part.name for part in sorted(cells)]}
+    return {"lead": lead(split), "subsets": [part.name for part in sorted({part_of(row) for row in held})]}
 
 
 EXPORT = Export(
-    "evalscope", "a benchmark for EvalScope, with real turns as messages", "EvalScope", "evalscope", write, _values
+    "evalscope",
+    "a benchmark for EvalScope, with real turns as messages",
+    "EvalScope",
+    "evalscope",
+    write,
+    _values,
+    sampling="`temperature` 0 is sent unless `--generation-config` names another, and no seed.",
+    headline="It is the benchmark's own Score in EvalScope's report, to its digits; the lines of subsets are means "
+    "of rows, "
+    "and where its tables show a macro or micro average, that is one of subsets or rows.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,8 @@ def write(split: Split, selection: Selection, out: Path, *, model: str | None = 
 
 
 def default_model(split: Split) -> str:
-    """Return the first model of the split's profile."""
-    return split.manifest.tokenizer.models[0]
+    """Return the first model of the split's profile, or the profile's name if it names none."""
+    return next(iter(split.manifest.tokenizer.models), split.tokenizer)
 
 
 def _request(row: Row, model: str) -> Row:
@@ -77,7 +78,7 @@ def _request(row: Row, model: str) -> Row:
 def for_model(model: str | None) -> Export:
     """Return the export with requests for a model; None: for the first that the split's profile names."""
 
-    def values(split: Split, selection: Selection) -> dict[str, Any]:
+    def values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
         url, named = URLS[split.manifest.frame], model or default_model(split)
         return {"model": named, "url": url, "lines": MOST_LINES, "megabytes": MOST_BYTES // 1_000_000}
 
@@ -88,6 +89,8 @@ def for_model(model: str | None) -> Export:
         "openai_batch",
         partial(write, model=model),
         values,
+        sampling="Every request has `temperature` 0 and no seed; models that refuse a temperature get none.",
+        headline="Batches score nothing themselves.",
     )
 
 

@@ -69,7 +69,7 @@ def write_readings(
         CorruptError: if a text cannot be read as its task's.
     """
     done: dict[int, Replies] = {}
-    for replies in run(run_read, list(_jobs(split, selection, tuple(readers))), open_executor):
+    for replies in run(run_read, list(jobs_of(split, selection, tuple(readers))), open_executor):
         done[replies.number] = replies
         on_done(replies)
     written = {name: Written(folder / f"{name}.jsonl") for name in readers}
@@ -111,7 +111,8 @@ def _said(row: Row, readers: Sequence[str]) -> tuple[str | None, ...]:
     return tuple(READERS[name].replies(reading) for name in readers)
 
 
-def _jobs(split: Split, selection: Selection, readers: tuple[str, ...]) -> Iterator[ReadJob]:
+def jobs_of(split: Split, selection: Selection, readers: tuple[str, ...]) -> Iterator[ReadJob]:
+    """Yield the jobs that read a selection, in the order of the split."""
     rows = split.rows(["tier", "family", "subtask", "length"], selection)
     for number, (tier, family, subtask, length) in enumerate(dict.fromkeys(tuple(row.values()) for row in rows)):
         part = replace(selection, tiers=(tier,), families=(family,), subtasks=(subtask,), lengths=(length,))

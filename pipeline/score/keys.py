@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import PredictionsError, unknown
 from pipeline.metrics import JUDGED, SCORERS, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of
+from pipeline.store.chance import one_constant
 from pipeline.store.split import Selection, Split
 
 COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
@@ -20,7 +21,7 @@ ALL = Selection()
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A row's key: its columns, and what they say of depth, class, pair and guessers."""
+    """A row's key: its columns, and what they say of depth, class, pair, guessers and the digest of the prompt."""
 
     row: Row
     subset: str
@@ -28,6 +29,7 @@ class KeyRow:
     kind: str
     pair: str
     baselines: Mapping[str, float]
+    digest: str = ""
 
 
 def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
@@ -37,7 +39,7 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
         PredictionsError: if the split withholds its keys, or has a scorer that is not known here.
     """
     best = _constants(split)
-    for row in _reader(split)(COLUMNS, selection):
+    for row in reader(split)(COLUMNS, selection):
         yield _key_row(row, split.tags.get(row["tier"], ""), best)
 
 
@@ -47,11 +49,11 @@ def known_ids(split: Split) -> Iterator[str]:
     Raises:
         PredictionsError: if the split withholds its keys.
     """
-    for row in _reader(split)(["id"], ALL):
+    for row in reader(split)(["id"], ALL):
         yield row["id"]
 
 
-def _reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
+def reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
     """Return what reads rows with keys: those of ``keys``, or where there are none, those of ``data``."""
     return split.key_rows if _has_keys(split, "keys") else split.rows
 
@@ -91,6 +93,7 @@ def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRo
         kind=("stated" if row["complexity"] else "unstated") if scorer.refuses else "",
         pair=pair_of(row["id"]) if scorer.paired else "",
         baselines={**metadata.get("baselines", {}), **found},
+        digest=str(metadata.get("prompt_sha256", "")),
     )
 
 
@@ -101,11 +104,11 @@ def pair_of(row_id: str) -> str:
 
 
 def _constants(split: Split) -> dict[tuple[Any, ...], float]:
-    """Return what the best constant reply scores, by tier and kind of question, as the manifest has it."""
+    """Return what the best constant reply scores, by tier and kind of question; one for both classes of refusals."""
     return {
         (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
         for tier, made in split.manifest.tiers.items()
-        for each in made.chance or ()
+        for each in one_constant(made.chance or ())
     }
 
 

@@ -8,7 +8,20 @@ from typing import Any
 
 from pipeline import __version__
 from pipeline.score.cells import Tables
-from pipeline.score.results import Cell, Classes, Fault, Record, Scored, plain_result
+from pipeline.score.effective import KEPT, Effective, effective_lengths, interval_of, told
+from pipeline.score.results import (
+    ANSWERED,
+    EMPTY,
+    MISSING,
+    REFUSED,
+    UNUSABLE,
+    Cell,
+    Classes,
+    Fault,
+    Record,
+    Scored,
+    plain_result,
+)
 from pipeline.terminal.tables import table
 
 NAMED = 10
@@ -18,6 +31,8 @@ RESULTS_VERSION = 1
 SAID = {
     "missing": "rows without a prediction, which score 0",
     "failed": "rows with an error instead of a reply, which score 0",
+    "refused": "rows that the server refused for good, which score 0",
+    "empty": "rows with an empty reply, which score 0",
     "conflict": "ids with different predictions, none of which counts",
     "repeated": "answers given more than once, which changes nothing",
     "unknown": "predictions with an id that is not in the split, ignored",
@@ -42,7 +57,11 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
         "quirks": list(scored.quirks),
         "complete": scored.complete,
         "counts": dict(scored.counts),
+        "never_asked": dict(scored.never_asked),
+        "settings": dict(scored.settings),
+        "warnings": list(scored.warnings),
         "overall": plain_result(tables.overall) if tables.overall else None,
+        "effective": [plain_result(each) for each in effective_lengths(scored)],
         "tables": {name: [plain_result(cell) for cell in cells] for name, cells in made.items()},
         "cumulative": [plain_result(cell) for cell in tables.cumulative("family")],
         "classes": [plain_result(each) for each in tables.classes()],
@@ -60,6 +79,7 @@ def _row(record: Record) -> dict[str, Any]:
         "state": record.state,
         "score": round(record.score, 6),
         "alone": round(record.alone, 6),
+        "finish": record.finish,
     }
 
 
@@ -80,28 +100,52 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
 def page(tables: Tables, by: Sequence[str] = ()) -> str:
     """Return the tables of a result as text."""
     if by:
-        return _titled(f"by {', '.join(by)}", table([_record(cell) for cell in tables.by(*by)]))
-    parts = [_titled(_title(tables.scored), table([_record(cell) for cell in _summary(tables)]))]
-    parts.append(_titled("by family, subtask", table([_record(cell) for cell in tables.by("family", "subtask")])))
+        return _titled(f"by {', '.join(by)}", table([_record(tables, cell) for cell in tables.by(*by)]))
+    parts = [_titled(_title(tables), table([_record(tables, cell) for cell in _summary(tables)]))]
+    subtasks = tables.by("family", "subtask")
+    parts.append(_titled("by family, subtask", table([_record(tables, cell) for cell in subtasks])))
     for name in ("length", "complexity", "depth"):
         cells = [*tables.by("family", "subtask", name), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
+    reach = f"effective length: up to it {KEPT:.0%} of the score at the shortest length is kept"
+    parts.append(_titled(reach, table([_effective(each) for each in effective_lengths(tables.scored)])))
     parts.append(_titled("cumulative average score up to length", table(_pivot(tables.cumulative("family"), "up_to"))))
     if classes := tables.classes():
         parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
     if figures := tables.figures():
-        parts.append(_titled("figures that scores are the mean of", table(_pivot(figures, "figure", sort=False))))
+        parts.append(_titled("figures that scores are made of", table(_pivot(figures, "figure", sort=False))))
     return "\n\n".join(parts)
 
 
-def _title(scored: Scored) -> str:
-    counts = scored.counts
+def _title(tables: Tables) -> str:
+    """Return what stands above all tables: the headline, what was asked, and what came of it."""
+    scored, whole = tables.scored, tables.overall
     quirks = f", {', '.join(scored.quirks)}" if scored.quirks else ""
     model = f"{scored.model} on " if scored.model else ""
+    lines = [f"{model}{scored.split}{quirks}: {counts_line(scored)} (rows without a reply score 0)"]
+    if whole:
+        lines.insert(0, headline_line(whole))
+    lines += [f"never asked: {count:,} rows ({reason})" for reason, count in scored.never_asked.items()]
+    if scored.settings:
+        lines.append(", ".join(f"{name} {value}" for name, value in scored.settings.items()))
+    return "\n".join([*lines, ""])
+
+
+def headline_line(whole: Cell) -> str:
+    """Return the headline with its interval and what it is the mean of."""
     return (
-        f"{model}{scored.split}{quirks}: {counts['rows']:,} rows, {counts['answered']:,} answered, "
-        f"{counts['missing']:,} missing, {counts['unusable']:,} unusable (rows without a prediction score 0)"
+        f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): the mean over families of the mean over "
+        f"their "
+        "subtasks of the mean over their lengths"
     )
+
+
+def counts_line(scored: Scored) -> str:
+    """Return how many rows there are, and how many in each state that any is in."""
+    counts = scored.counts
+    shown = [f"{counts['rows']:,} rows", f"{counts[ANSWERED]:,} answered", f"{counts[MISSING]:,} missing"]
+    shown += [f"{counts[state]:,} {state}" for state in (REFUSED, EMPTY, UNUSABLE) if counts[state]]
+    return ", ".join([*shown, *([f"{counts['cut']:,} cut off at their limit"] if counts["cut"] else [])])
 
 
 def _titled(title: str, lines: str) -> str:
@@ -114,8 +158,9 @@ def _summary(tables: Tables) -> list[Cell]:
     return [*families, *([whole] if whole and len(families) > 1 else [])]
 
 
-def _record(cell: Cell) -> dict[str, Any]:
-    place = {name: str(value) for name, value in cell.place.items()} or {"family": "all (plain mean)"}
+def _record(tables: Tables, cell: Cell) -> dict[str, Any]:
+    best = tables.naive(cell)
+    place = {name: str(value) for name, value in cell.place.items()} or {"family": "headline"}
     return {
         **place,
         "rows": cell.rows,
@@ -125,6 +170,7 @@ def _record(cell: Cell) -> dict[str, Any]:
         "of answered": "-" if cell.answered_mean is None else cell.answered_mean,
         "chance": "-" if cell.chance is None else cell.chance,
         "best constant": "-" if cell.best_constant is None else cell.best_constant,
+        "best naive baseline": "-" if best is None else f"{best[0]} {best[1]:.3f}",
     }
 
 
@@ -145,6 +191,17 @@ def _across(value: str | int | float, column: str) -> str:
     if column in ("length", "up_to") and isinstance(value, int):
         return f"{value // 1024}K" if value < 1024 * 1024 else f"{value // 1024 // 1024}M"
     return f"{value:.1f}+" if isinstance(value, float) else str(value)
+
+
+def _effective(each: Effective) -> dict[str, Any]:
+    return {
+        "family": each.place.get("family", "all families"),
+        "effective length": told(each),
+        "95 %": interval_of(each),
+        "from": "-" if each.shortest is None else _across(each.shortest, "length"),
+        "score there": "-" if each.base is None else each.base,
+        "longest": _across(each.asked, "length"),
+    }
 
 
 def _classes(each: Classes) -> dict[str, Any]:

@@ -1,8 +1,12 @@
-"""lighteval with a model that answers from a key: its own command line, ``custom key <this file>``."""
+"""lighteval with a model that answers from a key: its own command line, ``custom key <this file>``.
+
+It also stands in for the backends that need weights, with their arguments.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 from answering import answer
@@ -40,4 +44,8 @@ class AnswerKey(LightevalModel):
 if __name__ == "__main__":
     from lighteval.__main__ import app
 
+    if sys.argv[1] in ("accelerate", "vllm"):
+        given = dict(each.split("=", 1) for each in sys.argv[2].split(","))
+        assert given.keys() <= {"model_name", "max_length", "max_model_length", "batch_size"}, given
+        sys.argv[1:3] = ["custom", "key", __file__]
     app()

@@ -11,6 +11,8 @@ from pipeline.rows import COLUMNS, Column
 from pipeline.store.manifest import Cell, Manifest
 from pipeline.store.split import Split
 
+Curve = Mapping[str, Mapping[int, float]]
+"""Mean scores from 0 to 1 by length, of each simulated reader by its name."""
 ANCHORS = ("helmet", "ruler")
 """Variants that stand for a benchmark, whose name the title has: Carrara-HELMET is not HELMET."""
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -37,7 +39,8 @@ class Facts:
 
     `keys` is how its keys are published (``inline``, ``separate``, ``withhold``; ``private`` for the folder of keys
     itself); `licence` is that of users' texts in the rows; `figures` are captions and alternative texts by the names of
-    the files in ``figures``; `gallery` tells whether ``gallery.html`` stands beside the card.
+    the files in ``figures``; `gallery` tells whether ``gallery.html`` stands beside the card; `curve` is what simulated
+    readers score by length.
     """
 
     split: Split
@@ -47,6 +50,7 @@ class Facts:
     notes: Notes = NOTHING
     figures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     gallery: bool = False
+    curve: Curve = field(default_factory=dict)
     licence: str = ""
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -22,21 +23,26 @@ def front_of(facts: Facts) -> dict[str, Any]:
         **({"license_name": _slug(facts.licence), "license_link": "SOURCES.md"} if facts.own_corpus else {}),
         "language": ["en"],
         "pretty_name": facts.title,
-        "tags": [
-            "long-context", "benchmark", "evaluation", "synthetic", facts.manifest.release, facts.split.tokenizer,
-            *(name.replace("_", "-") for name in names),
-        ],
         "task_categories": ["question-answering", "text-generation", *choices],
         "size_categories": [facts.size],
-        "configs": [
-            {
-                "config_name": config.name,
-                **({"default": True} if config.default else {}),
-                "data_files": [{"split": "test", "path": config.path}],
-            }
-            for config in facts.configs
-        ],
     }  # fmt: skip
+
+
+def lists_of(facts: Facts) -> str:
+    """Return tags, and configurations one on each line: written out they would be the longest part of a card."""
+    tags = (
+        *("long-context", "benchmark", "evaluation", "synthetic", facts.manifest.release, facts.split.tokenizer),
+        *(name.replace("_", "-") for name in facts.all_families),
+    )
+    told = (
+        {
+            "config_name": config.name,
+            **({"default": True} if config.default else {}),
+            "data_files": [{"split": "test", "path": config.path}],
+        }
+        for config in facts.configs
+    )
+    return f"tags: {json.dumps(tags)}\nconfigs:\n" + "".join(f"- {json.dumps(config)}\n" for config in told)
 
 
 def _slug(licence: str) -> str:

@@ -11,10 +11,11 @@ from typing import Any
 import jinja2
 
 from pipeline.publish.card import tables
+from pipeline.publish.card.cited import papers_of
 from pipeline.publish.card.evaluation import evaluated
 from pipeline.publish.card.examples import examples_of
 from pipeline.publish.card.facts import Facts
-from pipeline.publish.card.front import front_of, yaml_of
+from pipeline.publish.card.front import front_of, lists_of, yaml_of
 from pipeline.recipe import SIZES, digest, load_recipe, shipped_recipes
 from pipeline.tasks import NOTES
 
@@ -41,9 +42,28 @@ def _template(name: str) -> str | None:
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
+PAGES = {
+    "README.md": "card.md.jinja",
+    "TASKS.md": "tasks.md.jinja",
+    "ROWS.md": "rows.md.jinja",
+    "HARNESSES.md": "harnesses.md.jinja",
+    "ABOUT.md": "about.md.jinja",
+}
+"""The templates of the card and of the pages that it links to, by their files."""
+
+
 def card_of(facts: Facts) -> str:
     """Return the card of a published split: README.md."""
-    return _page("card.md.jinja", facts, **_said(facts))
+    return pages_of(facts)["README.md"]
+
+
+def pages_of(facts: Facts) -> dict[str, str]:
+    """Return the card of a published split and the pages beside it, by the names of their files."""
+    said = _said(facts)
+    pages = {name: _page(template, facts, **said) for name, template in PAGES.items()}
+    if facts.notes.text:
+        pages["CHANGES.md"] = _page("changes.md.jinja", facts, **said)
+    return pages
 
 
 def keys_card_of(facts: Facts) -> str:
@@ -67,7 +87,8 @@ def _said(facts: Facts) -> dict[str, Any]:
     """Return what the card's template says beside the facts."""
     plain = plain_config(facts)
     return {
-        "front": yaml_of(front_of(facts)),
+        "front": yaml_of(front_of(facts)) + lists_of(facts),
+        "papers": papers_of(facts.all_families),
         "examples": examples_of(facts),
         "notes": NOTES,
         "recipes": _recipes(facts),
@@ -76,6 +97,7 @@ def _said(facts: Facts) -> dict[str, Any]:
         "example_family": _example_family(facts),
         "example_config": f"{_example_family(facts)}_{facts.tiers[0]}",
         "window": max(cell.context_tokens for cell in facts.strata(facts.tiers[0])),
+        "longest": max(cell.context_tokens for cell in facts.split.strata),
         "inspect": {"config": plain},
         "lm": _lm(facts, plain),
     }

@@ -39,19 +39,24 @@ NOTHING = Notes()
 
 
 def notes_of(version: str, file: Path | None = None) -> Notes:
-    """Return the entry of a version in a changelog: a file, or Carrara's own; of a file without entries all of it.
+    """Return the entry of a version in a changelog of the data; of a file without entries all of it.
+
+    Without a file there are no notes, but the date of the release of Carrara of that version, if there is one: what
+    changed in Carrara is no news of a data set.
 
     Raises:
         StageError: if the file cannot be read, or has entries and none of this version.
     """
-    text = _text("CHANGELOG.md") if file is None else _read(file)
+    if file is None:
+        own = {found[1]: _date(found[2]) for found in ENTRY.finditer(_text("CHANGELOG.md"))}
+        return Notes(date=own.get(version, ""))
+    text = _read(file)
     entries = {found[1]: Notes(found[3].strip(), _date(found[2])) for found in ENTRY.finditer(text)}
     if version in entries:
         return entries[version]
-    if file is not None and not entries:
+    if not entries:
         return Notes(text.strip())
-    name = repr(str(file)) if file else "Carrara's CHANGELOG.md"
-    raise StageError(f"{name} has no entry '## {version}': add one, or give another file with --changelog")
+    raise StageError(f"{str(file)!r} has no entry '## {version}': add one, or give another file with --changelog")
 
 
 def _date(heading: str) -> str:

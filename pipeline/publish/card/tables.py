@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pipeline.publish.card.facts import Facts
+from pipeline.publish.card.facts import Curve, Facts
+from pipeline.readers import reader_of
 from pipeline.recipe import K, Stratum
 from pipeline.rows import Column
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
@@ -13,6 +14,8 @@ from pipeline.store.manifest import TierCell
 from pipeline.tasks import TASKS
 
 Place = tuple[str, str]
+BLIND = ("uniform", "any_reply")
+"""The baselines that are taken for chance, the first that a task has."""
 
 
 def markdown(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -60,8 +63,34 @@ def _task_record(facts: Facts, place: Place, cells: Sequence[TierCell]) -> dict[
         **({} if facts.withheld else {"complexity": ", ".join(map(str, steps))}),
         "reply tokens": ", ".join(f"{room:,}" for room in rooms),
         "scorer": ", ".join(dict.fromkeys(map(_scorer, cells))),
+        **_guessed(facts, place),
         **{f"rows, {tier}": sum(cell.rows for cell in cells if cell.tier == tier) for tier in facts.tiers},
     }
+
+
+def _guessed(facts: Facts, place: Place) -> dict[str, Any]:
+    """Return what guessing scores on all rows of a task; nothing where keys are withheld."""
+    own = [chance for chance in chances_in(facts.manifest) if (chance.family, chance.subtask) == place]
+    if facts.withheld or not own:
+        return {} if facts.withheld else {"chance": "-", "best constant": "-"}
+    means = pooled(own)
+    chance = next((means.baselines[name] for name in BLIND if name in means.baselines), "-")
+    return {"chance": chance, "best constant": means.best_constant}
+
+
+def curve_table(curve: Curve) -> str:
+    """Return mean scores of simulated readers by length."""
+    lengths = sorted({length for means in curve.values() for length in means})
+    return markdown(
+        [
+            {
+                "reader": f"`{name}`",
+                "it": reader_of(name).title,
+                **{kilo(length): means.get(length, "-") for length in lengths},
+            }
+            for name, means in curve.items()
+        ]
+    )
 
 
 def _scorer(cell: TierCell) -> str:

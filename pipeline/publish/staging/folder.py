@@ -11,7 +11,8 @@ from typing import Protocol
 
 from pipeline import metrics
 from pipeline.errors import StageError, unknown
-from pipeline.publish.card import Facts, card_of, croissant_of, evaluation_of, keys_card_of
+from pipeline.profiles.keeping import KEPT, PROFILE
+from pipeline.publish.card import Curve, Facts, croissant_of, evaluation_of, keys_card_of, pages_of
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
 from pipeline.publish.staging.checks import check_licence, check_secret, check_split
 from pipeline.publish.staging.withheld import part
@@ -45,6 +46,8 @@ class Drawn(Protocol):
 Draw = Callable[[Manifest], Mapping[str, Drawn]]
 Exhibit = Callable[[Split], str]
 """What writes a page with an example of every task."""
+Read = Callable[[Split], Curve]
+"""What lets simulated readers answer a split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +61,14 @@ class Staged:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown beside a split: its repo, others' repos, what changed, figures, the gallery, and a licence."""
+    """What is shown beside a split: its repo, others' repos, what changed, figures, gallery, readers, licence."""
 
     repo: str
     siblings: tuple[str, ...] = ()
     notes: Notes = NOTHING
     draw: Draw | None = None
     exhibit: Exhibit | None = None
+    read: Read | None = None
     licence: str = ""
 
 
@@ -78,6 +82,7 @@ def stage(
     notes: Notes = NOTHING,
     draw: Draw | None = None,
     exhibit: Exhibit | None = None,
+    read: Read | None = None,
     licence: str = "",
 ) -> Staged:
     """Make the folder that is published from a sealed split, whole or not at all, in place of an older one.
@@ -94,12 +99,16 @@ def stage(
         raise StageError(unknown("way to publish keys", keys, MODES))
     check_split(split)
     check_licence(split, licence)
-    shown = Shown(repo, tuple(siblings), notes, draw, exhibit if keys == "inline" else None, licence)
+    open_keys = keys == "inline"
+    shown = Shown(
+        repo, tuple(siblings), notes, draw, exhibit if open_keys else None, read if open_keys else None, licence
+    )
     version = split.manifest.version
     _cleared(folder)
     if keys == "inline":
         with tree_aside(folder) as aside:
             _copy_shards(split, aside)
+            _copy_profile(split, aside)
             _finish(Split(aside, split.manifest), shown, keys)
         return Staged(folder, version)
     check_secret(split)
@@ -107,6 +116,7 @@ def stage(
     _cleared(private)
     with tree_aside(folder) as aside, tree_aside(private, secret=True) as hidden:
         told, kept = part(split, aside, hidden)
+        _copy_profile(split, aside)
         _finish(Split(aside, told), shown, keys)
         _finish_keys(Split(hidden, kept), shown)
     return Staged(folder, version, private)
@@ -133,6 +143,14 @@ def _copy_shards(split: Split, folder: Path) -> None:
             link(source, target)
 
 
+def _copy_profile(split: Split, folder: Path) -> None:
+    """Publish the TOML of a profile that is no shipped one; its vocabulary is its owner's, and stays where it is."""
+    source = split.folder / KEPT / PROFILE
+    if source.is_file():
+        (folder / KEPT).mkdir()
+        shutil.copyfile(source, folder / KEPT / PROFILE)
+
+
 def _finish(split: Split, shown: Shown, keys: str) -> None:
     """Write everything beside the shards; the manifest is the build's own, but for withheld keys."""
     folder = split.folder
@@ -149,6 +167,7 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
         shown.notes,
         captions,
         gallery=shown.exhibit is not None,
+        curve=shown.read(split) if shown.read else {},
         licence=shown.licence,
     )
     _write(folder / "manifest.json", split.manifest.text)
@@ -157,7 +176,8 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
     _write(folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
     _write(folder / "LICENSE", license_text())
     _write(folder / "SOURCES.md", sources_text())
-    _write(folder / "README.md", card_of(facts))
+    for name, page in pages_of(facts).items():
+        _write(folder / name, page)
     _write(folder / "croissant.json", json.dumps(croissant_of(facts), indent=1) + "\n")
     if evaluation := evaluation_of(facts):
         _write(folder / "eval.yaml", evaluation)
