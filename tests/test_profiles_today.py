@@ -41,13 +41,9 @@ OVERHEAD = {
     "qwen3.5": 10,
     "qwen3.5-nothink": 12,
 }
-LINES = [
-    "Marta Okafor lives in Oslo.\n",
-    ">> a.append(-1729)\n",
-    "Q X B\n",
-    '{"key": [1, 22, 333]}\n',
-    "#!/bin/sh <b>|</b>\n",
-]
+LINES = [">> a.append(-1729)\n", "Q X B lives in Oslo.\n", '{"key": [1, 22]}\n', "#!/bin/sh <b>|</b>\n", "It's 42.\n"]
+PACKED = ("kimi-k2", "llama4", "qwen3.5", "glm4.7-flash", "minimax-m3")
+BY_VOCABULARY = sorted(TODAY, key=lambda name: load_profile(name).vocabulary.sha256)
 
 
 def where(name: str) -> pytest.ParameterSet:
