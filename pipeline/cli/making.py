@@ -17,6 +17,7 @@ from pipeline.cli.records import (
     chance_parts,
     makeup_records,
     plan_records,
+    profile_notes,
     spent_lines,
     state_records,
 )
@@ -55,6 +56,8 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
     say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
     names = ", ".join(profile.name for profile in plan.profiles)
     say(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
+    for note in profile_notes(plan):
+        say(note)
 
 
 @cli.command()

@@ -130,6 +130,19 @@ def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | 
     return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
 
 
+def profile_notes(plan: Plan) -> Iterator[str]:
+    """Yield what to know of a plan's profiles: counters that are slow, and models whose windows are too short."""
+    longest = max(cell.length for cell in plan.recipe.strata)
+    for profile in plan.profiles:
+        if profile.second_is_slow:
+            cost = f" ({profile.check.cost})" if profile.check.cost else ""
+            yield f"{profile.name}: the second counter is slow{cost}: build recounts some rows, verify all of them."
+        short = [(model, window) for model, (_, window) in profile.reach if window < profile.window(longest)]
+        if short:
+            said = ", ".join(f"{model} ({window:,})" for model, window in short)
+            yield f"{profile.name}: the longest rows are longer than the windows of {said}."
+
+
 def spent_lines(spent: Mapping[str, float]) -> list[str]:
     """Return where the time of a build went, in one line; none for a build that found nothing to do."""
     total = sum(spent.values())
