@@ -67,9 +67,10 @@ def verify(
     (that of --lock, of FOLDER, or its own).
     """
     if where:
-        _verify_copy(
-            Given(where, fetched(where), folder, lock_file, tuple(tokenizers), again or into is not None), into, how
-        )
+        root = fetched(where)
+        if how["address"] is not None:  # workers have folders of their own to start from
+            root, folder, into = root.absolute(), folder and folder.absolute(), into and into.absolute()
+        _verify_copy(Given(where, root, folder, lock_file, tuple(tokenizers), again or into is not None), into, how)
     elif folder and not (lock_file or again or into):
         _verify_build(folder, tokenizers, how)
     else:
