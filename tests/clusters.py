@@ -1,4 +1,4 @@
-"""Dask clusters of processes on this machine. Workers preload this file, which gives them small shards and slow rows."""
+"""Dask clusters of processes on this machine. Workers preload this file: it gives them small shards and slow rows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Cluster:
         }
         return self._start(
             "worker", self.address, "--nthreads", 1, "--nanny" if nanny else "--no-nanny", "--local-directory", own,
-            "--death-timeout", 60, "--preload", here, *options, cwd=own, env=env,
+            "--death-timeout", 60, *([] if path else ["--preload", here]), *options, cwd=own, env=env,
         )  # fmt: skip
 
     def _start(
