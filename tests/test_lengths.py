@@ -19,6 +19,7 @@ from pipeline.score.intervals import Resampler, Units, alike, bounds, ends
 from pipeline.score.lengths import Curve, Curves, LengthScore, grid, nested_shares
 from pipeline.score.paired import difference
 from pipeline.score.results import Record, Scored
+from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.streams import stream, words
 from test_scores import record
 
@@ -236,6 +237,17 @@ def test_a_share_that_cannot_be_kept_is_refused() -> None:
 def test_without_a_reply_there_is_no_length() -> None:
     found = reached([replace(each, state="missing") for each in ladder([0.0, 0.0])])
     assert (found.length, found.shortest, found.base, found.asked) == (0, None, None, 4096)
+
+
+def test_one_constant_serves_both_classes_of_refusals() -> None:
+    """Always (D) is right in 70 of 100 rows; nobody can reply (D) to these and (B) to the others."""
+    apart = [Chance("idk", "letters", 0, "job", 70, 1, "D", {}), Chance("idk", "letters", 1, "job", 30, 0.43, "B", {})]
+    other = [Chance("bio", "rank", level, "", 10, 0.5, name, {}) for level, name in ((2, "x"), (5, "y"))]
+    found = one_constant([*apart, *other])
+    assert [(each.constant, each.best_constant) for each in found] == [("D", 1), ("D", 0.0), ("x", 0.5), ("y", 0.5)]
+    assert pooled(found[:2]).best_constant == pytest.approx(0.7)
+    more = one_constant([replace(apart[0], rows=5), replace(apart[1], rows=95)])
+    assert [(each.constant, each.best_constant) for each in more] == [("B", 0.0), ("B", 0.43)]
 
 
 # Differences
