@@ -173,7 +173,8 @@ def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: l
     found = effective_length(Curve({}, points, (), ()), kept)
     assert found.length == by_definition(means, floors, kept)
     own = sorted(by_definition(list(column), floors, kept) for column in draws.T)
-    assert (found.low, found.high) == (own[49], own[1949])
+    if means[0]:
+        assert (found.low, found.high) == (min(own[49], found.length), max(own[1949], found.length))
     assert found.base == means[0]
 
 
@@ -191,6 +192,19 @@ def test_no_length_is_read_where_the_shortest_is_guessed() -> None:
         for each in ladder([value] * 4)
     ]
     assert reached(refuses).length == 0, "always refusing is not reading"
+
+
+def test_a_base_that_cannot_be_told_from_guessing_is_none() -> None:
+    """35 % of 20 rows where a guess is right in 25 %: the interval says that it may be more."""
+    found = reached(ladder([0.35, 0.35]))
+    assert (found.length, found.low, found.high) == (0, 0, 4096)
+    assert reached(ladder([0.35, 0.35], count=400)).length == 4096
+
+
+def test_where_no_short_row_scores_nothing_is_read_for_sure() -> None:
+    records = [replace(each, baselines={"uniform": 0.0}) for each in ladder([0.0, 0.0, 0.2])]
+    found = reached(records)
+    assert (found.length, found.low, found.high) == (0, 0, 0)
 
 
 def test_a_larger_share_is_never_kept_longer() -> None:
