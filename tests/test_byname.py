@@ -11,9 +11,9 @@ from pathlib import Path
 import huggingface_hub
 import huggingface_hub.constants
 import pytest
-import test_transformers
 
 import builds
+import test_transformers
 from frozen import carrara, said, went, written
 from loopback import Hub
 from loopback.client import hurried
@@ -28,6 +28,7 @@ from pipeline.store.parquet import read_rows
 CELLS = (("bio", "standard", [1], [4096], 2), ("mrcr", "chat", [2], [16384], 1))
 NAME = "org/small"
 KEPT = "org__small"
+SAME = ("id", "family", "subtask", "length", "complexity", "question", "target", "answers", "choices")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -207,6 +208,49 @@ def test_a_folder_is_kept_with_its_rows(built: Path, tmp_path: Path) -> None:
     scores = json.loads(went(carrara("score", out / "small", tmp_path / "said.jsonl", "--json")))
     assert scores["overall"]["mean"] == 1
     assert "small" in went(carrara("verify", "--against", out, "--quiet"))
+
+
+def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -> None:
+    """Ids, questions and keys stay; the cost is told first; what was cut for a folder goes on without that folder."""
+    shutil.copytree(built, tmp_path / "home")
+    frozen = tmp_path / "home" / "v1.0.0"
+    went(carrara("verify", frozen, "--quiet"))
+    went(carrara("freeze", frozen))
+    hub.model(NAME, small(size=700))
+    assert "is frozen as tiny 1.0.0, without org/small" in said(
+        carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", frozen, "--quiet")
+    )
+    cost = went(carrara("extend", frozen, "--tokenizer", NAME, "--dry-run", "--quiet"))
+    head, line = cost.splitlines()
+    assert head.split() == ["profile", "tier", "rows", "tokens", "MB", "on", "disk", "about"]
+    assert line.split()[:4] == [KEPT, "32k", "3", "24,576"]
+    done = went(carrara("extend", frozen, "--tokenizer", NAME, "--quiet"))
+    assert done.startswith(head)
+    made = tmp_path / "home" / "v1.1.0"
+    assert f"profiles {KEPT}, small" in done
+    rows = [
+        [row for path in sorted((made / name / "data").rglob("*.parquet")) for row in read_rows(path)]
+        for name in ("small", KEPT)
+    ]
+    for old, new in zip(*rows, strict=True):
+        assert [old[name] for name in SAME] == [new[name] for name in SAME]
+    gone(hub)
+    assert went(carrara("verify", made, "--quiet")).count("all recounted by transformers") == 2
+    assert went(carrara("verify", "--against", made, "--quiet")).count("every byte as in the lock") == 2
+
+
+def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tmp_path: Path) -> None:
+    """A copy comes with the TOML alone: the vocabulary is the model owner's, and is fetched at its commit."""
+    hub.model(NAME, small())
+    out = tmp_path / "out"
+    went(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
+    went(carrara("verify", out, "--quiet"))
+    staged = tmp_path / "staged"
+    went(carrara("publish", out, "--repo", "org/{tokenizer}", "--out", staged, "--dry-run"))
+    (copy,) = staged.iterdir()
+    assert [path.name for path in (copy / "tokenizer").iterdir()] == ["profile.toml"]
+    hub.model(NAME, small(size=500))
+    assert "tiny 1.0.0" in went(carrara("verify", "--against", copy, "--quiet"))
 
 
 def test_profile_add_says_what_it_found(tmp_path: Path) -> None:

@@ -226,7 +226,9 @@ def _toml(source: Source, wanted: Wanted, folder: Path, agreed: Agreed, template
         made["reserve"] = wanted.reserve
     made["vocabulary"] = _vocabulary(source, folder, agreed)
     made["fast"] = {"engine": agreed.fast}
-    made["second"] = {"engine": agreed.second, "slow": True, "cost": agreed.cost} if agreed.second else {"engine": "none"}
+    made["second"] = (
+        {"engine": agreed.second, "slow": True, "cost": agreed.cost} if agreed.second else {"engine": "none"}
+    )
     made["template"] = _template_table(template)
     return tomlkit.dumps(made)
 

@@ -57,7 +57,9 @@ def agreed_engines(tokenizer: Any, path: Path, title: str) -> Agreed:
             raise ProfileError(
                 f"{title}: what transformers does to a text cannot be written as a tokenizer.json: give another model"
             )
-    fast = next((name for name in ("splintr", "tokenizers") if _same(truth, _opened(path, name), lines)), "transformers")
+    fast = next(
+        (name for name in ("splintr", "tokenizers") if _same(truth, _opened(path, name), lines)), "transformers"
+    )
     return Agreed(fast, "transformers", converted=not fits)
 
 

@@ -74,8 +74,8 @@ def _check_state(path: str, wanted: str, given: str) -> None:
     held = profile_source(path)
     if held != wanted:
         raise ProfileError(
-            f"{str(Path(path).parents[2])!r} has rows for {_short(held)}, but {given} is {_short(wanted)}: give another "
-            "folder with --out, or name the state that is there"
+            f"{str(Path(path).parents[2])!r} has rows for {_short(held)}, but {given} is {_short(wanted)}: give "
+            "another folder with --out, or name the state that is there"
         )
 
 

@@ -66,12 +66,12 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def figures(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield the figures that scores are the mean of, where they are several."""
+    """Yield the figures that scores are made of, where they are several."""
     places = ("family", "subtask", "figure")
     found = side_by_side(models, lambda model: model.tables.figures(), *places)
     rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
     if rows:
-        yield Note("Scores of these subtasks are the plain mean of several figures, which tell apart what goes wrong.")
+        yield Note("Scores of these subtasks are made of several figures, which tell apart what goes wrong.")
         yield Table("Figures apart, %", columns_of(models, "family, subtask and figure"), rows)
 
 

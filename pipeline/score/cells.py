@@ -128,7 +128,7 @@ class Tables:
         )
 
     def figures(self) -> list[Cell]:
-        """Return a cell for each figure that the scores of a subtask are the mean of; its place ends in ``figure``."""
+        """Return a cell for each figure that the scores of a subtask are made of; its place ends in ``figure``."""
         kinds = sorted({(each.family, each.subtask) for each in self.scored.records if each.figures})
         found = []
         for family, subtask in kinds:
@@ -219,7 +219,7 @@ def alone(record: Record) -> float:
 
 
 def _figure(name: str, record: Record) -> float:
-    """Return one of the figures that the score of a row is the mean of."""
+    """Return one of the figures that the score of a row is made of."""
     return record.figures.get(name, 0.0)
 
 

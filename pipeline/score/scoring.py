@@ -24,7 +24,7 @@ WORTH_A_POOL = 2000
 
 Job = tuple[int, tuple[str, ...], list[Row], list[str]]
 Judged = tuple[float, Mapping[str, float]]
-"""A score, and the figures that it is the mean of, if there are any."""
+"""A score, and the figures that it is made of, if there are any."""
 
 
 def score_predictions(
@@ -128,7 +128,7 @@ def _usable(answer: Answer | None) -> str | None:
 
 
 def _scores(keys: Sequence[KeyRow], texts: Sequence[str | None], quirks: tuple[str, ...], workers: int) -> list[Judged]:
-    """Return the score of each row by itself, and the figures it is the mean of; 0 without a text."""
+    """Return the score of each row by itself, and the figures it is made of; 0 without a text."""
     given = [at for at, text in enumerate(texts) if text is not None]
     scores: list[Judged] = [(0.0, dict.fromkeys(facts(key.row["scorer"]).figures, 0.0)) for key in keys]
     pool = processes(workers if len(given) >= WORTH_A_POOL else 1)

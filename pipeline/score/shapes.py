@@ -19,6 +19,8 @@ from pipeline.rows import sha256_text
 from pipeline.store.refusals import CUT, FULL, SAID, error_words, is_final
 
 Body = Mapping[str, Any]
+TOLD = (None, "text", "output_text")
+"""Types of the parts of a content that are said, not thought."""
 MOST = 1 << 40
 """Tokens or seconds that no reply has."""
 
@@ -159,7 +161,7 @@ def chosen(answer: object) -> object:
     except (LookupError, TypeError, AttributeError):
         return None
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") in TOLD]
         return "".join(part for part in parts if isinstance(part, str))
     return content
 

@@ -113,7 +113,7 @@ def page(tables: Tables, by: Sequence[str] = ()) -> str:
     if classes := tables.classes():
         parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
     if figures := tables.figures():
-        parts.append(_titled("figures that scores are the mean of", table(_pivot(figures, "figure", sort=False))))
+        parts.append(_titled("figures that scores are made of", table(_pivot(figures, "figure", sort=False))))
     return "\n\n".join(parts)
 
 
