@@ -23,7 +23,9 @@ from pipeline.profiles import load_profile
 from pipeline.profiles.adopting import Source, Wanted, adopt
 from pipeline.profiles.hub import parse_model, safe_name
 from pipeline.profiles.keeping import settled
+from pipeline.publish.staging import stage
 from pipeline.store.parquet import read_rows
+from pipeline.store.split import open_split
 
 CELLS = (("bio", "standard", [1], [4096], 2), ("mrcr", "chat", [2], [16384], 1))
 NAME = "org/small"
@@ -245,9 +247,7 @@ def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tm
     out = tmp_path / "out"
     went(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
     went(carrara("verify", out, "--quiet"))
-    staged = tmp_path / "staged"
-    went(carrara("publish", out, "--repo", "org/{tokenizer}", "--out", staged, "--dry-run"))
-    (copy,) = staged.iterdir()
+    copy = stage(open_split(out / KEPT), tmp_path / KEPT, repo=NAME).folder
     assert [path.name for path in (copy / "tokenizer").iterdir()] == ["profile.toml"]
     hub.model(NAME, small(size=500))
     assert "tiny 1.0.0" in went(carrara("verify", "--against", copy, "--quiet"))
@@ -361,3 +361,16 @@ def test_pinned_vocabularies_as_models(name: str, tmp_path: Path) -> None:
 
 def test_the_template_is_the_small_models() -> None:
     assert TEMPLATE in DATED
+
+
+def test_a_slow_counter_is_told_and_a_copy_is_left_as_it_is(built: Path, tmp_path: Path) -> None:
+    out = tmp_path / "home" / "v1.0.0"
+    shutil.copytree(built, tmp_path / "home")
+    done = went(carrara("plan", built / "tiny.toml", "--tokenizer", "small", "--out", out))
+    assert "small: transformers counts again, slowly (0.3 to 1 Mtok/s): a sample of the rows in `build`" in done
+    model = folder_of(small(), tmp_path / "small")
+    shutil.rmtree(out / "small" / "tokenizer")
+    before = builds.stamps(out)
+    assert "tiny 1.0.0 small" in went(carrara("verify", "--against", out, "--tokenizer", model, "--quiet"))
+    assert "is not a shipped one: give its TOML" in said(carrara("verify", "--against", out, "--quiet"))
+    assert builds.stamps(out) == before

@@ -225,7 +225,8 @@ def _toml(source: Source, wanted: Wanted, folder: Path, agreed: Agreed, template
     if wanted.reserve:
         made["reserve"] = wanted.reserve
     made["vocabulary"] = _vocabulary(source, folder, agreed)
-    made["fast"] = {"engine": agreed.fast}
+    slow = {"slow": True, "cost": agreed.cost} if agreed.fast != "splintr" else {}
+    made["fast"] = {"engine": agreed.fast, **slow}
     made["second"] = (
         {"engine": agreed.second, "slow": True, "cost": agreed.cost} if agreed.second else {"engine": "none"}
     )
