@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -135,7 +136,7 @@ def test_names_that_the_hub_does_not_have(
     hub.model(NAME, small())
     hub.model("org/empty", {"README.md": b"# Nothing"})
     cases = {
-        "org/nowhere": "has no model 'org/nowhere', or it is private: check the name",
+        "org/nowhere": "has no model 'org/nowhere', or it is private, and there is no such folder: check the name",
         f"{NAME}@v9": "org/small has no revision 'v9': give a branch, tag or commit that it has",
         "org/empty": "org/empty has no tokenizer_config.json and no tokenizer.json",
         "o200": "unknown profile 'o200': did you mean 'o200k'",
@@ -374,3 +375,24 @@ def test_a_slow_counter_is_told_and_a_copy_is_left_as_it_is(built: Path, tmp_pat
     assert "tiny 1.0.0 small" in went(carrara("verify", "--against", out, "--tokenizer", model, "--quiet"))
     assert "is not a shipped one: give its TOML" in said(carrara("verify", "--against", out, "--quiet"))
     assert builds.stamps(out) == before
+
+
+def test_a_folder_of_the_clients_cache_is_the_model(hub: Hub, tmp_path: Path, recipe: Path) -> None:
+    commit = hub.model(NAME, small())
+    folder = Path(huggingface_hub.hf_hub_download(NAME, "tokenizer.json")).parent
+    huggingface_hub.hf_hub_download(NAME, "tokenizer_config.json")
+    huggingface_hub.hf_hub_download(NAME, "chat_template.jinja")
+    for _ in range(2):
+        went(carrara("plan", recipe, "--tokenizer", folder, "--out", tmp_path / "out"))
+    went(carrara("plan", recipe, "--tokenizer", f"{NAME}@{commit}", "--out", tmp_path / "out"))
+
+
+@pytest.mark.parametrize("module", ["transformers", "huggingface_hub"])
+def test_what_is_not_installed_is_named(
+    recipe: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    hub.model(NAME, small())
+    monkeypatch.setitem(sys.modules, module, None)
+    line = said(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
+    assert f"{module} is not installed: pip install 'carrara[" in line
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
