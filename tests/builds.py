@@ -297,6 +297,19 @@ def deadly(job: tuple[str, int]) -> int:
     return job[1]
 
 
+class OddError(Exception):
+    """An error that cannot be pickled."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.handle = lambda: number
+
+
+def odd_fault(number: int) -> None:
+    """Fail in a way that cannot travel."""
+    raise OddError(number)
+
+
 def faulty(job: tuple[str, int]) -> int:
     """Fail at job 3, slowly work otherwise."""
     noted(job)

@@ -116,7 +116,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--dask-wait", "wait", type=click.FloatRange(0, min_open=True), default=WAIT, show_default=True,
-                metavar="SECONDS", help="How long to wait for the scheduler and for a first worker.",
+                metavar="SECONDS", help="How long to wait for a first worker, and for a new one if all are lost.",
             ),
             click.option("--quiet", is_flag=True, help="Do not show progress."),
         ]

@@ -18,6 +18,7 @@ from pipeline.cli.records import (
     makeup_records,
     plan_records,
     slow_lines,
+    spent_lines,
     state_records,
 )
 from pipeline.prove.chance import chances, drawn_keys, makeups
@@ -97,7 +98,11 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
     RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Anything already built is kept, so an interrupted
     build continues where it stopped.
     """
-    manifests = open_stages(plan, **how).build()
+    stages = open_stages(plan, **how)
+    manifests = stages.build()
+    if not stages.quiet:
+        for line in spent_lines(stages.spent):
+            say(line, err=True)
     if as_json:
         named = {profile.name: manifest for profile, manifest in zip(plan.profiles, manifests, strict=True)}
         say(json.dumps(to_builtins(named), indent=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, fsum, sqrt
 from pathlib import Path
 from typing import Any
@@ -142,6 +142,13 @@ def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
 def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:
     """Return what is printed when a build ends: where the shards are, how many, and what was proven."""
     return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
+
+
+def spent_lines(spent: Mapping[str, float]) -> list[str]:
+    """Return where the time of a build went, in one line; none for a build that found nothing to do."""
+    total = sum(spent.values())
+    shares = ", ".join(f"{stage} {seconds / total:.0%}" for stage, seconds in spent.items() if seconds >= total / 200)
+    return [f"carrara: {total:,.0f} s of CPU time: {shares}"] if "pack" in spent else []
 
 
 def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:

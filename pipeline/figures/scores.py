@@ -29,18 +29,21 @@ class Size:
         return 13.9 / (self.height - BELOW - ABOVE)
 
 
+LETTER, WIDE_LETTER = 5.2, 9.6
+"""Points that a letter of a label takes at the most usual, and a wide one."""
+
 LEFT, BELOW, ABOVE = 54, 42, 34
 """Margins of a figure in CSS pixels."""
 
 PANEL = Size()
 """One of many: three stand beside each other on a desk, one fits a phone."""
 
-WIDE, NARROW = Size(1040, 440, 236, 30), Size(410, 380, 122, 14)
+WIDE, NARROW = Size(1040, 440, 236, 30), Size(410, 380, 126, 14)
 """The first figure of a page, on a desk and on a phone."""
 
 GUESSES: tuple[Any, ...] = (
     (0, (1, 2)), (0, (7, 2, 1, 2)), (0, (3, 2)), (0, (9, 3)), (0, (1, 1, 5, 1)), (0, (2, 4)), (0, (5, 1, 5, 4)),
-    (0, (1, 5)),
+    (0, (1, 5)), (0, (12, 2, 2, 2)),
 )  # fmt: skip
 """Dashes of the grey lines: chance, the best constant, and simulated readers."""
 
@@ -166,7 +169,13 @@ def _guess(axes: Axes, guess: Guess) -> None:
     ends = [lengths[0], *lengths, lengths[-1]]
     at = [lengths[0] / 2, *lengths, lengths[-1] * 2]
     dash = GUESSES[guess.style % len(GUESSES)]
-    axes.plot(at, [100 * guess.means[length] for length in ends], color=SOFT, linewidth=1.1, linestyle=dash)
+    axes.plot(
+        at,
+        [100 * guess.means[length] for length in ends],
+        color=SOFT,
+        linewidth=1.1 if guess.style < 2 else 0.8,
+        linestyle=dash,
+    )
 
 
 def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
@@ -182,13 +191,13 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
 def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: Size) -> None:
     """Write each line's name beside its end, in its color, pushed apart where ends are close."""
     ends = [
-        (line.means[max(line.means)], f"{MARKS[line.style % 6]} {short(line.label, size.letters)}", line.style % 6)
+        (line.means[max(line.means)], f"{MARKS[line.style % 6]} {fitted(line.label, size)}", line.style % 6)
         for line in lines
         if line.means
     ]
     colors = [SERIES[style] for _, _, style in ends] + [SOFT] * len(guesses)
     found = [(mean, text) for mean, text, _ in ends]
-    found += [(guess.means[max(guess.means)], short(guess.label, size.letters + 2)) for guess in guesses]
+    found += [(guess.means[max(guess.means)], fitted(guess.label, size)) for guess in guesses]
     placed = sorted(zip(found, colors, strict=True), key=lambda end: end[0])
     for ((_, text), color), place in zip(placed, spaced([end[0][0] for end in placed], size.apart), strict=True):
         where = (1.02, (2 + 100 * place) / 104)
@@ -208,6 +217,15 @@ def short(label: str, letters: int = PANEL.letters) -> str:
     name = label.rstrip("/").rpartition("/")[2] or label
     half = (letters - 3) // 2
     return name if len(name) <= letters else f"{name[: letters - 3 - half]}...{name[-half:]}".replace("\n", " ")
+
+
+def fitted(label: str, size: Size) -> str:
+    """Return a label that fits beside the lines of a figure, also if it has many wide letters."""
+    for letters in range(size.letters, 5, -1):
+        text = short(label, letters)
+        if sum(WIDE_LETTER if letter in "mwMW@%" else LETTER for letter in text) <= 0.75 * size.right - 16:
+            break
+    return text
 
 
 def spaced(places: Sequence[float], apart: float = PANEL.apart) -> list[float]:

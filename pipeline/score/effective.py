@@ -14,8 +14,9 @@ import numpy as np
 
 from pipeline.errors import PredictionsError
 from pipeline.score.intervals import DRAWS, LEVEL, Floats
-from pipeline.score.lengths import Curve, LengthScore, Where
-from pipeline.typed import Share
+from pipeline.score.lengths import EVERYWHERE, Curve, Curves, LengthScore, Where
+from pipeline.score.results import Scored
+from pipeline.typed import Share, Whole
 
 KEPT = 0.85
 """The share of the shortest length's score that is to be kept, unless said."""
@@ -41,13 +42,13 @@ class Effective:
 
     place: Where
     kept: Share
-    length: int
-    low: int
-    high: int
-    shortest: int | None
+    length: Whole
+    low: Whole
+    high: Whole
+    shortest: Whole | None
     base: Share | None
-    measured: int
-    asked: int
+    measured: Whole
+    asked: Whole
 
     @property
     def at_least(self) -> bool:
@@ -77,6 +78,43 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
         curve.place, kept, int(found), int(low), int(high), points[0].length, points[0].mean,
         points[-1].length, asked,
     )  # fmt: skip
+
+
+def effective_lengths(scored: Scored, kept: float = KEPT) -> list[Effective]:
+    """Return the effective length over all families together, if there are several, and of each."""
+    curves, families = Curves(scored), sorted({record.family for record in scored.records})
+    places: list[Where] = [*([EVERYWHERE] if len(families) > 1 else []), *({"family": name} for name in families)]
+    return [effective_length(curves.curve(place), kept) for place in places]
+
+
+def told(found: Effective) -> str:
+    """Return an effective length in words."""
+    if found.shortest is None:
+        return "no replies"
+    if not found.length:
+        return f"below {named(found.shortest)}"
+    return f"at least {named(found.length)}" if found.at_least else named(found.length)
+
+
+def interval_of(found: Effective) -> str:
+    """Return the interval of an effective length in words."""
+    if found.shortest is None:
+        return "-"
+    ends = [named(end) if end else f"below {named(found.shortest)}" for end in (found.low, found.high)]
+    if found.high == found.measured:
+        ends[1] += " or more"
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
+def named(length: int) -> str:
+    """Return a length as it is called.
+
+    >>> [named(2048), named(1048576), named(3000)]
+    ['2K', '1M', '3000']
+    """
+    if length % 1024:
+        return str(length)
+    return f"{length >> 10}K" if length < 1 << 20 or length % (1 << 20) else f"{length >> 20}M"
 
 
 def _measured(points: Sequence[LengthScore]) -> list[LengthScore]:
