@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.plan import Plan, Shard
+from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
 from pipeline.store.chance import Chance, one_constant, pooled
@@ -59,6 +60,19 @@ def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
         {"profile": profile, "family": family, "shards": len(done), "proven": sum(done)}
         for (profile, family), done in counts.items()
     ]
+
+
+def slow_lines(profiles: Iterable[Profile]) -> Iterator[str]:
+    """Yield a line for each profile whose counters take much of the time of a build."""
+    for profile in profiles:
+        fast, second = profile.fast, profile.check
+        if fast.slow:
+            yield f"{profile.name}: {fast.engine} counts slowly ({fast.cost or 'no quicker engine has its ids'})"
+        if second.slow:
+            yield (
+                f"{profile.name}: {second.engine} counts again, slowly ({second.cost or 'its speed is not stated'}): a "
+                "sample of the rows in `build`, all of them in `verify`"
+            )
 
 
 def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
