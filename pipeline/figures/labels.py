@@ -30,7 +30,7 @@ LEFT, BELOW, ABOVE = 54, 42, 34
 PANEL = Size()
 """One of many: three stand beside each other on a desk, one fits a phone."""
 
-WIDE, NARROW = Size(1040, 440, 236, 30), Size(410, 380, 126, 14)
+WIDE, NARROW = Size(1040, 400, 236, 30), Size(410, 380, 126, 14)
 """The first figure of a page, on a desk and on a phone."""
 
 
