@@ -10,9 +10,9 @@ a pair must be right. Exit code 2 says that something was missing or wrong; it i
 
 How the answer is found in a reply, by every scorer but ``mrcr``:
 
-1. What is not the reply is dropped: reasoning up to the last ``</think>`` (all of it where ``<think>`` has no end),
-   tokens that end a turn and what follows them, a further question that a base model has put to itself (`STOPS`), and
-   the markup of Markdown, LaTeX, XML and JSON.
+1. What is not the reply is dropped: reasoning as every family of models marks it (`OPENED`, `CHANNEL`; all that
+   follows a mark without an end), tokens that end a turn and what follows them, a further question that a base model
+   has put to itself (`STOPS`), and the markup of Markdown, LaTeX, XML and JSON.
 2. The last marked answer wins (``\boxed{...}``, ``the answer is ...``, ``Answer: ...``, ``Output: ...``), and of what
    follows the mark its first sentence that says something.
 3. Without a mark the first sentence that says something is the answer if it can be one as it stands: a bare value, or
@@ -53,8 +53,37 @@ LONG_LINE = 2000
 STOPS = ("\nQuestion:", "\nQuestions:", "\nBiographies:", "\n--- Program")
 """Where a base model that has answered goes on to another question of the kind it was shown."""
 
-END = re.compile(r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]")
+END = re.compile(
+    r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?(?:\w{1,20}_)?s>|<(?:\w{1,20}:)?eos>|<(?:end|start)_of_turn>|<turn\|>|\[/?INST\]|\[e~\["
+)
 """Tokens of chat templates that some engines leave in a reply."""
+
+
+NAMED = r"(?:\w{1,20}[:_])?(?:think|thinking|thought|thoughts|reasoning)"
+OPENED = re.compile(
+    rf"<{NAMED}>|\[THINK\]|\u25c1think\u25b7|<\|channel>|<\|START_THINKING\|>|<\|begin_of_thought\|>|<\|inner_prefix\|>"
+    r"|<\|open\|>\s?think\s?<\|sep\|>|<unused94>"
+)
+ENDED = re.compile(
+    rf"</{NAMED}>|\[/THINK\]|\u25c1/think\u25b7|<channel\|>|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|inner_suffix\|>"
+    r"|<\|close\|>\s?think\s?<\|sep\|>|<unused95>"
+)
+"""Marks around reasoning: of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat (with a
+name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, and MedGemma."""
+
+IN_WORDS = re.compile(
+    r"\A\s*Here(?:'s| is) my thought process:(?:.*?\n\s*Here(?:'s| is) my response:\s*|.*\Z)", re.DOTALL
+)
+"""The same as Granite marks it."""
+
+CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
+BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
+"""Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has
+left out the special tokens."""
+
+FRAMED = re.compile(r"\s*(?:<response>|<\|START_RESPONSE\|>|<\|begin_of_solution\|>|<\|open\|>\s?response\s?<\|sep\|>)")
+UNFRAMED = re.compile(r"</response>|<\|END_RESPONSE\|>|<\|end_of_solution\|>|<\|close\|>\s?response\s?<\|sep\|>")
+"""What some families put around the reply itself, behind their reasoning."""
 
 
 def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
@@ -90,9 +119,31 @@ def spoken(prediction: str, question: str = "") -> str:
 
 
 def thought(prediction: str) -> str:
-    """Return a reply without its reasoning, if it has any; of one that is too long the end."""
-    _, end, reply = prediction[-LONGEST:].rpartition("</think>")
-    return reply.lstrip() if end else reply.partition("<think>")[0]
+    """Return a reply without its reasoning, if it has any; of one that is too long the end.
+
+    What follows the last end of reasoning is the reply, or what stands before it all where nothing follows; reasoning
+    that has no end takes all that follows it along.
+    """
+    text = _final(prediction)
+    reply = text[max((end.end() for end in ENDED.finditer(text)), default=0) :]
+    if len(reply) < len(text):
+        reply = reply.lstrip()
+    begun = OPENED.search(reply) or (None if reply else OPENED.search(text))
+    reply = (reply or text)[: begun.start()] if begun else reply
+    if frame := FRAMED.match(reply):
+        reply = UNFRAMED.split(reply[frame.end() :], maxsplit=1)[0].strip()
+    return reply[-LONGEST:]
+
+
+def _final(prediction: str) -> str:
+    """Return what stands in the last final channel, or all of it where a reply has no channels."""
+    if bare := BARE_CHANNEL.match(prediction) or IN_WORDS.match(prediction):
+        return prediction[bare.end() :]
+    channels = list(CHANNEL.finditer(prediction))
+    if not channels:
+        return prediction
+    last = next((each for each in reversed(channels) if each[1] == "final"), None)
+    return END.split(prediction[last.end() :], maxsplit=1)[0] if last else prediction[: channels[0].start()]
 
 
 def _stopped(text: str, stop: str, question: str) -> int:
@@ -2257,7 +2308,7 @@ def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
     except (ValueError, RecursionError):
         return "no line of JSON"
     row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
-    if isinstance(said, dict) and said.get("error"):
+    if isinstance(said, dict) and (said.get("error") or said.get("refused")):
         return ""
     if not isinstance(row_id, str) or row_id not in keys:
         return f"no row has the id {row_id!r}"
@@ -2305,10 +2356,10 @@ def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, f
 
 
 def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
-    """Return the one score of some rows, by id: of families the mean, of each that of its subtasks, of each its lengths.
+    """Return the one score of some rows: the mean over families of the mean over their subtasks of that over lengths.
 
     So no task weighs more than another of its family because it has more rows, and no family because it has more tasks;
-    HELMET (section 3.1) averages its categories alike. `scores` are what `counted` returns; nan without rows.
+    HELMET averages its categories alike. Both are by id; `scores` are what `counted` returns; nan without rows.
     """
     tree: dict[str, dict[str, dict[int, list[float]]]] = {}
     for row_id, row in rows.items():

@@ -51,8 +51,8 @@ def score_predictions(
             beside the files and in the folders above them.
 
     Raises:
-        PredictionsError: if a file is of no known form, a prediction is of another split or of another tokenizer's, keys
-            are withheld, or splits share rows.
+        PredictionsError: if a file is of no known form, a prediction is of another split or of another tokenizer's,
+            keys are withheld, or splits share rows.
     """
     scorers_of(quirks)
     notes = notes_of(paths, exports, splits)
@@ -85,7 +85,8 @@ def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split])
         names = " + ".join(dict.fromkeys(split.tokenizer for split in splits))
         more = f" and {len(joined.untold) - 1} more files" if len(joined.untold) > 1 else ""
         yield (
-            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; ids are "
+            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; "
+            f"ids are "
             f"the same for all, so make sure that they were {names}'s, or give --export FOLDER"
         )
 

@@ -33,6 +33,7 @@ class Rerank(Task):
     __slots__ = ()
 
     family = "rerank"
+    version = 2
     scorer = "ndcg"
     shots = 2
     most_shots = 2
