@@ -36,7 +36,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import groupby, pairwise, takewhile
+from itertools import groupby, islice, pairwise, takewhile
 from math import fsum, log2
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -1802,7 +1802,7 @@ def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[st
 def _flattened(text: str) -> str:
     """Return a text in which every object of JSON, and every list that holds more than numbers, is lines of values."""
     found, at = list[str](), 0
-    for start in (one.start() for one in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE)):
+    for start in islice((one.start() for one in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE)), MOST):
         if start < at:
             continue
         try:
