@@ -68,9 +68,11 @@ def verify(
     """
     if where:
         with TemporaryDirectory(prefix="carrara-") as apart:
+            root = fetched(where)
+            if how["address"] is not None:  # workers have folders of their own to start from
+                root, folder, into = root.absolute(), folder and folder.absolute(), into and into.absolute()
             more = again or into is not None
-            given = Given(where, fetched(where), folder, lock_file, tuple(tokenizers), more, Path(apart))
-            _verify_copy(given, into, how)
+            _verify_copy(Given(where, root, folder, lock_file, tuple(tokenizers), more, Path(apart)), into, how)
     elif folder and not (lock_file or again or into):
         _verify_build(folder, tokenizers, how)
     else:

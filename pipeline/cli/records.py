@@ -11,7 +11,7 @@ from pipeline.assemble.plan import Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
-from pipeline.store.chance import Chance, pooled
+from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.store.manifest import Manifest
 
 DISK_BYTES = 0.6
@@ -78,7 +78,7 @@ def slow_lines(profiles: Iterable[Profile]) -> Iterator[str]:
 def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
     """Return the chance tables of each family: by kind of stratum, and over all complexities of a subtask."""
     families: dict[str, list[Chance]] = {}
-    for chance in found:
+    for chance in one_constant(list(found)):
         families.setdefault(chance.family, []).append(chance)
     parts = {}
     for family, chances in families.items():
