@@ -269,7 +269,7 @@ def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
         "the same ids on 400 lines of plain and 400 of foreign text",
         "with a system message, too",
         "options of the template: enable_thinking = False; set one with --set",
-        "pinned to 2025-05-31, which costs up to",
+        "pinned to 2025-05-31, which may cost",
         "window: 40,960 tokens (max_position_embeddings in config.json)",
         "after a line's end",
     }
