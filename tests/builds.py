@@ -30,6 +30,8 @@ from pipeline.tasks import TASKS, families
 from pipeline.tasks.base import Task
 
 Place = tuple[str, str]
+SWEPT = ("cl100k", "deepseek-v3", "gemma3", "glm4", "llama3.1", "mistral-tekken", "o200k", "qwen2.5")
+"""Profiles that tests of tasks go over; the others share their vocabularies, or have tests of their own."""
 SMOKE = load_recipe("smoke").strata
 SMOKE_ROWS = sum(cell.total for cell in SMOKE)
 SMOKE_TOKENS = sum(cell.total * cell.length for cell in SMOKE)

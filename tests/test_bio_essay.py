@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from builds import SWEPT
 from pipeline.assemble.cutting import in_order
 from pipeline.assemble.joining import MARKED
-from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.profiles import load_profile
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Placed, Published, Sample, Unit
@@ -145,7 +146,7 @@ def test_most_runs_of_words_of_a_1m_prompt_are_others() -> None:
 def test_paragraphs_have_60_to_200_tokens_in_every_profile(texts: list[str]) -> None:
     by_size = sorted(texts, key=len)
     extremes = [text + "\n" for text in by_size[:150] + by_size[-150:] + by_size[:: len(by_size) // 300]]
-    for name in shipped_profiles():
+    for name in SWEPT:
         counts = load_profile(name).counter().counts(extremes)
         assert min(counts) >= 60
         assert max(counts) <= 200

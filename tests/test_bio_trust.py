@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from builds import SWEPT
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
 from pipeline.metrics import REFUSAL, score
-from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.profiles import load_profile
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
@@ -233,7 +234,7 @@ def test_a_wrong_running_number_is_found(numbered: dict[str, list[Row]]) -> None
     assert any("the prompt states" in fault for fault in CITE.check(wrong))
 
 
-@pytest.mark.parametrize("name", shipped_profiles())
+@pytest.mark.parametrize("name", SWEPT)
 def test_every_running_number_has_as_many_tokens(name: str) -> None:
     count = load_profile(name).counter().counts
     for tier, last in (("32k", 10_000), ("1m", 20_000)):
@@ -334,7 +335,7 @@ RECIPE = (
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Row]]:
     """All rows of a small build in all profiles."""
-    plan: Plan = make_plan(Recipe("t", "1", 7, "32k", RECIPE), shipped_profiles(), tmp_path_factory.mktemp("trust"))
+    plan: Plan = make_plan(Recipe("t", "1", 7, "32k", RECIPE), SWEPT, tmp_path_factory.mktemp("trust"))
     assert all(Stages(plan, Inline).build())
     return rows_of(plan)
 

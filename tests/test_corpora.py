@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from builds import SWEPT
 from pipeline.cli import cli
 from pipeline.errors import PoolError
 from pipeline.metrics import score
-from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.profiles import load_profile
 from pipeline.streams import stream
 from pipeline.worlds.corpora.documents import PARAGRAPH, paragraphs
 from pipeline.worlds.corpora.helmet import moving
@@ -199,7 +200,7 @@ def test_long_paragraphs_are_cut_where_sentences_end() -> None:
     assert all(part.endswith(".") and len(part) <= PARAGRAPH for part in parts[1:-1])
 
 
-@pytest.mark.parametrize("name", shipped_profiles())
+@pytest.mark.parametrize("name", SWEPT)
 def test_units_of_any_script_add_up(name: str) -> None:
     """Whatever a paragraph begins and ends with: the sum of units is the count of the whole."""
     counter = load_profile(name).counter()

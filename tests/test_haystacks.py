@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from builds import SWEPT
 from pipeline.assemble.cutting import cutter
 from pipeline.assemble.joining import Stock
-from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.profiles import base_profiles, load_profile
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
 from pipeline.streams import Streams
@@ -108,7 +109,7 @@ def is_sound(row: Row, kind: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("profile", shipped_profiles())
+@pytest.mark.parametrize("profile", SWEPT)
 def test_every_budget_closes_in_every_profile(kind: str, profile: str) -> None:
     for length in LENGTHS:
         for index in range(3 if length < 16384 else 1):
@@ -128,7 +129,7 @@ def test_a_row_of_a_million_tokens_is_exact(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("profile", shipped_profiles())
+@pytest.mark.parametrize("profile", base_profiles())
 def test_every_long_budget_closes_in_every_profile(kind: str, profile: str) -> None:
     for length in (65536, 131072, 1048576):
         assert is_sound(cut(kind, length, 1, profile), kind)

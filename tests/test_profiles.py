@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import pipeline
+from builds import SWEPT
 from pipeline.errors import ProfileError
 from pipeline.profiles import DEFAULT_PROFILES, Profile, load_profile, shipped_profiles
 from pipeline.profiles.spec import Template
@@ -33,7 +34,7 @@ from pipeline.profiles.vocabulary import optional_module, vocabulary_bytes
 
 ROOT = Path(pipeline.__file__).parents[1]
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "token_ids.json").read_text(encoding="utf-8"))
-SHIPPED = ("cl100k", "deepseek-v3", "gemma3", "glm4", "llama3.1", "mistral-tekken", "o200k", "qwen2.5")
+SHIPPED = SWEPT
 EXACT = tuple(sorted(GOLDEN["renderings"]))
 GPT_PATTERN = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 CORPUS = [f">> a.append({n * 37 % 4001})\nMarta Okafor lives in Oslo and keeps {n} bees.\n" for n in range(400)]
@@ -47,7 +48,8 @@ def digest(path: Path) -> str:
 
 
 def test_the_shipped_profiles_are_the_documented_ones() -> None:
-    assert shipped_profiles() == SHIPPED
+    assert set(SHIPPED) < set(shipped_profiles())
+    assert list(shipped_profiles()) == sorted(shipped_profiles())
     assert set(DEFAULT_PROFILES) <= set(SHIPPED)
     assert tuple(sorted(GOLDEN["ids"])) == SHIPPED
     assert all(load_profile(name).name == name for name in SHIPPED)
@@ -544,7 +546,7 @@ def test_a_digest_that_is_missing_is_printed(write: Write, tmp_path: Path, train
         ("windws = 1", "unknown key 'windws': did you mean 'windows'"),
         ("name = 3\n[vocabulary]", "name = 3: give a string"),
         ("[vocabulary]\nfile = 'x.json'\nsha265 = ''", "unknown key 'sha265': did you mean 'sha256'"),
-        ("[vocabulary]\nfile = 'x.json'\nentry = 'llama3'", "give one of entry, file or hub"),
+        ("[vocabulary]\nfile = 'x.json'\nentry = 'llama3'", "give one of entry, file, hub or package"),
         ("[vocabulary]\nfile = 'x.json'", "no such vocabulary file: .*x.json"),
         ("[vocabulary]\nfile = 'x.bin'", "unknown form"),
         ("[vocabulary]\nfile = 'x.tiktoken'", "pattern is missing"),

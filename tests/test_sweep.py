@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from builds import SWEPT
 from pipeline.assemble.plan import make_plan
 from pipeline.engine import processes
-from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
+from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.stages import Stages
 from pipeline.tasks import TASKS
@@ -41,7 +42,7 @@ def hardest(tier: str, length: int) -> tuple[Stratum, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["32k", "32k-thinking", "128k"])
 def test_every_row_of_a_recipe_in_every_profile(name: str, tmp_path: Path) -> None:
-    prove(load_recipe(name), shipped_profiles(), tmp_path)
+    prove(load_recipe(name), base_profiles(), tmp_path)
 
 
 @pytest.mark.slow
@@ -59,5 +60,5 @@ def test_rows_of_the_window_of_128k_in_every_profile(third: int, tmp_path: Path)
     """A third of the families in a third of the profiles: all pairs are in the sweep of 128k."""
     families = list(dict.fromkeys(family for family, _ in TASKS))[third::THIRDS]
     cells = tuple(cell for cell in hardest("128k", 131072) if cell.family in families)
-    profiles = (*shipped_profiles(), "o200k")[third::THIRDS]
+    profiles = (*SWEPT, "o200k")[third::THIRDS]
     prove(Recipe("sweep", "0", 5, "128k", cells), profiles, tmp_path)

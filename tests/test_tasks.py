@@ -21,7 +21,6 @@ from pipeline.assemble.joining import MARKED
 from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
 from pipeline.metrics import SCORERS, score
-from pipeline.profiles import shipped_profiles
 from pipeline.prove.row import answer_faults, cell_place, turns_of
 from pipeline.prove.witness import Witness
 from pipeline.recipe import load_recipe, shipped_recipes
@@ -39,7 +38,7 @@ UNEVEN = ("bfs", "count")
 def smoke(tmp_path_factory: pytest.TempPathFactory, places: list[builds.Place]) -> Plan:
     recipe = builds.with_every_task(load_recipe("smoke"))
     recipe = replace(recipe, strata=tuple(cell for cell in recipe.strata if (cell.family, cell.subtask) in places))
-    plan = make_plan(recipe, shipped_profiles(), tmp_path_factory.mktemp("smoke"))
+    plan = make_plan(recipe, builds.SWEPT, tmp_path_factory.mktemp("smoke"))
     assert all(Stages(plan, Inline).build())
     return plan
 
@@ -284,7 +283,7 @@ def test_prompts_are_clean_text(rows: dict[str, list[Row]]) -> None:
 def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path) -> None:
     shipped = map(load_recipe, shipped_recipes())
     recipes = [recipe for recipe in shipped if recipe.tier == tier and family in recipe.families]
-    plans = [make_plan(recipe, shipped_profiles(), tmp_path, (family,)) for recipe in recipes]
+    plans = [make_plan(recipe, builds.SWEPT, tmp_path, (family,)) for recipe in recipes]
     assert len(plans) > 1
     for plan in plans:
         for spec in plan.all_pools():

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.profiles import load_profile, shipped_profiles
+from builds import SWEPT
+from pipeline.profiles import load_profile
 from pipeline.streams import Streams
 from pipeline.worlds.writing.catalogue import CELLS, GrammarLibrary, grammar_library
 from pipeline.worlds.writing.grammar import Choice, Reference, parse_grammar, parse_phrase
@@ -120,7 +121,7 @@ def test_texts_of_a_cell_are_unlike_each_other(library: GrammarLibrary, texts: l
 def test_texts_have_60_to_512_tokens_in_every_profile(texts: list[str]) -> None:
     by_size = sorted(texts, key=len)
     extremes = by_size[:150] + by_size[-150:] + by_size[:: len(by_size) // 300]
-    for name in shipped_profiles():
+    for name in SWEPT:
         counts = load_profile(name).counter().counts(extremes)
         assert min(counts) >= 60
         assert max(counts) <= 512

