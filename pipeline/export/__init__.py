@@ -20,6 +20,10 @@ MODULES = (
     "mrcr_v2",
     "longbio",
     "openai_batch",
+    "verl",
+    "nemo_evaluator",
+    "nemo_skills",
+    "vllm_bench",
 )
 """Modules of this package, each with its `EXPORT`, in the order of lists."""
 
