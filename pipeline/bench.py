@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from pipeline.assemble.jobs import PackJob, cut_row, read_samples
+from pipeline.assemble.jobs import PackJob, cut_row, samples_of
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.cli.base import profile_names
 from pipeline.engine import Inline
@@ -113,7 +113,7 @@ def measured_steps(plan: Plan, profile: Profile) -> Steps:
     shards = [PackJob(plan, shard).data for family in plan.families for shard in plan.shards(family, profile)]
     tokens = sum(row["prompt_tokens"] for shard in shards for row in read_rows(shard, ["prompt_tokens"]))
     every = max(1, sum(cell.total for cell in plan.recipe.strata) // TIMED)
-    samples = list(islice(read_samples(plan, plan.families[0]), 0, every * TIMED, every))
+    samples = list(islice(samples_of(plan, plan.families[0]), 0, every * TIMED, every))
     rows = [cut_row(plan, sample, profile) for sample in samples]
     timed = sum(row["prompt_tokens"] for row in rows)
     cut = sum(best(partial(cut_row, plan, sample, profile)) for sample in samples)

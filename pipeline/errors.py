@@ -106,6 +106,10 @@ class RequestError(EndpointError):
     """A server refused this request or failed on it, but may answer another."""
 
 
+class RefusedError(RequestError):
+    """A server will never answer this request: it does not fit its window, or its filter forbids it."""
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Return a message for an unknown name that offers the nearest right ones.
 

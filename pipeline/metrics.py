@@ -2,7 +2,8 @@ r"""Scores of replies. Standard library alone: this file is published beside the
 
 ``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
 
-``python metrics.py PREDICTIONS KEYS [--json] [--quirk mrcr=starts]`` prints mean scores by family, subtask and length.
+``python metrics.py PREDICTIONS KEYS [--json] [--quirk mrcr=starts]`` prints mean scores by family, subtask and length,
+and that of all rows, which is the headline (`headline`).
 PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON Lines of rows, or a Parquet file or a folder of
 them (which needs pyarrow). Rows without a prediction score 0, and so do rows with two different ones; both forms of
 a pair must be right. Exit code 2 says that something was missing or wrong; it is named on stderr.
@@ -36,7 +37,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache, partial
 from importlib import import_module
 from itertools import groupby, pairwise, takewhile
-from math import log2
+from math import fsum, log2
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -2003,24 +2004,54 @@ CONFLICT = "\0two answers"
 def summary(
     keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Rule]
 ) -> list[dict[str, str | int | float]]:
-    """Return rows, answered rows and mean score, over all and by family, subtask and length."""
-    scores = {row_id: score(row, replies.get(row_id), scorers) for row_id, row in keys.items()}
-    for row_id, row in keys.items():
-        other = _other_form(row_id) if facts(row["scorer"]).paired else row_id
-        scores[row_id] = min(scores[row_id], scores.get(other, 1.0))
+    """Return rows, answered rows and `headline`, over all and by family, subtask and length."""
+    scores = counted(keys, {row_id: score(row, replies.get(row_id), scorers) for row_id, row in keys.items()})
     groups: dict[tuple[str, str, int], list[str]] = {}
     for row_id, row in keys.items():
         for subtask, length in ((row["subtask"], row["length"]), (row["subtask"], 0), ("", row["length"]), ("", 0)):
             groups.setdefault((row["family"], subtask, length), []).append(row_id)
+        groups.setdefault(("", "", 0), []).append(row_id)
     return [
         {
-            **dict(zip(("family", "subtask", "length"), (family, subtask or "all", length or "all"), strict=True)),
+            "family": family or "all",
+            "subtask": subtask or "all",
+            "length": length or "all",
             "rows": len(ids),
             "answered": sum(row_id in replies for row_id in ids),
-            "score": round(sum(scores[row_id] for row_id in ids) / len(ids), 6),
+            "score": round(headline({row_id: keys[row_id] for row_id in ids}, scores), 6),
         }
         for (family, subtask, length), ids in sorted(groups.items())
     ]
+
+
+def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, float]:
+    """Return the scores that count, by id: both forms of a pair have the lower of their two."""
+    found = dict(scores)
+    for row_id in scores:
+        if facts(rows[row_id]["scorer"]).paired:
+            found[row_id] = min(scores[row_id], scores.get(_other_form(row_id), 1.0))
+    return found
+
+
+def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
+    """Return the one score of some rows, by id: of families the mean, of each that of its subtasks, of each its lengths.
+
+    So no task weighs more than another of its family because it has more rows, and no family because it has more tasks;
+    HELMET (section 3.1) averages its categories alike. `scores` are what `counted` returns; nan without rows.
+    """
+    tree: dict[str, dict[str, dict[int, list[float]]]] = {}
+    for row_id, row in rows.items():
+        subtasks = tree.setdefault(row["family"], {}).setdefault(row["subtask"], {})
+        subtasks.setdefault(row["length"], []).append(scores[row_id])
+    return _mean(
+        _mean(_mean(map(_mean, lengths.values())) for lengths in subtasks.values()) for subtasks in tree.values()
+    )
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Return a mean that does not depend on the order of its values."""
+    found = list(values)
+    return fsum(found) / len(found) if found else float("nan")
 
 
 def _other_form(row_id: str) -> str:

@@ -17,7 +17,7 @@ from pipeline.profiles.loading import ProfileTable
 from pipeline.profiles.spec import ENGINES, Engine, Template, Vocabulary
 from pipeline.recipe import FRAMES, TIERS, Recipe, StrataTable
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
-from pipeline.score.results import ANSWERED, MISSING, UNUSABLE, Cell, Classes
+from pipeline.score.results import STATES, Cell, Classes
 from pipeline.score.views import SAID
 from pipeline.store.manifest import Manifest
 
@@ -154,14 +154,15 @@ def _lock() -> Schema:
 def _scores() -> Schema:
     """Return the schema of what `carrara score --json` prints, and --out writes with the rows."""
     share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-    counts = dict.fromkeys(("rows", "answered", "missing", "unusable", "predictions"), WHOLE)
+    counts = dict.fromkeys(("rows", *STATES, "cut", "predictions"), WHOLE)
     cell = _record(Cell)
     either = {"anyOf": [cell, {"type": "null"}]}
     row: dict[str, Schema] = {
         "id": TEXT,
-        "state": {"enum": [ANSWERED, MISSING, UNUSABLE]},
+        "state": {"enum": list(STATES)},
         "score": share,
         "alone": share,
+        "finish": TEXT,
     }
     return _closed(
         "Scores of one model's predictions",
@@ -172,6 +173,9 @@ def _scores() -> Schema:
             "quirks": _list(TEXT),
             "complete": {"type": "boolean"},
             "counts": _closed("Rows by state", counts),
+            "never_asked": _map(WHOLE),
+            "settings": _map(TEXT),
+            "warnings": _list(TEXT),
             "overall": either,
             "tables": _map(_list(cell)),
             "cumulative": _list(cell),

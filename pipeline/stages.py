@@ -13,7 +13,8 @@ from typing import TypeVar
 import msgspec
 
 from pipeline.assemble.fit import check_fit
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_jobs
+from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import run
 from pipeline.errors import BuildError, CorruptError
@@ -27,7 +28,7 @@ from pipeline.recipe import digest
 from pipeline.store.files import alone_in, clean_aside
 from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
 from pipeline.store.occupied import occupied, unchanged
-from pipeline.store.recipes import check_release, keep_recipe, recipe_path
+from pipeline.store.recipes import check_release, keep_recipe
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
 
@@ -45,7 +46,7 @@ class Stages:
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
-        return self._files("sample", [sample_job(self.plan, family) for family in self.plan.families])
+        return self._files("sample", [job for family in self.plan.families for job in sample_jobs(self.plan, family)])
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""
@@ -122,8 +123,9 @@ class Stages:
         self.sample()
         self.count()
         keep_recipe(self.plan.out, self.plan.recipe)
+        remove(strange_samples(self.plan))
         for profile in self.plan.profiles:
-            remove_strangers(self.plan, profile)
+            remove(strangers(self.plan, profile))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -173,7 +175,7 @@ class Stages:
         known = read_manifest(self.plan.out, profile.name)
         if known is None or self.plan.recipe.tier not in known.tiers:
             return self._sealed(profile)
-        jobs = [_job(self.plan, shard) for shard in _shards(self.plan, profile)]
+        jobs = [_job(self.plan, shard) for shard in self.plan.of_profile(profile)]
         proofs = [proof for job in jobs if (proof := fresh.get(job.path) or read_proof(job))]
         if len(proofs) < len(jobs):
             return None
@@ -194,12 +196,12 @@ class Stages:
 
     def _sealed(self, profile: Profile) -> Manifest | None:
         """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so."""
-        shards = _shards(self.plan, profile)
+        shards = self.plan.of_profile(profile)
         proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
         if len(proofs) < len(shards):
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
-        remove_strangers(self.plan, profile)
+        remove(strangers(self.plan, profile))
         clean_aside(owned(self.plan, profile))
         known = read_manifest(self.plan.out, profile.name)
         tier = known.tiers.get(self.plan.recipe.tier) if known else None
@@ -223,10 +225,6 @@ def _job(plan: Plan, shard: Shard) -> ProveJob:
     return ProveJob(PackJob(plan, shard))
 
 
-def _shards(plan: Plan, profile: Profile) -> list[Shard]:
-    return [shard for family in plan.recipe.families for shard in plan.shards(family, profile)]
-
-
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
     return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
@@ -247,29 +245,3 @@ def run_made(job: ProveJob) -> str:
     run_pack(job.pack)
     run_prove(job)
     return ""
-
-
-def remove_strangers(plan: Plan, profile: Profile) -> None:
-    """Remove shards of this tier that the recipe does not name: readers find shards by pattern."""
-    for path in strangers(plan, profile):
-        path.unlink(missing_ok=True)
-
-
-def strangers(plan: Plan, profile: Profile) -> Iterator[Path]:
-    """Yield files among the shards of this tier that the recipe does not name."""
-    for part in ("data", "keys", "proofs"):
-        own = {shard.path(plan.out, part) for shard in _shards(plan, profile)}
-        for path in sorted((plan.out / profile.name / part).glob(f"*/{plan.recipe.tier}/test-*")):
-            if path.with_name(path.name.partition(".part-")[0]) not in own:
-                yield path
-
-
-def owned(plan: Plan, profile: Profile) -> list[Path]:
-    """Return every file that a plan makes for a profile."""
-    files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
-    for family in plan.recipe.families:
-        files += [plan.samples_path(family), *(plan.pool_path(spec) for spec in plan.pools(family))]
-        files += [plan.counts_path(spec, profile) for spec in plan.pools(family)]
-        shards = plan.shards(family, profile)
-        files += [shard.path(plan.out, part) for shard in shards for part in ("data", "keys", "proofs")]
-    return files

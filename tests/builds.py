@@ -171,10 +171,10 @@ class Running:
 
     def __exit__(self, *fault: object) -> None:
         for pid in self.group():
-            _signalled(pid, signal.SIGKILL)
+            signalled(pid, signal.SIGKILL)
         self.process.communicate(timeout=30)
 
-    def when(self, happened: Callable[[], object], seconds: float = 30) -> Any:
+    def when(self, happened: Callable[[], object], seconds: float = 120) -> Any:
         """Wait until something is true while the command runs, and return it."""
         end = time.monotonic() + seconds
         while not (found := happened()):
@@ -183,7 +183,7 @@ class Running:
             time.sleep(0.002)
         return found
 
-    def ended(self, seconds: float = 30) -> tuple[int, str]:
+    def ended(self, seconds: float = 120) -> tuple[int, str]:
         """Wait for the end of the command; return its exit code and stderr."""
         _, stderr = self.process.communicate(timeout=seconds)
         return self.process.returncode, stderr
@@ -197,11 +197,30 @@ class Running:
 
     def group(self) -> list[int]:
         """Return the living processes of the run: the command, its workers, what else they started."""
-        return [pid for pid, state, group in _processes() if group == self.process.pid and state not in "ZX"]
+        return group_of(self.process.pid)
 
     def workers(self) -> list[int]:
         """Return the worker processes of the run."""
-        return [pid for pid in self.group() if b"spawn_main" in _command_line(pid)]
+        return spawned(self.process.pid)
+
+
+def group_of(leader: int) -> list[int]:
+    """Return the living processes of a group."""
+    return [pid for pid, state, group in _processes() if group == leader and state not in "ZX"]
+
+
+def spawned(leader: int) -> list[int]:
+    """Return the processes of a group that Python spawned to work in."""
+    return [pid for pid in group_of(leader) if b"spawn_main" in _command_line(pid)]
+
+
+def wait_for(happened: Callable[[], object], seconds: float = 30) -> Any:
+    """Wait until something is true, and return it."""
+    end = time.monotonic() + seconds
+    while not (found := happened()):
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.002)
+    return found
 
 
 def _processes() -> Iterable[tuple[int, str, int]]:
@@ -220,7 +239,7 @@ def _command_line(pid: int) -> bytes:
         return b""
 
 
-def _signalled(pid: int, number: int) -> None:
+def signalled(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except ProcessLookupError:
@@ -287,7 +306,7 @@ def faulty(job: tuple[str, int]) -> int:
     return job[1]
 
 
-def _slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
+def slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
     def slow(*args: Any) -> Any:
         time.sleep(float(os.environ.get(PAUSE, 0)))
         return cut(*args)
@@ -297,7 +316,7 @@ def _slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
 
 if __name__ in ("__main__", "__mp_main__"):
     plan.SHARD_TOKENS = SHARD_TOKENS
-    jobs.cut_row = _slowed(jobs.cut_row)
+    jobs.cut_row = slowed(jobs.cut_row)
 
 if __name__ == "__main__":
     from pipeline.cli import cli

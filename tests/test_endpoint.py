@@ -90,7 +90,7 @@ class Server:
         self.script, self.asked = script, list[str]()
         self.headers = list[dict[str, str]]()
         self.sent = list[dict[str, Any]]()
-        self._lock = threading.Lock()
+        self._lock, self._stopping = threading.Lock(), threading.Lock()
         self._http = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._http.daemon_threads = True
         self.port = self._http.server_address[1]
@@ -98,8 +98,10 @@ class Server:
         threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
 
     def stop(self) -> None:
-        self._http.shutdown()
-        self._http.server_close()
+        """Close the port. Of two threads that do so at a time neither returns before it is free."""
+        with self._stopping:
+            self._http.shutdown()
+            self._http.server_close()
 
     def note(self, payload: dict[str, Any], headers: dict[str, str]) -> tuple[int, str]:
         with self._lock:

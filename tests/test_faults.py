@@ -21,7 +21,7 @@ import pytest
 import builds
 from pipeline import tasks
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_job
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_jobs
 from pipeline.engine import processes
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.shard import ProveJob, run_prove
@@ -33,7 +33,7 @@ DATA = "o200k/data/bio/32k/test-00002-of-00005.parquet"
 KEYS = "o200k/keys/bio/32k/test-00002-of-00005.parquet"
 PROOF = "o200k/proofs/bio/32k/test-00002-of-00005.json"
 MANIFEST = "o200k/manifest.json"
-SAMPLES = "samples/bio/32k.parquet"
+SAMPLES = "samples/bio/32k/test-00002-of-00005.parquet"
 SEGMENTS = "segments/people-standard-32k.parquet"
 COUNTS = "o200k/counts/people-standard-32k.parquet"
 
@@ -542,7 +542,7 @@ def planned_inputs(recipe: Path, built: Path) -> list[FileJob]:
     builds.forget()
     plan = builds.planned(recipe, built)
     (spec,), (profile,) = plan.all_pools(), plan.profiles
-    return [sample_job(plan, "bio"), render_job(plan, spec), count_job(plan, spec, profile)]
+    return [*sample_jobs(plan, "bio"), render_job(plan, spec), count_job(plan, spec, profile)]
 
 
 @pytest.mark.parametrize("name", [SAMPLES, SEGMENTS, COUNTS])
@@ -573,7 +573,7 @@ def test_a_changed_sample_with_the_right_key_is_not_packed(longer: str, recipe: 
 
     Where the new shard is as long as the old one, the proof of the old must not speak for it.
     """
-    path, first = built / SAMPLES, built / DATA.replace("00002-of", "00000-of")
+    path, first = built / SAMPLES, built / DATA
     key, table = content_key(path), pq.read_table(path)
     target, *others = table.column("target").to_pylist()
     wrong = target[::-1] + longer
@@ -666,7 +666,7 @@ def test_a_full_disk_is_named_and_the_next_run_goes_on(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.store.files.aside_of", lambda path: path.with_name(f"{path.name}.part-0"))
         patch.setattr("pipeline.stages.clean_aside", lambda *where: None)
-        patch.setattr("pipeline.stages.remove_strangers", lambda *where: None)
+        patch.setattr("pipeline.stages.remove", lambda *where: None)
         with pytest.raises(BuildError) as caught:
             builds.stages(recipe, out).build()
     assert str((out / name).parent) in str(caught.value)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.assemble.ids import numbered
 from pipeline.assemble.plan import make_plan
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum, load_recipe
@@ -69,3 +70,15 @@ def test_ids_of_a_release_are_unique() -> None:
     ids = [row.id for family in plan.families for row in plan.rows(family)]
     assert len(set(ids)) == len(ids) == sum(cell.rows for cell in made.strata)
     assert all(len(each) <= 64 for each in ids)
+
+
+def test_rows_are_made_when_asked_for() -> None:
+    made = recipe(*cells("stories", "idk", c0=70, c1=30))
+    rows = numbered(made, made.strata)
+    listed = list(rows)
+    assert len(rows) == len({row.id for row in listed}) == 100
+    assert (rows[0], rows[-1], rows[40:43]) == (listed[0], listed[-1], listed[40:43])
+    assert {(row.stratum, row.index) for row in rows} == {(c, index) for c in made.strata for index in range(c.rows)}
+    with pytest.raises(IndexError):
+        rows[100]
+    assert [*rows.lengths()] == [4096] * 100

@@ -113,7 +113,7 @@ def test_what_is_missing_is_made_and_nothing_else(recipe: Path, built: Path, who
         "o200k/keys/bio/32k/test-00003-of-00005.parquet",
         "o200k/counts/people-standard-32k.parquet",
         "segments/people-standard-32k.parquet",
-        "samples/bio/32k.parquet",
+        "samples/bio/32k/test-00001-of-00005.parquet",
         "o200k/manifest.json",
     ]
     for name in gone:
@@ -275,7 +275,7 @@ def arguments(recipe: Path, out: Path, workers: int) -> tuple[object, ...]:
 
 MOMENTS: dict[str, tuple[int, Callable[[Path], object]]] = {
     "recipe kept": (1, lambda out: (out / "recipes/32k.json").exists()),
-    "samples there": (2, lambda out: (out / "samples/bio/32k.parquet").exists()),
+    "samples there": (2, lambda out: (out / "samples/bio/32k").exists()),
     "segments there": (2, lambda out: (out / "segments/people-standard-32k.parquet").exists()),
     "first shard half-written": (1, lambda out: list(out.glob("o200k/data/bio/32k/*.part-*"))),
     "first shard there": (2, lambda out: list(out.glob("o200k/data/bio/32k/*.parquet"))),

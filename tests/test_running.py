@@ -196,27 +196,304 @@ def test_a_killed_run_loses_nothing(folder: Path, serve: Callable[[Script], Serv
     assert kept(out)[: len(before)] == before
 
 
-def test_a_row_that_is_refused_is_named_and_asked_again(
+# What servers say of a request that does not fit, each in the shape of its time
+
+TOO_LONG: dict[str, tuple[int, Any]] = {
+    "OpenAI": (
+        400,
+        {
+            "error": {
+                "message": "This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 "
+                "tokens. Please reduce the length of the messages.",
+                "type": "invalid_request_error",
+                "param": "messages",
+                "code": "context_length_exceeded",
+            }
+        },
+    ),
+    "OpenAI by its code alone": (400, {"error": {"message": "Bad request", "code": "context_length_exceeded"}}),
+    "a limit a minute that is less than the request": (
+        429,
+        {"error": {"message": "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 120000."}},
+    ),
+    "vLLM": (
+        400,
+        {
+            "error": {
+                "message": "This model's maximum context length is 4096 tokens. However, your request has 5000 input "
+                "tokens. Please reduce the length of the input messages.",
+                "type": "BadRequestError",
+                "code": 400,
+            }
+        },
+    ),
+    "vLLM before 0.11": (
+        400,
+        {
+            "object": "error",
+            "message": "This model's maximum context length is 4096 tokens. However, you requested 5064 tokens (5000 in "
+            "the messages, 64 in the completion).",
+            "type": "BadRequestError",
+            "param": None,
+            "code": 400,
+        },
+    ),
+    "vLLM on the room": (
+        400,
+        {
+            "error": {
+                "message": "'max_tokens' or 'max_completion_tokens' is too large: 64. This model's maximum context "
+                "length is 4096 tokens and your request has 4090 input tokens (64 > 4096 - 4090).",
+                "type": "BadRequestError",
+            }
+        },
+    ),
+    "vLLM's engine": (
+        400,
+        {"message": "The decoder prompt (length 5000) is longer than the maximum model length of 4096.", "code": 400},
+    ),
+    "llama.cpp": (
+        400,
+        {
+            "error": {
+                "code": 400,
+                "message": "the request exceeds the available context size. try increasing it",
+                "type": "exceed_context_size_error",
+                "n_prompt_tokens": 5000,
+                "n_ctx": 4096,
+            }
+        },
+    ),
+    "llama.cpp with counts": (
+        400,
+        {"error": {"code": 400, "message": "request (5000 tokens) exceeds the available context size (4096 tokens)"}},
+    ),
+    "TGI": (
+        422,
+        {
+            "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` "
+            "tokens and 64 `max_new_tokens`",
+            "error_type": "validation",
+        },
+    ),
+    "TGI on the prompt": (
+        422,
+        {"error": "Input validation error: `inputs` must have less than 4032 tokens. Given: 5000"},
+    ),
+    "SGLang": (
+        400,
+        {
+            "object": "error",
+            "message": "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+            "type": "BadRequestError",
+            "code": 400,
+        },
+    ),
+    "SGLang on the sum": (
+        400,
+        {"message": "Requested token count exceeds the model's maximum context length of 4096 tokens.", "code": 400},
+    ),
+    "Anthropic": (
+        400,
+        {
+            "type": "error",
+            "error": {
+                "type": "invalid_request_error",
+                "message": "prompt is too long: 210000 tokens > 200000 maximum",
+            },
+        },
+    ),
+    "Anthropic on the sum": (
+        400,
+        {
+            "type": "error",
+            "error": {
+                "type": "invalid_request_error",
+                "message": "input length and `max_tokens` exceed context limit: 199000 + 2000 > 200000",
+            },
+        },
+    ),
+    "a proxy": (413, {"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds 32 MB"}}),
+    "Gemini": (
+        400,
+        [
+            {
+                "error": {
+                    "code": 400,
+                    "message": "The input token count (5000) exceeds the maximum number of tokens (4096).",
+                }
+            }
+        ],
+    ),
+    "Mistral": (
+        400,
+        {
+            "object": "error",
+            "message": "Prompt contains 5000 tokens and 0 draft tokens, too large for model with 4096 maximum context",
+            "type": "invalid_request_message",
+            "code": "3051",
+        },
+    ),
+    "FastAPI": (400, {"detail": "the prompt is too long"}),
+    "an error in a reply": (200, {"error": {"message": "This endpoint's maximum context length is 4096 tokens."}}),
+}
+AGAIN: dict[str, tuple[int, Any]] = {
+    "a limit a minute": (429, {"error": {"message": "Rate limit reached on tokens per min (TPM): Limit 30000."}}),
+    "a wrong field": (400, {"error": {"message": "Unsupported parameter: 'max_tokens', use 'max_completion_tokens'"}}),
+    "out of memory": (500, {"error": {"message": "CUDA out of memory. Tried to allocate 2 GiB"}}),
+    "an unknown model": (404, {"error": {"message": "The model `context-length-8b` does not exist"}}),
+    "a wrong temperature": (400, {"error": {"message": "temperature must be in [0, 2]"}}),
+}
+
+
+@pytest.mark.parametrize("kind", TOO_LONG)
+def test_a_row_that_does_not_fit_is_refused_for_good(
+    kind: str, folder: Path, serve: Callable[[Script], Server], tmp_path: Path
+) -> None:
+    server, out = serve(lambda payload: TOO_LONG[kind]), tmp_path / "m.jsonl"
+    done = ran(folder, server, out, "--limit", 1, "--tries", 3)
+    assert (done.exit_code, len(server.sent)) == (2, 2), done.output
+    assert all(each["prediction"] is None and each["refused"] for each in kept(out))
+    scored = CliRunner().invoke(cli, ["score", str(folder), str(out), "--json"])
+    assert json.loads(scored.stdout)["counts"]["refused"] == 2
+
+
+@pytest.mark.parametrize("kind", AGAIN)
+def test_a_fault_that_may_pass_is_no_refusal(
+    kind: str, folder: Path, serve: Callable[[Script], Server], tmp_path: Path
+) -> None:
+    out = tmp_path / "m.jsonl"
+    done = ran(folder, serve(lambda payload: AGAIN[kind]), out, "--limit", 1, "--tries", 1)
+    assert done.exit_code in (1, 2)
+    assert not any(each.get("refused") for each in kept(out))
+
+
+def test_a_run_finishes_on_a_smaller_window(serve: Callable[[Script], Server], tmp_path: Path) -> None:
+    """A server with a window of 32K, over rows up to 128K: more are refused in a row than failures end a run."""
+    lengths = (8192, 16384, 32768, 65536, 131072)
+    rows = [
+        made.row(at, tier="128k", length=length, prompt=f"{length} {at}?") for length in lengths for at in range(15)
+    ]
+    targets = {row["prompt"]: row["target"] for row in rows}
+    folder, out = made.split(tmp_path / "o200k", rows), tmp_path / "m.jsonl"
+
+    def small(payload: dict[str, Any]) -> Reply:
+        prompt = payload["messages"][0]["content"]
+        return TOO_LONG["vLLM"] if int(prompt.split()[0]) > 32768 else says(targets[prompt])
+
+    server = serve(small)
+    done = ran(folder, server, out)
+    assert done.exit_code == 2
+    assert len(server.sent) == len({payload["messages"][0]["content"] for payload in server.sent}) == 75
+    assert "45 of 75 rows have a prediction, 45 of them new" in done.stdout
+    assert "refused for good, not asked again without --again: 30 rows (15 of length 65536, 15 of length 131072)" in (
+        done.stdout
+    )
+    assert "headline 0.600000" in done.stdout
+    assert "maximum context length is 4096" in done.stderr
+    assert "... and 20 more" in done.stderr
+    again = ran(folder, server, out)
+    assert (again.exit_code, len(server.sent)) == (2, 75), "the second run asks nothing"
+    assert "45 of 75 rows have a prediction, 0 of them new" in again.stdout
+    assert "30 rows" in again.stdout
+    found = json.loads(CliRunner().invoke(cli, ["score", str(folder), str(out), "--json"]).stdout)
+    assert {name: found["counts"][name] for name in ("rows", "answered", "refused", "missing")} == {
+        "rows": 75, "answered": 45, "refused": 30, "missing": 0,
+    }  # fmt: skip
+    assert found["overall"]["refused"] == 30
+    assert found["overall"]["answered_mean"] == 1.0
+    assert ran(folder, server, out, "--again").exit_code == 2
+    assert len(server.sent) == 75 + 30
+    large = serve(lambda payload: says(targets[payload["messages"][0]["content"]]))
+    assert ran(folder, large, out, "--again").exit_code == 0
+    assert len(large.sent) == 30
+    assert "headline 1.000000" in ran(folder, large, out).stdout
+
+
+def test_rows_beyond_a_window_are_left_out_by_name(serve: Callable[[Script], Server], tmp_path: Path) -> None:
+    rows = [made.row(at, length=length, prompt=f"{length} {at}?") for length in (4096, 8192) for at in range(3)]
+    server, out = serve(lambda payload: says("Town0")), tmp_path / "m.jsonl"
+    folder = made.split(tmp_path / "o200k", rows)
+    done = ran(folder, server, out, "--max-length", 4096)
+    assert (done.exit_code, len(server.sent)) == (0, 3)
+    assert f"left out by --max-length 4096, named in {tmp_path / 'm.left_out.tsv'}: 3 rows (3 of length 8192)" in (
+        done.stdout
+    )
+    named = (tmp_path / "m.left_out.tsv").read_text(encoding="ascii").splitlines()
+    assert named == [f"{row['id']}\tlonger than --max-length 4096" for row in rows[3:]]
+    scored = CliRunner().invoke(cli, ["score", str(folder), str(out)])
+    assert scored.exit_code == 0, "what was left out is not missing"
+    assert "never asked: 3 rows (longer than --max-length 4096)" in scored.stdout
+    assert ran(folder, server, out).exit_code == 0
+    assert len(server.sent) == 6
+    assert not (tmp_path / "m.left_out.tsv").exists()
+    assert "never asked" not in CliRunner().invoke(cli, ["score", str(folder), str(out)]).stdout
+
+
+def test_what_was_not_selected_was_never_asked(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
+    out = tmp_path / "m.jsonl"
+    ran(folder, serve(right), out, "--length", 2048)
+    scored = CliRunner().invoke(cli, ["score", str(folder), str(out)])
+    assert scored.exit_code == 0
+    assert "never asked: 6 rows (not selected by carrara run)" in scored.stdout
+    ran(folder, serve(right), out, "--length", 4096, "--limit", 2)
+    scored = CliRunner().invoke(cli, ["score", str(folder), str(out)])
+    assert "never asked: 4 rows" in scored.stdout
+
+
+def test_what_a_run_sent_and_got_is_noted(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
+    def counting(payload: dict[str, Any]) -> Reply:
+        status, body = says("Town", 107)
+        body["usage"]["completion_tokens"] = 64
+        body["choices"][0]["finish_reason"] = "length"
+        return status, body
+
+    server, out = serve(counting), tmp_path / "m.jsonl"
+    done = ran(folder, server, out, "--limit", 1, "--temperature", "0.5", "--seed", 7, "--option", "top_p=0.9")
+    assert done.exit_code == 0
+    assert "cut off at max_new_tokens: 2 rows" in done.stdout
+    assert {name: server.sent[0][name] for name in ("temperature", "seed", "top_p")} == {
+        "temperature": 0.5, "seed": 7, "top_p": 0.9,
+    }  # fmt: skip
+    first = kept(out)[0]
+    assert (first["finish_reason"], first["completion_tokens"], first["prompt_tokens"]) == ("length", 64, 107)
+    assert 0 <= first["seconds"] < 60
+    assert len(first["prompt_sha256"]) == 64
+    noted = json.loads((tmp_path / "m.asked.json").read_text(encoding="ascii"))
+    assert noted["settings"] | {"date": ""} == {
+        "model": "m", "temperature": "0.5", "seed": "7", "top_p": "0.9", "endpoint": server.url, "date": "",
+    }  # fmt: skip
+    scored = json.loads(CliRunner().invoke(cli, ["score", str(folder), str(out), "--json"]).stdout)
+    assert (scored["counts"]["cut"], scored["overall"]["cut"]) == (2, 2)
+    assert scored["settings"]["temperature"] == "0.5"
+    other = ran(folder, server, out, "--temperature", "0")
+    assert other.exit_code == 1
+    assert "was made with seed 7, not none" in other.stderr
+    assert ran(folder, server, tmp_path / "n.jsonl", "--temperature", "hot").exit_code == 1
+
+
+def test_a_row_that_failed_is_named_and_asked_again(
     folder: Path, serve: Callable[[Script], Server], tmp_path: Path
 ) -> None:
-    long = {"on": True}
+    broken = {"on": True}
 
-    def refusing(payload: dict[str, Any]) -> Reply:
-        if long["on"] and payload["messages"][0]["content"] == "Prompt 3?":
-            return refuses(400, "maximum context length is 4096 tokens")
+    def failing(payload: dict[str, Any]) -> Reply:
+        if broken["on"] and payload["messages"][0]["content"] == "Prompt 3?":
+            return refuses(400, "the worker of this request has died")
         return right(payload)
 
-    server, out = serve(refusing), tmp_path / "m.jsonl"
+    server, out = serve(failing), tmp_path / "m.jsonl"
     done = ran(folder, server, out)
     assert done.exit_code == 2
     assert "10 of 12 rows have a prediction" in done.output
+    assert "failed, asked again by the next run: 2 rows" in done.output
     assert f"{ROWS[3]['id']}: " in done.stderr
-    assert "maximum context length" in done.stderr
+    assert "has died" in done.stderr
     assert sum(each["prediction"] is None for each in kept(out)) == 2
     scored = CliRunner().invoke(cli, ["score", str(folder), str(out), "--json"])
     assert scored.exit_code == 2
     assert {fault["kind"] for fault in json.loads(scored.stdout)["faults"]} == {"failed"}
-    long["on"] = False
+    broken["on"] = False
     assert ran(folder, server, out).exit_code == 0
     assert CliRunner().invoke(cli, ["score", str(folder), str(out)]).exit_code == 0
 
@@ -254,7 +531,7 @@ def test_raw_rows_and_real_turns_go_as_they_are(serve: Callable[[Script], Server
 
 def test_what_is_sent_can_be_changed(folder: Path, serve: Callable[[Script], Server], tmp_path: Path) -> None:
     server = serve(right)
-    more = ["--completion-tokens", "--option", "temperature=null", "--option", 'stop=["END"]', "--limit", 1]
+    more = ["--completion-tokens", "--temperature", "none", "--option", 'stop=["END"]', "--limit", 1]
     assert ran(folder, server, tmp_path / "m.jsonl", *more).exit_code == 0
     assert server.sent[0]["max_completion_tokens"] == 64
     assert server.sent[0]["stop"] == ["END"]
@@ -268,11 +545,21 @@ def test_other_counts_of_tokens_are_said(folder: Path, serve: Callable[[Script],
     assert "count of prompt tokens differs from the split's in 2 of 12 rows, by -9 to +0" in done.output
 
 
-def test_a_reply_without_text_is_an_empty_prediction(
-    folder: Path, serve: Callable[[Script], Server], tmp_path: Path
+@pytest.mark.parametrize("text", [None, "", " \n"])
+def test_a_reply_without_text_is_no_answer(
+    text: str | None, folder: Path, serve: Callable[[Script], Server], tmp_path: Path
 ) -> None:
-    ran(folder, serve(lambda payload: says(None)), tmp_path / "m.jsonl", "--limit", 1)
-    assert [each["prediction"] for each in kept(tmp_path / "m.jsonl")] == ["", ""]
+    server, out = serve(lambda payload: says(text)), tmp_path / "m.jsonl"
+    done = ran(folder, server, out, "--limit", 1)
+    assert done.exit_code == 2
+    assert "0 of 2 rows have a prediction" in done.stdout
+    assert "an empty reply, not asked again without --again: 2 rows" in done.stdout
+    assert [each["prediction"] for each in kept(out)] == [text or None] * 2
+    assert (ran(folder, server, out, "--limit", 1).exit_code, len(server.sent)) == (2, 2)
+    scored = CliRunner().invoke(cli, ["score", str(folder), str(out), "--json"])
+    assert scored.exit_code == 2
+    assert json.loads(scored.stdout)["counts"]["empty"] == 2
+    assert ran(folder, serve(right), out, "--limit", 1, "--again").exit_code == 0
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
 from pipeline.metrics import main as metrics_main
-from pipeline.score.results import ANSWERED, HEAD, MISSING, UNUSABLE, Scored
+from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, UNUSABLE, Scored
 from pipeline.score.scoring import score_predictions
 from pipeline.store.split import Selection, open_split
 
@@ -359,19 +359,21 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     )
     found = scored(path)
     assert [record.score for record in found.records] == [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
-    assert states(found) == [UNUSABLE, UNUSABLE, UNUSABLE, ANSWERED, MISSING, MISSING]
+    assert states(found) == [UNUSABLE, EMPTY, UNUSABLE, ANSWERED, MISSING, MISSING]
     said = {fault.kind: [] for fault in found.faults}
     for fault in found.faults:
         said[fault.kind].append(fault.said.removeprefix(f"{path}:"))
     assert [line.split(":")[0] for line in said["unreadable"]] == ["3", "4", "10", "13", "14"]
     assert "the line is incomplete" in said["unreadable"][-1]
-    assert [line.split(":")[0] for line in said["no text"]] == ["5", "6"]
+    assert [line.split(":")[0] for line in said["empty"]] == ["5"]
+    assert [line.split(":")[0] for line in said["no text"]] == ["6"]
     assert [line.split(":")[0] for line in said["unknown"]] == ["7", "8"]
     assert [line.split(":")[0] for line in said["huge"]] == ["9"]
     assert said["repeated"] == [f"11: {ROWS[0]['id']}: the same answer as in {path}:1"]
     assert said["conflict"] == [f"12: {ROWS[0]['id']}: another answer than in {path}:1"]
     assert said["missing"] == [ROWS[4]["id"], ROWS[5]["id"]]
-    assert found.counts == {"rows": 6, "answered": 1, "missing": 2, "unusable": 3, "predictions": 8}
+    states_of = {"answered": 1, "empty": 1, "refused": 0, "missing": 2, "unusable": 2}
+    assert found.counts == {"rows": 6, **states_of, "cut": 0, "predictions": 8}
     assert not found.complete
 
 

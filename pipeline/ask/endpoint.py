@@ -17,7 +17,8 @@ from urllib.parse import urlsplit
 
 from pipeline import __version__
 from pipeline.ask.deadline import Deadline
-from pipeline.errors import EndpointError, RequestError
+from pipeline.errors import EndpointError, RefusedError, RequestError
+from pipeline.store.refusals import CUT, HELD, error_words, is_final
 from pipeline.terminal.printing import plain
 
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
@@ -33,8 +34,6 @@ LARGEST = 8 * 1024 * 1024
 """Bytes of a reply that are read."""
 SECRET = 12
 """Characters of a key that is a secret; a shorter one is a word for servers that want none, as ``EMPTY``."""
-CUT = ("length", "max_tokens", "content_filter", "safety")
-"""Reasons to finish that leave a text in the middle."""
 SAID = {
     401: "the server refuses the key: set CARRARA_API_KEY or OPENAI_API_KEY",
     403: "the key may not use this model",
@@ -103,6 +102,7 @@ class Endpoint:
         `more` is sent beside them. There are no more tries once `given_up` says so.
 
         Raises:
+            RefusedError: if it never will answer this request.
             RequestError: if it refuses this request, or no try brought a reply that can be read.
             EndpointError: if it would refuse any other as well.
         """
@@ -131,7 +131,8 @@ class Endpoint:
             except _TryError as fault:
                 if not fault.again or number >= self.tries or given_up():
                     later = f" ({number} tries): run it again later" if fault.again else ""
-                    kind = RequestError if fault.again or fault.alone else EndpointError
+                    kind: type[EndpointError] = RequestError if fault.again or fault.alone else EndpointError
+                    kind = RefusedError if fault.final else kind
                     raise kind(_line(self._hidden(f"{address}: {fault}{later}"))) from None
                 self.pause(min(LONGEST_WAIT, fault.wait or 2.0 ** min(number - 1, 6)))
             number += 1
@@ -167,12 +168,12 @@ def _line(text: str) -> str:
 class _TryError(Exception):
     """Why a try failed; whether another may succeed, after `wait` seconds if the server says how many.
 
-    `alone`: it may be the fault of this request, and others be answered.
+    `alone`: it may be the fault of this request, and others be answered; `final`: this one never will be.
     """
 
-    def __init__(self, said: str, *, again: bool, wait: float = 0.0, alone: bool = False) -> None:
+    def __init__(self, said: str, *, again: bool, wait: float = 0.0, alone: bool = False, final: bool = False) -> None:
         super().__init__(said)
-        self.again, self.wait, self.alone = again, wait, alone
+        self.again, self.wait, self.alone, self.final = again, wait, alone, final
 
 
 class _Staying(urllib.request.HTTPRedirectHandler):
@@ -215,7 +216,9 @@ def _understood(raw: str, fits: Callable[[Any], bool]) -> dict[str, Any]:
             return dict(body)
     except (ValueError, LookupError, TypeError, RecursionError):
         pass
-    raise _TryError(f"a reply that cannot be read: {_message(raw) or ascii(raw[:80])}", again=True)
+    said, words = error_words(raw)
+    final = is_final(0, words)
+    raise _TryError(f"a reply that cannot be read: {said or ascii(raw[:80])}", again=not final, final=final)
 
 
 def _is_chat(choice: Any) -> bool:
@@ -228,25 +231,19 @@ def _is_text(choice: Any) -> bool:
 
 def _refused(fault: urllib.error.HTTPError, hidden: Callable[[str], str]) -> _TryError:
     try:
-        detail = _message(hidden(fault.read(1 << 14).decode(errors="replace")))
+        detail, words = error_words(hidden(fault.read(1 << 14).decode(errors="replace")))
     except (OSError, http.client.HTTPException):
-        detail = ""
+        detail = words = ""
     said = SAID.get(fault.code) or detail or str(fault.reason)
     if fault.code in (403, 404) and detail:
         said += f" ({detail})"
     if 300 <= fault.code < 400:
         said = f"the server redirects to {fault.headers.get('Location')!r}: give that address"
-    again, alone = fault.code in AGAIN, fault.code in OF_REQUEST
-    return _TryError(f"HTTP {fault.code}: {said}", again=again, wait=_seconds(fault.headers), alone=alone)
-
-
-def _message(raw: str) -> str:
-    """Return what a server's error says, in one line; nothing if it is of no known form."""
-    try:
-        error = json.loads(raw)["error"]
-        return " ".join(str(error["message"] if isinstance(error, dict) else error).split())[:200]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return ""
+    if fault.code == 413 and detail:
+        said += f" ({detail})"
+    final = is_final(fault.code, words)
+    again, alone = fault.code in AGAIN and not final, fault.code in OF_REQUEST
+    return _TryError(f"HTTP {fault.code}: {said}", again=again, wait=_seconds(fault.headers), alone=alone, final=final)
 
 
 def _seconds(headers: Message) -> float:
@@ -275,7 +272,7 @@ def unfinished(body: Mapping[str, Any]) -> str:
     """Return why a reply has no text or an incomplete one; empty if it is complete."""
     choice = body["choices"][0]
     reason = str(choice.get("finish_reason") or "stop").lower()
-    if reason in CUT:
+    if reason in CUT | HELD:
         return f"it was cut off ({reason})"
     if choice["message"].get("refusal"):
         return "it is a refusal"

@@ -9,21 +9,35 @@ from typing import Any
 
 from pipeline.errors import PredictionsError
 from pipeline.store.journal import UNREADABLE, Journal
+from pipeline.store.refusals import CUT
 
 
 class Predictions(Journal):
-    """An open file of predictions of one model on one split; `answered` are the ids that have a reply.
+    """An open file of predictions of one model on one split.
+
+    What a row has is one of three: a reply (`answered`; `cut` those of them that ended where their room did), a reply
+    without text (`empty`), or a server's final refusal (`refused`). A failed try is none of them.
 
     Args:
         path: the file; it is made if it is not there.
         model: whose predictions they are.
         tags: the split tags that ids may end in.
+        again: whether rows that were refused, or have an empty reply, are asked again.
     """
 
-    def __init__(self, path: Path, model: str, tags: frozenset[str]) -> None:
+    def __init__(self, path: Path, model: str, tags: frozenset[str], *, again: bool = False) -> None:
         super().__init__(path, "give another --out")
-        self._model, self._tags = model, tags
+        self._model, self._tags, self._again = model, tags, again
         self.answered: set[str] = set()
+        self.cut: set[str] = set()
+        self.empty: set[str] = set()
+        self.refused: dict[str, str] = {}
+        self._owed: set[str] = set()
+
+    def is_done(self, row_id: str) -> bool:
+        """Tell whether a row is not asked any more."""
+        known = row_id in self.answered or row_id in self.empty or row_id in self.refused
+        return known and row_id not in self._owed
 
     def _note(self, number: int, line: bytes) -> None:
         try:
@@ -44,13 +58,41 @@ class Predictions(Journal):
                 f"{str(self.path)!r} has predictions for another split: the tag of {row_id!r} is not {own}: give "
                 "another --out"
             )
-        if isinstance(text, str):
-            self.answered.add(row_id)
+        if said.get("refused"):
+            self._take_refusal(row_id, str(said["refused"]))
+        elif not said.get("error"):
+            self._take(row_id, text, said.get("finish_reason"))
+        if self._again and row_id not in self.answered:
+            self._owed.add(row_id)
 
-    def keep(self, row_id: str, prediction: str, more: Mapping[str, Any]) -> None:
-        """Write a reply down."""
+    def _take(self, row_id: str, text: object, reason: object) -> None:
+        if row_id in self.answered:
+            return
+        if isinstance(text, str) and text.strip():
+            self.answered.add(row_id)
+            self.empty.discard(row_id)
+            self.refused.pop(row_id, None)
+            self._owed.discard(row_id)
+        else:
+            self.empty.add(row_id)
+        if isinstance(reason, str) and reason.lower() in CUT:
+            self.cut.add(row_id)
+
+    def _take_refusal(self, row_id: str, error: str) -> None:
+        if row_id not in self.answered and row_id not in self.empty:
+            self.refused[row_id] = error
+
+    def keep(self, row_id: str, prediction: str | None, more: Mapping[str, Any]) -> None:
+        """Write a reply down; None is one without text."""
         self._append({"id": row_id, "prediction": prediction, "model": self._model, **more})
-        self.answered.add(row_id)
+        self._owed.discard(row_id)
+        self._take(row_id, prediction, more.get("finish_reason"))
+
+    def keep_refusal(self, row_id: str, error: str) -> None:
+        """Record that the server will never answer a row; the next run does not send it again."""
+        self._append({"id": row_id, "prediction": None, "model": self._model, "refused": error})
+        self._owed.discard(row_id)
+        self._take_refusal(row_id, error)
 
     def keep_failure(self, row_id: str, error: str) -> None:
         """Record why a row has no reply; the next run sends it again."""

@@ -57,7 +57,7 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
 
 
 def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> None:
-    max_new = plan.recipe.reserve or task_of(cell).max_new_tokens
+    max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
     room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
     if room < needed:
         raise FitError(

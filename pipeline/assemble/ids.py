@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from random import Random
+from typing import overload
 
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum
@@ -22,11 +26,55 @@ class RowPlan:
     id: str
 
 
-def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Iterator[RowPlan]:
-    """Yield the rows of a family's strata by length and subtask, mixed over complexities.
+class Rows(Sequence[RowPlan]):
+    """The rows of a family in the order of its files: two numbers are kept of each, the rest is made when asked for."""
+
+    def __init__(self, recipe: Recipe, cells: Sequence[Stratum], drawn: Iterable[tuple[Stratum, int]]) -> None:
+        self._recipe, self._cells = recipe, cells
+        self._cell, self._index = array("I"), array("I")
+        self._starts: dict[tuple[int, str], int] = {}
+        numbers = {cell: number for number, cell in enumerate(cells)}
+        for place, (cell, index) in enumerate(drawn):
+            self._starts.setdefault((cell.length, cell.subtask), place)
+            self._cell.append(numbers[cell])
+            self._index.append(index)
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self._cell)
+
+    @overload
+    def __getitem__(self, place: int) -> RowPlan: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[RowPlan]: ...
+
+    def __getitem__(self, place: int | slice) -> RowPlan | list[RowPlan]:
+        """Return the row at a place, or those at a range of places."""
+        if isinstance(place, slice):
+            return [self._row(at) for at in range(len(self))[place]]
+        return self._row(range(len(self))[place])
+
+    def lengths(self) -> Iterator[int]:
+        """Yield the length of each row."""
+        return (self._cells[number].length for number in self._cell)
+
+    def _row(self, place: int) -> RowPlan:
+        cell, index = self._cells[self._cell[place]], self._index[place]
+        number = place - self._starts[cell.length, cell.subtask]
+        told = f"{index:04d}" + "ba"[cell.complexity] if task_of(cell).paired else f"{number:04d}"
+        return RowPlan(cell, index, _name(self._recipe, cell, told))
+
+
+def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Rows:
+    """Return the rows of a family's strata by length and subtask, mixed over complexities.
 
     Rows are numbered as they come. Both forms of a pair have the pair's number and stand side by side, either first.
     """
+    return Rows(recipe, cells, _ordered(recipe, cells))
+
+
+def _ordered(recipe: Recipe, cells: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
     kinds: dict[tuple[int, str], list[Stratum]] = {}
     for cell in cells:
         kinds.setdefault((cell.length, cell.subtask), []).append(cell)
@@ -52,24 +100,25 @@ def check_pairs(recipe: Recipe) -> None:
             )
 
 
-def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
+def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
     """Yield block after block, each mixed by itself, so that the ids of a block do not depend on later blocks."""
-    number = 0
     for block in range(max(cell.blocks for cell in kind)):
-        within = [(cell, block * cell.rows + at) for cell in kind if block < cell.blocks for at in range(cell.rows)]
-        _order(recipe, kind[0], block).shuffle(within)
-        for cell, index in within:
-            yield RowPlan(cell, index, _name(recipe, cell, f"{number:04d}"))
-            number += 1
+        within = [cell for cell in kind if block < cell.blocks]
+        ends = list(accumulate(cell.rows for cell in within))
+        order = list(range(ends[-1]))
+        _order(recipe, kind[0], block).shuffle(order)
+        for place in order:
+            which = bisect_right(ends, place)
+            cell = within[which]
+            yield cell, block * cell.rows + place - ends[which] + cell.rows
 
 
-def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[RowPlan]:
+def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
     rng = _order(recipe, kind[0])
     for index in range(max(cell.total for cell in kind)):
         forms = sorted((cell for cell in kind if index < cell.total), key=lambda cell: cell.complexity)
         rng.shuffle(forms)
-        for cell in forms:
-            yield RowPlan(cell, index, _name(recipe, cell, f"{index:04d}" + "ba"[cell.complexity]))
+        yield from ((cell, index) for cell in forms)
 
 
 PAIRED = re.compile(r"(.*-\d+)[ab](-[^-]+)")

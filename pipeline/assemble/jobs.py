@@ -20,7 +20,7 @@ from pipeline.assemble.plan import Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
-from pipeline.recipe import is_secret
+from pipeline.recipe import digest, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
 from pipeline.store.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
 from pipeline.streams import Streams
@@ -75,11 +75,16 @@ class FileJob:
             write_sealed(self.path, self.make(), self.key, secret=self.secret)
 
 
-def sample_job(plan: Plan, family: str) -> FileJob:
-    """Return the job that draws all samples of a family."""
-    make = partial(_sample_table, plan, family)
-    secret = is_secret(plan.recipe.seed)
-    return FileJob(plan.samples_path(family), plan.sample_key(family), SAMPLE_SCHEMA, make, secret)
+def sample_jobs(plan: Plan, family: str) -> list[FileJob]:
+    """Return the jobs that draw a family's samples, one for each shard."""
+    return [_sample_job(plan, family, number) for number in range(len(plan.cuts(family)))]
+
+
+def _sample_job(plan: Plan, family: str, number: int) -> FileJob:
+    start, stop = plan.cuts(family)[number]
+    key = digest([plan.sample_key(family), start, stop])
+    make = partial(_sample_table, plan, family, start, stop)
+    return FileJob(plan.samples_path(family, number), key, SAMPLE_SCHEMA, make, is_secret(plan.recipe.seed))
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
@@ -93,8 +98,8 @@ def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     return FileJob(path, key, COUNT_SCHEMA, partial(_count_table, plan, spec, profile))
 
 
-def _sample_table(plan: Plan, family: str) -> pa.Table:
-    records = [sample_record(draw_sample(plan, row)) for row in plan.rows(family)]
+def _sample_table(plan: Plan, family: str, start: int, stop: int) -> pa.Table:
+    records = [sample_record(draw_sample(plan, row)) for row in plan.rows(family)[start:stop]]
     return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
 
 
@@ -155,22 +160,30 @@ def sample_record(sample: Sample) -> Row:
     }
 
 
-def samples_of(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
-    """Return rows `start` to `stop` of a family's samples: read where they are, and else drawn."""
-    if sample_job(plan, family).is_done():
-        return read_samples(plan, family, start, stop)
+def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
+    """Yield all samples of a family: read where they are, and else drawn."""
+    for number in range(len(plan.cuts(family))):
+        yield from samples_of_shard(plan, family, number)
+
+
+def samples_of_shard(plan: Plan, family: str, number: int) -> Iterator[Sample]:
+    """Return the samples of a family's shard: read where they are, and else drawn."""
+    if _sample_job(plan, family, number).is_done():
+        return read_samples(plan, family, number)
+    start, stop = plan.cuts(family)[number]
     return (draw_sample(plan, row) for row in plan.rows(family)[start:stop])
 
 
-def read_samples(plan: Plan, family: str, start: int = 0, stop: int | None = None) -> Iterator[Sample]:
-    """Yield rows `start` to `stop` of a family's samples.
+def read_samples(plan: Plan, family: str, number: int) -> Iterator[Sample]:
+    """Yield the samples of a family's shard.
 
     Raises:
         CorruptError: if the file does not hold the rows of this plan.
     """
+    start, stop = plan.cuts(family)[number]
     rows = plan.rows(family)[start:stop]
-    path = plan.samples_path(family)
-    records = read_input(path).slice(start, len(rows)).to_pylist()
+    path = plan.samples_path(family, number)
+    records = read_input(path).to_pylist()
     if [row.id for row in rows] != [record["id"] for record in records]:
         path.unlink(missing_ok=True)
         raise CorruptError(f"{str(path)!r} did not match the recipe and was removed: run the command again")
@@ -246,7 +259,7 @@ def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
 
 def pack_rows(job: PackJob) -> Iterator[Row]:
     """Yield the rows of a shard."""
-    for sample in read_samples(job.plan, job.shard.family, job.shard.start, job.shard.stop):
+    for sample in read_samples(job.plan, job.shard.family, job.shard.number):
         yield cut_row(job.plan, sample, job.shard.profile)
 
 

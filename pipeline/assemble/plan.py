@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache, wraps
+from itertools import islice
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from pipeline.assemble.ids import RowPlan, check_pairs, numbered
+import numpy as np
+
+from pipeline.assemble.ids import Rows, check_pairs, numbered
 from pipeline.errors import RecipeError, unknown
 from pipeline.profiles import Profile, load_profile
 from pipeline.recipe import Recipe, Stratum, digest
@@ -51,12 +54,17 @@ class Shard:
     @property
     def name(self) -> str:
         """The shard below ``data``, ``keys`` and ``proofs``, without its ending."""
-        return f"{self.family}/{self.tier}/test-{self.number:05d}-of-{self.of:05d}"
+        return shard_name(self.family, self.tier, self.number, self.of)
 
     def path(self, out: Path, part: str) -> Path:
         """Return the file of the shard in one part of the profile's folder: data, keys or proofs."""
         ending = "json" if part == "proofs" else "parquet"
         return out / self.profile.name / part / f"{self.name}.{ending}"
+
+
+def shard_name(family: str, tier: str, number: int, of: int) -> str:
+    """Name a shard as the Hub does."""
+    return f"{family}/{tier}/test-{number:05d}-of-{of:05d}"
 
 
 def once(method: Callable[Concatenate[Plan, P], R]) -> Callable[Concatenate[Plan, P], R]:
@@ -96,9 +104,14 @@ class Plan:
         return task_of(cell).at(str(self.out / "corpora"))
 
     @once
-    def rows(self, family: str) -> list[RowPlan]:
+    def rows(self, family: str) -> Rows:
         """Return a family's rows in the order of its shards: by length and subtask, mixed over complexities."""
-        return list(numbered(self.recipe, self.recipe.of_family(family)))
+        return numbered(self.recipe, self.recipe.of_family(family))
+
+    @once
+    def cuts(self, family: str) -> list[tuple[int, int]]:
+        """Return the first row and the end of each shard of a family; neither depends on profile or workers."""
+        return _cuts(self.rows(family).lengths())
 
     @once
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
@@ -132,15 +145,14 @@ class Plan:
 
     @once
     def shards(self, family: str, profile: Profile) -> list[Shard]:
-        """Return a family's shards in one profile; their number never depends on profile or workers."""
-        rows = self.rows(family)
-        cuts = _cuts([row.stratum.length for row in rows])
+        """Return a family's shards in one profile."""
+        lengths, cuts = self.rows(family).lengths(), self.cuts(family)
         made_of = [self.sample_key(family), [self.count_key(spec, profile) for spec in self.pools(family)]]
         rules = sorted({_rule(cell) for cell in self.recipe.of_family(family)})
         return [
             Shard(
                 profile, family, self.recipe.tier, number, len(cuts), start, stop,
-                tokens=sum(row.stratum.length for row in rows[start:stop]),
+                tokens=sum(islice(lengths, stop - start)),
                 key=digest([made_of, rules, self.recipe.frame, self.recipe.reserve, start, stop, len(cuts)]),
             )
             for number, (start, stop) in enumerate(cuts)
@@ -152,9 +164,13 @@ class Plan:
             shard for profile in self.profiles for family in self.families for shard in self.shards(family, profile)
         ]
 
-    def samples_path(self, family: str) -> Path:
-        """Return the file of a family's samples."""
-        return self.out / "samples" / family / f"{self.recipe.tier}.parquet"
+    def of_profile(self, profile: Profile) -> list[Shard]:
+        """Return the shards of the whole recipe in one profile, whichever families are planned."""
+        return [shard for family in self.recipe.families for shard in self.shards(family, profile)]
+
+    def samples_path(self, family: str, number: int) -> Path:
+        """Return the file of the samples of a family's shard, which all profiles share."""
+        return self.out / "samples" / f"{shard_name(family, self.recipe.tier, number, len(self.cuts(family)))}.parquet"
 
     def pool_path(self, spec: PoolSpec) -> Path:
         """Return the file of a rendered pool."""
@@ -201,16 +217,15 @@ def _rule(cell: Stratum) -> tuple[str, str, int]:
     return task.subtask, task.scorer_of(cell), task.max_new_tokens
 
 
-def _cuts(lengths: list[int]) -> list[tuple[int, int]]:
+def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
     """Return row ranges of about equal nominal tokens, none much over SHARD_TOKENS."""
-    total = sum(lengths)
-    goal = total / max(1, -(-total // SHARD_TOKENS))
-    cuts, start, tokens = [], 0, 0
-    for stop, length in enumerate(lengths, start=1):
-        tokens += length
-        if tokens >= goal or stop == len(lengths):
-            cuts.append((start, stop))
-            start, tokens = stop, 0
+    ends = np.cumsum(np.fromiter(lengths, dtype=np.int64))
+    goal = int(ends[-1]) / max(1, -(-int(ends[-1]) // SHARD_TOKENS))
+    cuts, start, before = [], 0, 0
+    while start < len(ends):
+        stop = min(int(np.searchsorted(ends, before + goal)) + 1, len(ends))
+        cuts.append((start, stop))
+        start, before = stop, int(ends[stop - 1])
     return cuts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ import click
 
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import dask, processes
-from pipeline.errors import RecipeError
+from pipeline.engine import processes
+from pipeline.engine.dask import WAIT, dask
+from pipeline.errors import FrozenError, RecipeError
+from pipeline.frozen.lock import lock_in
 from pipeline.paths import read_text
 from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
+from pipeline.profiles.keeping import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.corpora.store import keep
@@ -76,7 +80,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, a TOML file or 'all'. Repeatable.  "
+                help="Profile: a shipped name, 'all', a TOML file, a model on the Hub (org/name) or its folder. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
@@ -106,7 +110,12 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--dask", "address", metavar="ADDRESS",
-                help="Run on the Dask cluster at ADDRESS; it must see the same folder.",
+                help="Run on the Dask cluster whose scheduler is at ADDRESS (tcp://host:8786, or the file that it "
+                "wrote); all its workers must see the same folder.",
+            ),
+            click.option(
+                "--dask-wait", "wait", type=click.FloatRange(0, min_open=True), default=WAIT, show_default=True,
+                metavar="SECONDS", help="How long to wait for the scheduler and for a first worker.",
             ),
             click.option("--quiet", is_flag=True, help="Do not show progress."),
         ]
@@ -128,24 +137,44 @@ def open_plan(
     folder = out or Path("outputs") / loaded.folder
     if corpora:
         loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
-    return make_plan(loaded, profile_names(tokenizers), folder, tuple(dict.fromkeys(families)))
+    return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))
 
 
-def profile_names(tokenizers: Sequence[str]) -> tuple[str, ...]:
-    """Return the profiles that ``--tokenizer`` names."""
-    split = ([given] if given.endswith(".toml") else given.replace(",", " ").split() for given in tokenizers)
+def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[str, ...]:
+    """Return the profiles that ``--tokenizer`` names; those of models are kept in the release folder `root`.
+
+    Raises:
+        FrozenError: if a model is named that a frozen folder does not have.
+    """
+    split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
     names = (each for words in split for name in words for each in (shipped_profiles() if name == "all" else (name,)))
-    return tuple(dict.fromkeys(names)) or DEFAULT_PROFILES
+    return tuple(dict.fromkeys(name if root is None else _settled(name, root) for name in names)) or DEFAULT_PROFILES
 
 
-def open_stages(plan: Plan, workers: int, part: str, address: str | None, *, quiet: bool) -> Stages:
+def _is_path(given: str) -> bool:
+    return given.endswith(".toml") or Path(given).is_dir()
+
+
+def _settled(name: str, root: Path) -> str:
+    lock = lock_in(root) if own_profile(name) and not kept_profile(root, name) else None
+    if lock:
+        raise FrozenError(
+            f"{str(root)!r} is frozen as {lock.title}, without {name}: give another folder with --out, or add the "
+            f"profile with `carrara extend {root} --tokenizer {name}`"
+        )
+    return settled(name, root)
+
+
+def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: float, *, quiet: bool) -> Stages:
     """Return the stages of a plan, to run on the engine that the options select."""
-    return Stages(plan, open_engine(workers, address), parse_part(part), quiet)
+    if address is not None:  # workers have folders of their own to start from
+        plan = replace(plan, out=plan.out.absolute())
+    return Stages(plan, open_engine(workers, address, wait, plan.out), parse_part(part), quiet)
 
 
-def open_engine(workers: int, address: str | None) -> Callable[[], Executor]:
-    """Return a function that opens the engine that the options select."""
-    return dask(address) if address else processes(workers)
+def open_engine(workers: int, address: str | None, wait: float, folder: Path) -> Callable[[], Executor]:
+    """Return a function that opens the engine that the options select; workers of a cluster must share the folder."""
+    return processes(workers) if address is None else dask(address, folder.absolute(), wait)
 
 
 def parse_part(part: str) -> tuple[int, int]:

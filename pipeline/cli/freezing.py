@@ -14,7 +14,7 @@ from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import SEED_BITS, SIZES, load_recipe
 from pipeline.release.extend import extend as extended
-from pipeline.release.extend import open_extension
+from pipeline.release.extend import next_folder, open_extension
 from pipeline.release.freeze import freeze as frozen
 from pipeline.release.recut import file_name, new_seed, next_major, recipes_in, write_recipes
 from pipeline.release.recut import recut as again
@@ -73,8 +73,9 @@ def extend(
     """
     if how["part"] != "1/1":
         raise RecipeError(f"--part {how['part']} cannot be used with extend: a version is frozen as a whole")
-    names = profile_names(tokenizers) if tokenizers else ()
-    extension = open_extension(source, out, names, [load_recipe(name) for name in recipes], size)
+    more = [load_recipe(name) for name in recipes]
+    names = profile_names(tokenizers, next_folder(source, out)) if tokenizers else ()
+    extension = open_extension(source, out, names, more, size)
     lock = extended(extension, lambda plan: open_stages(plan, **how))
     say(
         f"{lock.title} is frozen in {extension.out}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}"

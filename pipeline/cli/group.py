@@ -30,6 +30,7 @@ COMMANDS = {
     "gallery": ("reporting", "Write a page with one example of every task in a split."),
     "pack": ("making", "Pack the shards of a recipe without proving them."),
     "plan": ("making", "Show what a recipe would build and what already exists."),
+    "profile": ("profiles", "Make profiles of models by their names."),
     "publish": ("publishing", "Publish sealed splits on the Hugging Face Hub."),
     "readers": ("reading", "Answer a split with simulated readers, as baselines."),
     "recipes": ("looking", "List the recipes that come with Carrara."),

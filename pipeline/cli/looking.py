@@ -13,6 +13,7 @@ from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown
 from pipeline.errors import CarraraError, CorruptError, unknown
+from pipeline.profiles.hub import safe_name
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.publish.opening import fetched
 from pipeline.recipe import load_recipe, shipped_recipes
@@ -53,6 +54,8 @@ def profile_folder(root: Path, tokenizer: str | None) -> Path:
     names = sorted(path.parent.name for path in root.glob("*/data"))
     if not names:
         raise CarraraError(no_build(root))
+    if tokenizer and tokenizer not in names and safe_name(tokenizer) in names:  # a model's own name
+        tokenizer = safe_name(tokenizer)
     if tokenizer and tokenizer not in names:
         raise CarraraError(unknown(f"tokenizer in {str(root)!r}:", tokenizer, names))
     return root / (tokenizer or names[0])

@@ -19,6 +19,7 @@ from pipeline.cli.records import built_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock
 from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.profiles.keeping import KEPT, PROFILE, kept_profile, known_profile
 from pipeline.prove.copy import Copy, Seen, check
 from pipeline.prove.held import check_recipe
 from pipeline.publish.opening import fetched
@@ -83,7 +84,7 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
         raise CarraraError(no_build(folder))
     for recipe in recipes:
         check_recipe(folder, recipe)
-        names = profile_names(tokenizers) if tokenizers else built_profiles(folder, recipe.tier)
+        names = profile_names(tokenizers, folder) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:
             raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
         planned = make_plan(recipe, names, folder)
@@ -93,18 +94,19 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
-    """Return the shipped profiles for which a folder has shards of a tier, or a manifest that lists them.
+    """Return what loads the profiles for which a folder has shards of a tier, or a manifest that lists them.
 
     Raises:
-        CarraraError: if it holds shards of a profile that is not shipped.
+        CarraraError: if it holds shards of a profile that is neither shipped nor kept there.
     """
     found = sorted({path.parents[2].name for path in folder.glob(f"*/data/*/{tier}")} | sealed_profiles(folder, tier))
-    for name in found:
-        if name not in shipped_profiles():
+    names = [known_profile(folder, name) for name in found]
+    for name, path in zip(found, names, strict=True):
+        if name == path and name not in shipped_profiles():
             raise CarraraError(
                 f"{str(folder)!r} has profile {name!r}, which is not a shipped one: give its TOML with --tokenizer"
             )
-    return tuple(found)
+    return tuple(names)
 
 
 def sealed_profiles(folder: Path, tier: str) -> set[str]:
@@ -139,6 +141,19 @@ class Given:
         roots = [self.folder, self.root, self.root.parent, self.lock_file.parent if self.lock_file else None]
         return [root / "corpora" for root in roots if root]
 
+    @property
+    def given(self) -> dict[str, str]:
+        """What loads the profiles that were named, by their names."""
+        names = profile_names(self.tokenizers, self.root) if self.tokenizers else ()
+        return {load_profile(name).name: name for name in names}
+
+    def _kept(self, split: Split) -> dict[str, str]:
+        """Return the profile that came with the copy, or that the maintainer's folder keeps."""
+        beside = [path for path in (split.folder / KEPT / PROFILE,) if path.is_file()]
+        own = kept_profile(self.folder, split.tokenizer) if self.folder else None
+        found = own or next(map(str, beside), None)
+        return {split.tokenizer: found} if found and split.tokenizer not in shipped_profiles() else {}
+
     def splits(self) -> list[Split]:
         """Return the splits of the copy, for the profiles that were named.
 
@@ -148,7 +163,7 @@ class Given:
         folders = (path.parent for path in self.root.glob("*/manifest.json"))
         inside = sorted(folder for folder in folders if (folder / "data").is_dir())  # not the keys of a withheld split
         found = [open_split(path) for path in ([] if (self.root / "manifest.json").is_file() else inside)]
-        names = {load_profile(name).name for name in profile_names(self.tokenizers)} if self.tokenizers else None
+        names = set(self.given) if self.tokenizers else None
         chosen = [split for split in found or [open_split(self.root)] if names is None or split.tokenizer in names]
         if not chosen:
             raise SplitError(f"{self.where} has no split for {', '.join(sorted(names or ()))}: leave out --tokenizer")
@@ -160,7 +175,7 @@ class Given:
         Raises:
             SplitError: if it is not shipped and not given.
         """
-        own = {load_profile(name).name: name for name in profile_names(self.tokenizers)} if self.tokenizers else {}
+        own = self.given | self._kept(split)
         if split.tokenizer not in own and split.tokenizer not in shipped_profiles():
             raise SplitError(
                 f"{self.where} is cut for profile {split.tokenizer!r}, which is not a shipped one: give its TOML with "
@@ -179,7 +194,7 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
         for split, name in zip(splits, names, strict=True):
             own = given.folder or made
             copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora))
-            seen.append(check(copy, _engine(how), quiet=how["quiet"]))
+            seen.append(check(copy, _engine(how, split.folder), quiet=how["quiet"]))
     _report(given.where, seen)
 
 
@@ -202,8 +217,8 @@ def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, 
     return Seen(f"{lock.title}: {made.line}", made.faults)
 
 
-def _engine(how: dict[str, Any]) -> Callable[[], Executor]:
-    return open_engine(how["workers"], how["address"])
+def _engine(how: dict[str, Any], folder: Path) -> Callable[[], Executor]:
+    return open_engine(how["workers"], how["address"], how["wait"], folder)
 
 
 def _report(where: str, seen: Sequence[Seen]) -> None:

@@ -16,6 +16,7 @@ from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ReportError
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
+from pipeline.score.effective import KEPT
 from pipeline.score.reading import files_of
 from pipeline.score.results import Scored
 from pipeline.score.scoring import score_predictions
@@ -42,6 +43,31 @@ from pipeline.terminal.printing import say
     help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
 )
 @click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  [default: the one "
+    "that PREDICTIONS are in]",
+)
+@click.option(
+    "--readers",
+    "simulated",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Predictions of simulated readers, drawn in grey: a file, or the folder of `carrara readers`. Repeatable.",
+)
+@click.option(
+    "--kept",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=KEPT,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the score at the shortest length that an effective length keeps.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1),
     default=os.cpu_count() or 1,
@@ -55,10 +81,13 @@ def report(
     out: Path,
     stack: Sequence[str],
     quirks: Sequence[str],
+    exports: Sequence[Path],
+    simulated: Sequence[Path],
+    kept: float,
     workers: int,
     **chosen: Any,
 ) -> None:
-    """Write a report on PREDICTIONS: curves with intervals, heat maps and failures.
+    """Write a report on PREDICTIONS: how far models read, curves with intervals, differences, and failures.
 
     Each model has one file or folder of predictions, and is called NAME, or by its file name. The report is a single
     HTML file that needs nothing else; if --out is a folder, the figures are also saved in it as SVG and PNG. Without
@@ -67,16 +96,21 @@ def report(
     """
     selection = selection_of(**chosen)
     if not predictions:
-        _refuse_choices(selection, quirks, stack)
+        _refuse_choices(selection, quirks, [*stack, *map(str, simulated)])
         say(write_page(build_page(_builds(where)), out))
         return
     check_quirks(quirks)
     splits = [split_from(one, KEYS) for one in (where, *stack)]
-    scored = [
-        score_predictions(splits, paths, model=label, selection=selection, quirks=quirks, workers=workers)
-        for label, paths in _models(predictions).items()
-    ]
-    say(write_page(score_page(splits, scored), out))
+    scored, grey = (
+        [
+            score_predictions(
+                splits, paths, model=label, selection=selection, quirks=quirks, workers=workers, exports=folders
+            )
+            for label, paths in given.items()
+        ]
+        for given, folders in ((_models(predictions), exports), (_readers(simulated), ()))
+    )
+    say(write_page(score_page(splits, scored, grey, kept), out))
     for line in _said(scored):
         say(line, err=True)
 
@@ -106,7 +140,7 @@ def _builds(where: str) -> list[Split]:
 def _refuse_choices(selection: Selection, quirks: Sequence[str], stack: Sequence[str]) -> None:
     if quirks or stack or replace(selection, limit=None) != Selection() or selection.limit:
         raise ReportError(
-            "options that choose rows, --quirk and --stack need PREDICTIONS: a report on a build takes none of them"
+            "options that choose rows, --quirk, --stack and --readers need PREDICTIONS: a report on a build takes none"
         )
 
 
@@ -119,6 +153,19 @@ def _models(given: Sequence[str]) -> dict[str, list[Path]]:
             raise ReportError(f"two models are called {Path(path).stem!r}: name them with NAME=PREDICTIONS")
         found.setdefault(name or Path(path).stem, []).append(Path(path))
     return {label: files_of(paths) for label, paths in found.items()}
+
+
+def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
+    """Return the file of each simulated reader by its name; of a folder all but the one that scores 1 everywhere."""
+    found: dict[str, list[Path]] = {}
+    for path in given:
+        files = files_of([path])
+        for file in files if path.is_dir() else [path]:
+            if file.stem in found:
+                raise ReportError(f"two simulated readers are called {file.stem!r}: give each of them once")
+            if path.is_file() or file.stem != "all":
+                found[file.stem] = [file]
+    return found
 
 
 def _labelled(text: str) -> tuple[str | None, str]:

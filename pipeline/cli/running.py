@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +14,27 @@ import click
 
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.predictions import Predictions
-from pipeline.ask.run import COLUMNS, Outcome, run_rows
+from pipeline.ask.run import COLUMNS, run_rows
 from pipeline.cli.base import KEY_FILE, api_key
 from pipeline.cli.group import cli
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
-from pipeline.errors import RecipeError
+from pipeline.cli.telling import tell
+from pipeline.errors import PredictionsError, RecipeError
 from pipeline.publish.opening import split_from
+from pipeline.rows import Row
+from pipeline.score.cells import Tables
+from pipeline.score.scoring import score_predictions
+from pipeline.score.views import headline_line
+from pipeline.store.asked import Asked, asked_of, beside, read_asked, write_asked
 from pipeline.store.split import Selection, Split
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
 
-NAMED = 10
-"""Rows without a reply that are named at the end."""
+BY = "carrara run"
+SIZES = ["id", "length", "context_tokens", "prompt_tokens"]
+SAME = ("endpoint", "date")
+"""Settings that may differ between the runs that write one file."""
 
 
 @cli.command()
@@ -50,6 +60,17 @@ NAMED = 10
     "--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each try."
 )
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
+@click.option(
+    "--temperature", default="0", show_default=True, metavar="NUMBER|none", help="Temperature to send; none sends none."
+)
+@click.option("--seed", type=int, help="Seed to send.  [default: none is sent, since at temperature 0 none is used]")
+@click.option(
+    "--max-length",
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help="Leave out rows whose window is larger, by name; the window of the model.",
+)
+@click.option("--again", is_flag=True, help="Send rows again that were refused for good or have an empty reply.")
 @click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens instead of max_tokens.")
 @click.option(
     "--option",
@@ -69,6 +90,10 @@ def run(
     workers: int,
     timeout: float,
     tries: int,
+    temperature: str,
+    seed: int | None,
+    max_length: int | None,
+    again: bool,
     completion_tokens: bool,
     options: Sequence[str],
     quiet: bool,
@@ -77,35 +102,85 @@ def run(
     """Send the rows of a split to an OpenAI-compatible server and write its replies to a file of predictions.
 
     Rows with frame chat go to /chat/completions (as their own turns if they have any, else as one user turn), rows with
-    frame raw to /completions, with temperature 0 and each row's max_new_tokens. If it is interrupted, run the same
-    command again: rows that have a reply are not sent again. Rows that the server refuses are listed, stored without a
-    prediction and sent again by the next run; the exit code is then 2.
+    frame raw to /completions, with each row's max_new_tokens. If it is interrupted, run the same command again: rows
+    that have a reply are not sent again. Nor are rows that do not fit the server's window, which it refuses for good;
+    rows that failed in another way are. Both are listed, and the exit code is then 2. OUT.asked.json, with the stem of
+    OUT, notes what was asked and with which settings. At the end the headline is printed; `carrara score` prints all.
     """
     split = split_from(where)
-    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, _options(options))
+    sent = _options(temperature, seed, options)
+    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, sent)
     name = "max_completion_tokens" if completion_tokens else "max_tokens"
     selection = selection_of(**chosen)
-    with Predictions(out, model, frozenset(split.tags.values())) as kept:
-        rows, tokens = _size(split, selection)
-        with meter("run", tokens, quiet=quiet) as shown:
+    with Predictions(out, model, frozenset(split.tags.values()), again=again) as kept:
+        sizes = {row["id"]: row for row in split.rows(SIZES, selection)}
+        left = {row_id: row for row_id, row in sizes.items() if max_length and row["context_tokens"] > max_length}
+        _note(out, split, selection, _settings(asked, sent), left, max_length)
+        with meter(
+            "run", sum(row["prompt_tokens"] for row in sizes.values() if row["id"] not in left), quiet=quiet
+        ) as shown:
             found = run_rows(
                 asked,
-                split.rows(COLUMNS, selection),
+                (row for row in split.rows(COLUMNS, selection) if row["id"] not in left),
                 kept,
                 workers=workers,
                 limit_name=name,
                 on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
             )
-    _tell(out, rows, found)
+    whole = tell(out, sizes, left, kept, found, max_length)
+    _tell_headline(split, out, selection)
+    if not whole:
+        sys.exit(REPORTED)
 
 
-def _options(given: Sequence[str]) -> dict[str, Any]:
-    """Read ``NAME=JSON`` options, beside temperature 0.
+def _settings(asked: Endpoint, sent: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is noted of a run: whom it asked, when it began, and what it sent beside the prompt."""
+    told = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
+    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    return {"model": asked.model, **told, "endpoint": asked.url, "date": date}
+
+
+def _note(
+    out: Path, split: Split, selection: Selection, settings: dict[str, str], left: Mapping[str, Row], most: int | None
+) -> None:
+    """Note what is asked, beside the predictions; what earlier runs have asked stays.
+
+    Raises:
+        PredictionsError: if they were made with other settings.
+    """
+    path, selections, before = beside(out), [selection], dict[str, str]()
+    if path.is_file() and out.is_file() and out.stat().st_size:
+        note = read_asked(path)
+        _check_same(out, note.asked, settings)
+        selections = list(dict.fromkeys([*note.asked.selections, selection]))
+        before = note.left_out()
+        before = {
+            row_id: why for row_id, why in before.items() if row_id in left or row_id not in _ids(split, selection)
+        }
+    reasons = before | dict.fromkeys(left, f"longer than --max-length {most}")
+    write_asked(path, asked_of(split, BY, selections, reasons.values(), settings=settings), reasons)
+
+
+def _ids(split: Split, selection: Selection) -> set[str]:
+    return {row["id"] for row in split.rows(["id"], selection)}
+
+
+def _check_same(out: Path, asked: Asked, settings: Mapping[str, str]) -> None:
+    for name in sorted((asked.settings.keys() | settings.keys()) - set(SAME)):
+        before, now = asked.settings.get(name, "none"), settings.get(name, "none")
+        if before != now:
+            raise PredictionsError(
+                f"{str(out)!r} was made with {name} {before}, not {now}: give another --out, or the same settings"
+            )
+
+
+def _options(temperature: str, seed: int | None, given: Sequence[str]) -> dict[str, Any]:
+    """Return what is sent with each request: temperature, seed, and ``NAME=JSON`` options.
 
     Raises:
         RecipeError: for one that cannot be read.
     """
-    options: dict[str, Any] = {"temperature": 0}
+    options: dict[str, Any] = {"temperature": _temperature(temperature), "seed": seed}
     for each in given:
         name, _, value = each.partition("=")
         try:
@@ -115,25 +190,22 @@ def _options(given: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def _size(split: Split, selection: Selection) -> tuple[int, int]:
-    """Return how many rows and tokens are selected."""
-    tokens = [row["prompt_tokens"] for row in split.rows(["prompt_tokens"], selection)]
-    return len(tokens), sum(tokens)
+def _temperature(text: str) -> float | int | None:
+    try:
+        value = None if text == "none" else float(text)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 <= value <= 10:
+        raise RecipeError(f"--temperature {text}: give a number from 0, or none to send none")
+    return int(value) if value is not None and value == int(value) else value
 
 
-def _tell(out: Path, rows: int, found: Outcome) -> None:
-    without = len(found.failed)
-    say(f"{out}: {rows - without:,} of {rows:,} rows have a prediction, {found.replies:,} of them new")
-    if differing := sum(count for off, count in found.off.items() if off):
-        least, most = min(found.off), max(found.off)
-        say(
-            f"the server's count of prompt tokens differs from the split's in {differing:,} of "
-            f"{sum(found.off.values()):,} rows, by {least:+} to {most:+}: check that the model and its chat template "
-            "belong to this tokenizer"
-        )
-    for row_id, said in list(found.failed.items())[:NAMED]:
-        say(f"{row_id}: {said}", err=True)
-    if without > NAMED:
-        say(f"... and {without - NAMED:,} more", err=True)
-    if without:
-        sys.exit(REPORTED)
+def _tell_headline(split: Split, out: Path, selection: Selection) -> None:
+    """Print the headline of what is there, if the split has its keys."""
+    try:
+        scored = score_predictions([split], [out], selection=selection, workers=os.cpu_count() or 1)
+    except PredictionsError as fault:
+        say(f"no headline: {fault}")
+        return
+    if whole := Tables(scored).overall:
+        say(headline_line(whole))

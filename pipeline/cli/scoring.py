@@ -35,6 +35,15 @@ REPORTED = 2
 )
 @selecting
 @click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  [default: the one that "
+    "PREDICTIONS are in]",
+)
+@click.option(
     "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."
 )
 @click.option(
@@ -69,28 +78,39 @@ def score(
     out: Path | None,
     as_json: bool,
     workers: int,
+    exports: Sequence[Path],
     **chosen: Any,
 ) -> None:
     """Score one model's PREDICTIONS against a split, with intervals, chance, and whatever is wrong with them.
 
     PREDICTIONS are files or folders: JSON Lines or Parquet with columns id and prediction, or the unchanged output of
-    `carrara run`, lm-eval (--log_samples), Inspect, or an OpenAI or vLLM batch.
+    `carrara run`, lm-eval (--log_samples), Inspect, lighteval (--save-details), EvalScope, verifiers, RULER, HELMET,
+    LongBio-Benchmark, or an OpenAI or vLLM batch.
 
-    The headline score is over all selected rows; a row without a prediction scores 0. The exit code is 0 if every row
-    has a prediction, 2 if the scores were printed but something was missing or wrong (listed on stderr), and 1 if
-    nothing could be scored.
+    The headline is the mean over families of the mean over their subtasks of the mean over their lengths. It is over
+    all selected rows that were asked: those that an export or `carrara run --max-length` has left out are counted
+    apart; a row without a reply scores 0. The exit code is 0 if every row that was asked has a reply, 2 if the scores
+    were printed but something was missing or wrong (listed on stderr), and 1 if nothing could be scored.
     """
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
     splits = [split_from(one, KEYS) for one in (where, *stack)]
     scored = score_predictions(
-        splits, files_of(predictions), model=model, selection=selection_of(**chosen), quirks=quirks, workers=workers
+        splits,
+        files_of(predictions),
+        model=model,
+        selection=selection_of(**chosen),
+        quirks=quirks,
+        workers=workers,
+        exports=exports,
     )
     tables = Tables(scored)
     if out:
         with written_aside(out) as aside:
             aside.write_text(json.dumps(result_of(tables, rows=True, by=columns), indent=1) + "\n", encoding="ascii")
     say(json.dumps(result_of(tables, by=columns), indent=1) if as_json else page(tables, columns))
+    for line in scored.warnings:
+        say(f"warning: {line}", err=True)
     for line in fault_lines(scored.faults):
         say(line, err=True)
     if not scored.complete:

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline.errors import ExportError
 from pipeline.rows import Row
+from pipeline.store.asked import ASKED, asked_of, write_asked
 from pipeline.store.files import tree_aside
 from pipeline.store.split import Selection, Split
 
@@ -34,7 +35,8 @@ class Export:
     `write` puts the selected rows of a split below an empty folder. ``templates/<folder>/README.md`` is the text of its
     README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry;
     `values` returns what that template knows beside what all of them know, from the strata of the rows that were
-    written (``HELD``).
+    written (``HELD``). `sampling` says what is sent beside the prompt, and `headline` how the harness's own numbers
+    compare with the headline of `carrara score`; both are sentences of Markdown.
     """
 
     name: str
@@ -43,6 +45,8 @@ class Export:
     folder: str
     write: Callable[[Split, Selection, Path], Written]
     values: Callable[[Split, Sequence[Row]], Mapping[str, Any]] = lambda split, held: {}
+    sampling: str = "Nothing is sent from here: send `temperature` 0 and no seed."
+    headline: str = "The harness does not know it."
 
 
 def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
@@ -64,10 +68,9 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
             raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")
         held = _held(split, selection, written)
+        left = {row_id: reason for reason, ids in written.left_out.items() for row_id in ids}
+        write_asked(aside / ASKED, asked_of(split, harness.harness, [selection], left.values()), left)
         (aside / "README.md").write_text(_readme(harness, split, held, written, aside), encoding="utf-8")
-        if written.left_out:
-            lines = [f"{row_id}\t{reason}\n" for reason, ids in written.left_out.items() for row_id in ids]
-            (aside / "left_out.tsv").write_text("".join(lines), encoding="ascii")
     return written
 
 
@@ -95,6 +98,8 @@ def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written
         "window": max(windows.values()),
         "reply": max(row["max_new_tokens"] for row in held),
         "chat": split.manifest.frame == "chat",
+        "sampling": harness.sampling,
+        "headline": harness.headline,
         **harness.values(split, held),
     }
     with as_file(files("pipeline.export") / "templates") as templates:

@@ -19,18 +19,30 @@ def {name}(
     subtask: str | None = None, length: int | None = None, complexity: int | None = None, limit: int | None = None
 ) -> Task:
     """Return the rows of a family in a tier, of one subtask, length or complexity if asked for."""
-    return rows_task("{name}", limit, subtask=subtask, length=length, complexity=complexity)
+    return rows_task(
+        "{name}", limit, family="{family}", tier="{tier}", subtask=subtask, length=length, complexity=complexity
+    )
+'''
+EVERYTHING = '''
+
+@task
+def everything(
+    family: str | None = None, tier: str | None = None, length: int | None = None, limit: int | None = None
+) -> Task:
+    """Return all rows, or those of a family, tier or length; the metric `headline` is the one score of all."""
+    return rows_task("everything", limit, family=family, tier=tier, length=length)
 '''
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:
-    """Write ``carrara.py``, ``data`` and metrics.py."""
+    """Write ``carrara.py``, ``everything.py``, ``data`` and metrics.py."""
     need_keys(split, "Inspect")
     parts = write_parts(split, selection, folder / "data", turns=True)
     if parts.rows:
         copy_metrics(folder)
-        text = template("inspect_ai/carrara.py") + "".join(_tasks(parts.rows))
-        (folder / "carrara.py").write_text(text, encoding="ascii")
+        shared = template("inspect_ai/carrara.py")
+        (folder / "carrara.py").write_text(shared + "".join(_tasks(parts.rows)), encoding="ascii")
+        (folder / "everything.py").write_text(shared + EVERYTHING, encoding="ascii")
     return parts.written
 
 
@@ -40,10 +52,11 @@ def _tasks(parts: Iterable[Part]) -> Iterable[str]:
     Raises:
         ExportError: if a name is more than an identifier.
     """
-    for name in dict.fromkeys(f"{part.family}_{part.tier}" for part in parts):
+    for family, tier in dict.fromkeys((part.family, part.tier) for part in parts):
+        name = f"{family}_{tier}"
         if not name.isidentifier():
             raise ExportError(f"a task of Inspect cannot be called {name!r}: give letters, digits and underscores")
-        yield TASK.format(name=name)
+        yield TASK.format(name=name, family=family, tier=tier)
 
 
 def _values(split: Split, held: Sequence[Row]) -> dict[str, Any]:
@@ -62,4 +75,7 @@ EXPORT = Export(
     "inspect_ai",
     write,
     _values,
+    sampling="Every task sets `temperature` 0 and no seed; Inspect's own `--temperature` and `--seed` replace them.",
+    headline="It is the metric `headline` of `everything.py@everything`, to the digit, and in `carrara.py` that of each "
+    "family; `mean` and `stderr` are Inspect's own, of all rows alike.",
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import json
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import CARRIED, END, Part, as_yaml, copy_metrics, lead, need_keys, template, write_parts
+from pipeline.metrics import Scorer
 from pipeline.store.files import below
 from pipeline.store.split import Selection, Split
 
+HEADLINE, AT_LENGTH = "headline", "at_length"
 SHOWN = {"length": 1, "complexity": 1, "context_tokens": 1, "max_new_tokens": 1, "answers": ["x"], "choices": ["x"]}
 
 
@@ -24,15 +28,16 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
             made.mkdir()
         (tasks / "utils.py").write_text(template("lm_eval/utils.py"), encoding="ascii")
         (tasks / "_common_yaml").write_text(_common(split), encoding="ascii")
-        stops = parts.stops(split)
+        stops, weights = parts.stops(split), headline_weights(parts.rows)
+        (tasks / "weights.json").write_text(json.dumps(weights, indent=1) + "\n", encoding="ascii")
         for part in parts.rows:
+            own = [name for name, some in weights.items() if part.name in some]
             below(tasks, f"{part.name}.yaml").write_text(
-                _task(lead(split), part, parts.scorers[part].aggregate, stops[part]), encoding="ascii"
+                _task(lead(split), part, parts.scorers[part], stops[part], own), encoding="ascii"
             )
         version = split.manifest.version
-        for name, (weighted, members) in _groups(lead(split), list(parts.rows)).items():
-            text = _group(name, members, version, weighted=weighted)
-            below(groups, f"{name}.yaml").write_text(text, encoding="ascii")
+        for name, (metric, members) in _groups(lead(split), list(parts.rows)).items():
+            below(groups, f"{name}.yaml").write_text(_group(name, members, version, metric), encoding="ascii")
     return parts.written
 
 
@@ -56,10 +61,13 @@ def _common(split: Split) -> str:
     )
 
 
-def _task(release: str, part: Part, second: str, stops: list[str]) -> str:
+def _task(release: str, part: Part, scorer: Scorer, stops: list[str], weighted: list[str]) -> str:
+    second = scorer.aggregate
     metrics = ["{metric: score, aggregation: mean, higher_is_better: true}"]
     if second:
         metrics.append(f"{{metric: {second}, aggregation: !function utils.{second}, higher_is_better: true}}")
+    mean = "!function utils.paired" if scorer.paired else "mean"
+    metrics += [f"{{metric: {name}, aggregation: {mean}, higher_is_better: true}}" for name in weighted]
     return (
         "include: _common_yaml\n"
         + as_yaml(
@@ -76,25 +84,64 @@ def _task(release: str, part: Part, second: str, stops: list[str]) -> str:
     )  # fmt: skip
 
 
-def _groups(release: str, parts: list[Part]) -> dict[str, tuple[bool, list[str]]]:
-    """Return the members of each group, and whether its mean is one of rows (at one length) or of tasks (over several).
+def headline_weights(rows: Mapping[Part, int]) -> dict[str, dict[str, float]]:
+    """Return the weights of tasks in the headline, and in that of each length, by the name of the metric.
+
+    A group of lm-eval has the plain mean of the metrics of all tasks below it, however they are nested, and no other.
+    With a weight on each task's metric that mean is one of families, their subtasks and those's lengths. Where there are
+    several tiers, each has a headline of its own.
+    """
+    tiers = list(dict.fromkeys(part.tier for part in rows))
+    found = {HEADLINE: _weights(rows)}
+    if len(tiers) > 1:
+        for tier in tiers:
+            found[f"{HEADLINE}_{tier}"] = _weights({part: count for part, count in rows.items() if part.tier == tier})
+    places = dict.fromkeys((part.tier, part.length) for part in rows)
+    several = [_weights({part: rows[part] for part in rows if (part.tier, part.length) == place}) for place in places]
+    return {**found, AT_LENGTH: {name: weight for some in several for name, weight in some.items()}}
+
+
+def _weights(rows: Mapping[Part, int]) -> dict[str, float]:
+    """Return what the score of each task is multiplied with, so that their plain mean is the headline."""
+    sizes: Counter[tuple[str, str, int]] = Counter()
+    for part, count in rows.items():
+        sizes[part.family, part.subtask, part.length] += count
+    lengths = Counter((family, subtask) for family, subtask, _ in sizes)
+    subtasks = Counter(family for family, _ in lengths)
+    return {
+        part.name: len(rows)
+        * count
+        / sizes[part.family, part.subtask, part.length]
+        / (len(subtasks) * subtasks[part.family] * lengths[part.family, part.subtask])
+        for part, count in rows.items()
+    }
+
+
+def _groups(release: str, parts: list[Part]) -> dict[str, tuple[str, list[str]]]:
+    """Return the metric and the members of each group.
 
     All of the split, its tiers, the families of each, the lengths of each of those; beside them all families at one
     length, which is as much as memory may hold at a million tokens.
     """
-    groups: dict[str, tuple[bool, list[str]]] = defaultdict(lambda: (False, []))
+    groups: dict[str, tuple[str, list[str]]] = {}
+    several = len({part.tier for part in parts}) > 1
     for part in parts:
-        family, tier = f"{release}_{part.family}_{part.tier}", f"{release}_{part.tier}"
-        for name, member in ((release, tier), (tier, family), (family, f"{family}_{part.length}")):
-            if member not in groups[name][1]:
-                groups[name][1].append(member)
-        for name in (f"{family}_{part.length}", f"{tier}_{part.length}"):
-            groups[name] = (True, [*groups[name][1], f"{release}_{part.name}"])
-    return dict(groups)
+        family, tier, name = f"{release}_{part.family}_{part.tier}", f"{release}_{part.tier}", f"{release}_{part.name}"
+        for group, metric, member in (
+            (release, HEADLINE, tier),
+            (tier, f"{HEADLINE}_{part.tier}" if several else HEADLINE, family),
+            (family, "score", f"{family}_{part.length}"),
+            (f"{family}_{part.length}", "score", name),
+            (f"{tier}_{part.length}", AT_LENGTH, name),
+        ):
+            members = groups.setdefault(group, (metric, []))[1]
+            if member not in members:
+                members.append(member)
+    return groups
 
 
-def _group(name: str, members: list[str], version: str, *, weighted: bool) -> str:
-    mean = {"metric": "score", "aggregation": "mean", "weight_by_size": weighted}
+def _group(name: str, members: list[str], version: str, metric: str) -> str:
+    mean = {"metric": metric, "aggregation": "mean", "weight_by_size": False}
     told = {"group": name, "task": members, "aggregate_metric_list": [mean], "metadata": {"version": version}}
     return as_yaml(told)
 
@@ -106,4 +153,7 @@ EXPORT = Export(
     "lm_eval",
     write,
     lambda split, held: {"lead": lead(split), "end": END},
+    sampling="Every task sets `temperature` 0 and `do_sample` false; lm-eval's API models add a `seed` of 1234.",
+    headline="It is `headline` of the group that holds everything, to the digit; the line of a task in that column, and in "
+    "`at_length`, is only its part in the mean of its groups.",
 )

@@ -52,8 +52,8 @@ def write(split: Split, selection: Selection, out: Path, *, model: str | None = 
 
 
 def default_model(split: Split) -> str:
-    """Return the first model of the split's profile."""
-    return split.manifest.tokenizer.models[0]
+    """Return the first model of the split's profile, or the profile's name if it names none."""
+    return next(iter(split.manifest.tokenizer.models), split.tokenizer)
 
 
 def _request(row: Row, model: str) -> Row:
@@ -89,6 +89,8 @@ def for_model(model: str | None) -> Export:
         "openai_batch",
         partial(write, model=model),
         values,
+        sampling="Every request has `temperature` 0 and no seed; models that refuse a temperature get none.",
+        headline="Batches score nothing themselves.",
     )
 
 

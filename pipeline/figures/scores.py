@@ -1,54 +1,91 @@
-"""Figures of scores: curves over length, one line for each model, and heat maps of depth by length."""
+"""Figures of scores over length: a line for each model, with gaps where replies are missing, and guessers in grey."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count as counted
+from math import nan
 from typing import TYPE_CHECKING, Any
 
-from pipeline.figures.builds import bare, cell
-from pipeline.figures.style import DASHES, MARKERS, SERIES, SOFT, Picture, kilo, panel, percent, styled
+from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, kilo, panel, percent, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH, HEIGHT = 470, 300
-"""CSS pixels of one panel: three stand beside each other on a desk, one fits a phone."""
 
-LABEL = 15
-"""Letters of a label beside its line; longer ones lose their middle."""
+@dataclass(frozen=True, slots=True)
+class Size:
+    """The size of a figure in CSS pixels, the room for labels at its right, and how many letters these have."""
 
-APART = 0.062
-"""Least distance of two labels, as a share of the height."""
+    width: int = 470
+    height: int = 300
+    right: int = 128
+    letters: int = 15
+
+    @property
+    def apart(self) -> float:
+        """The least distance of two labels, as a share of the height of the plot."""
+        return 13.9 / (self.height - BELOW - ABOVE)
 
 
-GUESSES: tuple[Any, ...] = ((0, (1, 2)), (0, (7, 2, 1, 2)))
-"""Dashes of guessers' lines."""
+LEFT, BELOW, ABOVE = 54, 42, 34
+"""Margins of a figure in CSS pixels."""
+
+PANEL = Size()
+"""One of many: three stand beside each other on a desk, one fits a phone."""
+
+WIDE, NARROW = Size(1040, 440, 236, 30), Size(410, 380, 122, 14)
+"""The first figure of a page, on a desk and on a phone."""
+
+GUESSES: tuple[Any, ...] = (
+    (0, (1, 2)), (0, (7, 2, 1, 2)), (0, (3, 2)), (0, (9, 3)), (0, (1, 1, 5, 1)), (0, (2, 4)), (0, (5, 1, 5, 4)),
+    (0, (1, 5)),
+)  # fmt: skip
+"""Dashes of the grey lines: chance, the best constant, and simulated readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A mean score at a length with its interval, all from 0 to 1, and how many units it is the mean of."""
+    """A mean score at a length with its interval, all from 0 to 1; the mean is None where too few rows have a reply.
+
+    `rows` is how many are asked, `answered` how many of them have a reply: all, if it is None.
+    """
 
     length: int
-    mean: float
-    low: float
-    high: float
-    units: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    rows: int
+    answered: int | None = None
+
+    @property
+    def replies(self) -> int:
+        """How many rows have a reply."""
+        return self.rows if self.answered is None else self.answered
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A model's points in order of length; `style` is which color, dash and marker it has on every figure."""
+    """A model's points in order of length.
+
+    `style` is which color, dash and marker it has on every figure, `reach` the length to ring: the effective one, or 0.
+    """
 
     label: str
     style: int
     points: Sequence[Point]
+    reach: int = 0
+
+    @property
+    def means(self) -> dict[int, float]:
+        """The mean at each length that has one."""
+        return {point.length: point.mean for point in self.points if point.mean is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What a guesser scores at each length, drawn as a thin grey line; `style` is which dash it has."""
+    """What a guesser or a simulated reader scores at each length: a thin grey line; `style` is which dash it has."""
 
     label: str
     style: int
@@ -56,7 +93,13 @@ class Guess:
 
 
 def curve_picture(
-    name: str, title: str, caption: str, lines: Sequence[Line], guesses: Sequence[Guess] = (), across: str = "length"
+    name: str,
+    title: str,
+    caption: str,
+    lines: Sequence[Line],
+    guesses: Sequence[Guess] = (),
+    across: str = "length",
+    size: Size = PANEL,
 ) -> Picture:
     """Draw scores over length with bands of confidence, one line for each model, and what guessers score.
 
@@ -66,27 +109,55 @@ def curve_picture(
     lengths = {point.length for line in lines for point in line.points}
     lengths |= {length for guess in guesses for length in guess.means}
     with styled():
-        figure, axes = panel(WIDTH, HEIGHT, (54, 42, 128, 34))
+        figure, axes = panel(size.width, size.height, (LEFT, BELOW, size.right, ABOVE))
         for guess in guesses:
             _guess(axes, guess)
         for line in lines:
             _line(axes, line)
+        _gaps(axes, lines)
         _frame(axes, title, sorted(lengths), f"{across}, tokens")
-        _labels(axes, lines, guesses)
+        _labels(axes, lines, guesses, size)
     return Picture(name, caption, _curve_words(title, lines, guesses), figure)
 
 
 def _line(axes: Axes, line: Line) -> None:
-    """Draw a line with its band; a single point gets a bar in place of a band."""
-    color, dash = SERIES[line.style % 6], DASHES[line.style % 6]
-    marker = MARKERS[line.style % 6]
+    """Draw a line with its band, broken where there is no score; marks are hollow where some replies are missing."""
+    color, marker = SERIES[line.style % 6], MARKERS[line.style % 6]
     at = [point.length for point in line.points]
-    low, high = ([100 * value for value in ends] for ends in zip(*((p.low, p.high) for p in line.points), strict=True))
-    if len(at) > 1:
+    low, mean, high = (
+        [nan if value is None else 100 * value for value in values]
+        for values in zip(*((point.low, point.mean, point.high) for point in line.points), strict=True)
+    )
+    if len(line.means) > 1:
         axes.fill_between(at, low, high, color=color, alpha=0.13, linewidth=0)
     axes.vlines(at, low, high, color=color, linewidth=1, alpha=0.55)
-    means = [100 * point.mean for point in line.points]
-    axes.plot(at, means, color=color, linestyle=dash, marker=marker, markeredgecolor="none")
+    axes.plot(at, mean, color=color, linestyle=DASHES[line.style % 6], marker=marker, markeredgecolor="none")
+    hollow = [point for point in line.points if point.mean is not None and point.replies < point.rows]
+    for point in hollow:
+        axes.plot(
+            [point.length], [100 * (point.mean or 0.0)], marker=marker, color=PAPER, markeredgecolor=color,
+            linestyle="none",
+        )  # fmt: skip
+    if line.reach in line.means:
+        axes.plot(
+            [line.reach], [100 * line.means[line.reach]], marker="o", markersize=13, markerfacecolor="none",
+            markeredgecolor=color, markeredgewidth=1.4, linestyle="none", clip_on=False,
+        )  # fmt: skip
+
+
+def _gaps(axes: Axes, lines: Sequence[Line]) -> None:
+    """Write how many replies there are where these are too few for a point, one above the other."""
+    free: dict[int, counted[int]] = {}
+    last = max((point.length for line in lines for point in line.points), default=0)
+    room = {"facecolor": PAPER, "edgecolor": "none", "pad": 1.2}
+    for line in lines:
+        for point in line.points:
+            if point.mean is None:
+                at, side = (1.16 * point.length, "right") if point.length == last else (point.length, "center")
+                height = 2 + 8 * next(free.setdefault(point.length, counted()))
+                count = f"{point.replies}/{point.rows}" if point.rows else "not asked"
+                text = f"{MARKS[line.style % 6]} {count}"
+                axes.text(at, height, text, ha=side, color=SERIES[line.style % 6], fontsize=8.5, bbox=room)
 
 
 def _guess(axes: Axes, guess: Guess) -> None:
@@ -108,16 +179,18 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
         axes.set_xlim(lengths[0] / 1.19, lengths[-1] * 1.19)
 
 
-def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess]) -> None:
+def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: Size) -> None:
     """Write each line's name beside its end, in its color, pushed apart where ends are close."""
     ends = [
-        (line.points[-1].mean, f"{MARKS[line.style % 6]} {short(line.label)}", SERIES[line.style % 6])
+        (line.means[max(line.means)], f"{MARKS[line.style % 6]} {short(line.label, size.letters)}", line.style % 6)
         for line in lines
-        if line.points
+        if line.means
     ]
-    ends += [(guess.means[max(guess.means)], guess.label, SOFT) for guess in guesses]
-    ends.sort(key=lambda end: end[:2])
-    for (_, text, color), place in zip(ends, spaced([mean for mean, _, _ in ends]), strict=True):
+    colors = [SERIES[style] for _, _, style in ends] + [SOFT] * len(guesses)
+    found = [(mean, text) for mean, text, _ in ends]
+    found += [(guess.means[max(guess.means)], short(guess.label, size.letters + 2)) for guess in guesses]
+    placed = sorted(zip(found, colors, strict=True), key=lambda end: end[0])
+    for ((_, text), color), place in zip(placed, spaced([end[0][0] for end in placed], size.apart), strict=True):
         where = (1.02, (2 + 100 * place) / 104)
         axes.text(*where, text, transform=axes.transAxes, va="center", color=color, fontsize=9.5)
 
@@ -126,79 +199,45 @@ MARKS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")
 """The signs of MARKERS in running text."""
 
 
-def short(label: str) -> str:
+def short(label: str, letters: int = PANEL.letters) -> str:
     """Return a label that fits beside a line: the last part of a path, without its middle where it is long.
 
     >>> short("org/a-model-with-a-very-long-name-8b")
     'a-mode...ame-8b'
     """
     name = label.rstrip("/").rpartition("/")[2] or label
-    half = (LABEL - 3) // 2
-    return name if len(name) <= LABEL else f"{name[: LABEL - 3 - half]}...{name[-half:]}".replace("\n", " ")
+    half = (letters - 3) // 2
+    return name if len(name) <= letters else f"{name[: letters - 3 - half]}...{name[-half:]}".replace("\n", " ")
 
 
-def spaced(places: Sequence[float]) -> list[float]:
-    """Return ascending places at least APART from each other, as near as may be to where they were, within 0 to 1.
+def spaced(places: Sequence[float], apart: float = PANEL.apart) -> list[float]:
+    """Return ascending places at least `apart` from each other, as near as may be to where they were, within 0 to 1.
 
-    >>> spaced([0.1, 0.5, 0.5])
+    >>> spaced([0.1, 0.5, 0.5], 0.062)
     [0.1, 0.5, 0.562]
     """
     moved: list[float] = []
     for place in places:
-        moved.append(max(place, moved[-1] + APART) if moved else place)
+        moved.append(max(place, moved[-1] + apart) if moved else place)
     top = 1.0
     for at in range(len(moved) - 1, -1, -1):
         moved[at] = min(moved[at], top)
-        top = moved[at] - APART
+        top = moved[at] - apart
     return [round(place, 6) for place in moved]
 
 
 def _curve_words(title: str, lines: Sequence[Line], guesses: Sequence[Guess]) -> str:
-    ends = [(line.label, {point.length: point.mean for point in line.points}) for line in lines]
-    ends += [(guess.label, dict(guess.means)) for guess in guesses]
+    ends = [(line.label, line.means) for line in lines] + [(guess.label, dict(guess.means)) for guess in guesses]
     parts = [f"{label}: {_ends(means)}." for label, means in ends if means]
+    parts += [
+        f"{line.label}: at {kilo(point.length)} {point.replies} of {point.rows} rows have a reply."
+        for line in lines
+        for point in line.points
+        if point.mean is None
+    ]
     return " ".join([f"Curves of score over length: {title}.", *parts])
 
 
 def _ends(means: Mapping[int, float]) -> str:
     lengths = sorted({min(means), max(means)})
     return ", ".join(f"{percent(means[length])} at {kilo(length)}" for length in lengths)
-
-
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """A mean score of the rows of one length whose needle lies in one bin of depth, and how many they are."""
-
-    length: int
-    depth: int
-    mean: float
-    units: int
-
-
-def heat_picture(name: str, title: str, caption: str, cells: Sequence[Heat], bins: Sequence[str]) -> Picture:
-    """Draw mean scores by depth of the needle (down) and length (across), in percent; a dash where no row is."""
-    lengths = sorted({each.length for each in cells})
-    means = {(each.length, each.depth): each for each in cells}
-    with styled():
-        figure, axes = panel(WIDTH, 76 + 26 * len(bins), (80, 42, 12, 34))
-        axes.set(title=title, xlim=(0, len(lengths)), ylim=(len(bins), 0), xlabel="length, tokens", ylabel="depth")
-        for column, length in enumerate(lengths):
-            for row in range(len(bins)):
-                found = means.get((length, row))
-                words = f"{100 * found.mean:.0f}" if found else "-"
-                cell(axes, (column, row), found.mean if found else 0, 1, words if found else None)
-        axes.set_xticks([at + 0.5 for at in range(len(lengths))], [kilo(length) for length in lengths])
-        axes.set_yticks([at + 0.5 for at in range(len(bins))], bins)
-        bare(axes)
-    return Picture(name, caption, _heat_words(title, cells, bins), figure)
-
-
-def _heat_words(title: str, cells: Sequence[Heat], bins: Sequence[str]) -> str:
-    best, worst = max(cells, key=lambda each: each.mean), min(cells, key=lambda each: each.mean)
-    ends = (
-        f"{word} {percent(each.mean)} at {kilo(each.length)} and depth {bins[each.depth]}"
-        for word, each in (("highest", best), ("lowest", worst))
-    )
-    return (
-        f"Heat map of score by depth and length: {title}; {', '.join(ends)}. The higher the score, the darker the cell."
-    )

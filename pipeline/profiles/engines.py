@@ -9,12 +9,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pipeline.errors import ProfileError
 from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext, first_line, is_foreign
+from pipeline.profiles.hub import model_folder
 from pipeline.profiles.pieces import bpe_of_pieces, whole_tags
 from pipeline.profiles.spec import Engine, Vocabulary
 from pipeline.profiles.vocabulary import (
@@ -23,7 +25,6 @@ from pipeline.profiles.vocabulary import (
     ranks_of,
     source_of,
     vocabulary_bytes,
-    vocabulary_file,
 )
 
 PROBE = ("Marta Okafor was born on 1987-03-09.\n", ">> a.append(-1729)\n", "x" * 400 + "!\n", " \n" * 50)
@@ -192,14 +193,19 @@ class TransformersCounter(InContext):
         os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # that there is no PyTorch is no fault here
         module = optional_module("transformers", "transformers")
         vocabulary_bytes(vocabulary)  # its digest is checked, though the package reads the file itself
-        folder = vocabulary_file(vocabulary, "tokenizer_config.json").parent
+        folder = model_folder(vocabulary)
         try:
-            self._tokenizer: Any = module.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            self._tokenizer: Any = load_tokenizer(module, folder)
         except Exception as error:  # it has many reasons, and we only report them
             raise _unusable(vocabulary, "transformers cannot read its folder", error) from None
 
     def _encode(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
+
+
+def load_tokenizer(module: Any, folder: Path) -> Any:
+    """Return what transformers makes of a model's folder; nothing is fetched, and no code in it is run."""
+    return module.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
 
 
 def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -29,17 +30,24 @@ from pipeline.profiles.spec import (
     windows_of,
 )
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
-from pipeline.typed import Line, ModelName, Variant, typed
+from pipeline.typed import Line, ModelName, Variant, Whole, typed
 
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileTable:
-    """The TOML of a profile, its tables as they stand."""
+    """The TOML of a profile, its tables as they stand.
+
+    Attributes:
+        source: what `carrara profile add` made it from: a commit of a model's repo, or a digest of a folder's files.
+        reserve: tokens for the reply, reasoning and all, in place of each task's own and of the recipe's.
+    """
 
     vocabulary: dict[str, Any]
     name: Variant = ""
+    source: Line = ""
+    reserve: Whole = 0
     title: Line = ""
     models: tuple[ModelName, ...] = ()
     notice: Line = ""
@@ -70,6 +78,11 @@ def load_profile(name_or_path: str) -> Profile:
     return _load(_shipped_folder() / f"{name_or_path}.toml")
 
 
+def profile_source(path: str) -> str:
+    """Return what the TOML of a profile says that it was made from."""
+    return typed(ProfileTable, read_toml(Path(path)), Path(path).name, ProfileError).source
+
+
 def _shipped_folder() -> Path:
     package = Path(str(files("pipeline")))
     inside = package / "tokenizers"
@@ -92,6 +105,7 @@ def _load(path: Path) -> Profile:
         check=second,
         template=_template(table.template, f"{where} [template]", vocabulary),
         windows=windows_of(table.windows, f"{where} [windows]"),
+        reserve=table.reserve,
     )
 
 
@@ -122,8 +136,16 @@ def _template(table: Mapping[str, Any], where: str, vocabulary: Vocabulary) -> T
         special = special or _added_tokens(vocabulary)
     given.setdefault("kind", "exact" if given.get("text") else "none")
     template = typed(Template, given, where, ProfileError)
+    _check_date(template.date, where)
     _check_kind(given, where)
     return replace(template, special=tuple(sorted(special.items())), variables=variables)
+
+
+def _check_date(given: str, where: str) -> None:
+    try:
+        date.fromisoformat(given or "2000-01-01")
+    except ValueError:
+        raise ProfileError(f"{where}: date = {given!r}: give a day such as 2025-01-31") from None
 
 
 def _check_kind(given: Mapping[str, Any], where: str) -> None:
@@ -155,6 +177,21 @@ def _added_tokens(vocabulary: Vocabulary) -> dict[str, int]:
     """Return the tokens a tokenizer.json cuts out before anything else, but for runs of whitespace."""
     added = _json(vocabulary_bytes(vocabulary), vocabulary, "tokenizer.json").get("added_tokens", [])
     return {token["content"]: token["id"] for token in added if token["content"].strip()}
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Return a JSON object of a model's folder.
+
+    Raises:
+        ProfileError: if it is none.
+    """
+    try:
+        found = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ProfileError(f"{str(path)!r} cannot be read: {error}") from None
+    if not isinstance(found, dict):
+        raise ProfileError(f"{str(path)!r} is not a JSON object")
+    return found
 
 
 def _json(text: str | bytes, vocabulary: Vocabulary, name: str) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Profile:
         check: the engine that verifies.
         template: what is sent around the contents.
         windows: true window by nominal length, in tokens, where the two differ.
+        reserve: tokens for the reply in place of each task's own and of the recipe's; 0 leaves it to them.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Profile:
     check: Engine
     template: Template
     windows: Pairs
+    reserve: int = 0
 
     @property
     def digest(self) -> str:
@@ -66,8 +68,9 @@ class Profile:
             "vocabulary": [vocabulary.sha256, vocabulary.form, vocabulary.pattern],
             "pieces": vocabulary.pieces and dataclasses.asdict(vocabulary.pieces),
             "engine": [self.fast.entry, self.fast.pattern],
-            "template": dataclasses.asdict(self.template),
+            "template": self.template.counted(),
             "windows": self.windows,
+            **({"reserve": self.reserve} if self.reserve else {}),
         }
         return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()
 
@@ -84,6 +87,10 @@ class Profile:
     def window(self, length: int) -> int:
         """Return the true window, in tokens, for a nominal length."""
         return dict(self.windows).get(length, length)
+
+    def reply_tokens(self, reserve: int | None, own: int) -> int:
+        """Return the tokens that are kept for a reply: this profile's reserve, else the recipe's, else the task's own."""
+        return self.reserve or reserve or own
 
     def counter(self) -> Counter:
         """Return the fast counter, opened once in a process.

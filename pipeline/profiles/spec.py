@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -50,6 +50,7 @@ class Vocabulary:
         entry: name of a vocabulary inside the base install.
         file: a local file or directory, absolute once loaded; with `hub`, the file's name in that repo.
         hub: a Hub repo, "org/name".
+        copy: name of a copy beside the TOML, which is read in place of the Hub's file if it is there.
         revision: the commit of `hub`, 40 hexadecimal digits.
         first_id: id of rank 0, in tokens' own numbering.
         size: number of ranks or pieces.
@@ -62,6 +63,7 @@ class Vocabulary:
     entry: Line = ""
     file: Line = ""
     hub: Line = ""
+    copy: Line = ""
     revision: Line = ""
     first_id: Whole = 0
     size: Whole = 0
@@ -75,7 +77,7 @@ class Engine:
     """One implementation that counts.
 
     Attributes:
-        engine: "tiktoken", "splintr", "tokenizers", "sentencepiece" or "none".
+        engine: "tiktoken", "splintr", "tokenizers", "transformers", "sentencepiece" or "none".
         entry: with splintr: count with this built-in tokenizer, not with one built from ranks and pattern.
         pattern: the same splits in this engine's own dialect, where it does not take the vocabulary's pattern.
         slow: whether counting a whole build with it costs more than building it.
@@ -110,6 +112,8 @@ class Template:
         variables: further variables of the template, as JSON, so that they can be hashed.
         per_message: documented tokens a message costs besides its content and the name of its role.
         per_reply: documented tokens that open the reply.
+        date: the day that the template is told is today, as 2025-01-31; without it, to ask for one is an error.
+        swallow: special tokens that take the whitespace behind them into themselves.
     """
 
     kind: str = "none"
@@ -119,6 +123,13 @@ class Template:
     variables: str = "{}"
     per_message: Whole = 0
     per_reply: Whole = 0
+    date: Line = ""
+    swallow: tuple[str, ...] = ()
+
+    def counted(self) -> dict[str, Any]:
+        """Return the fields that a digest is made of: later ones only where they are set."""
+        later = {"date", "swallow"}
+        return {name: value for name, value in asdict(self).items() if value or name not in later}
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -142,6 +153,8 @@ def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabul
     if "hub" in table:
         _check_revision(table, where)
         values.setdefault("file", "tokenizer.json")
+        if table.get("copy") and (copy := (folder / table["copy"]).resolve()).is_file():
+            values["file"] = str(copy)
     elif "file" in table:
         values["file"] = str((folder / table["file"]).resolve())
     values["form"] = _form(values, where)

@@ -10,12 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import date
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 import jinja2
 import jinja2.ext
+import jinja2.meta
 import jinja2.nodes
 import jinja2.parser
 
@@ -30,6 +33,15 @@ LONGEST, SHOWN = 1 << 18, 8
 """Characters of a template at most, and roles that an error names."""
 # Contents that stand in for real ones where a template is measured. They begin and end in the ways real ones do:
 # with a letter, a digit, a bracket, a full stop, a question mark.
+TALKS: tuple[Messages, ...] = (
+    (("user", "Is it 7?"),),
+    (("user", "Is it 7?"), ("assistant", "No, 42."), ("user", ">> a.append(-3)")),
+    (("user", "Q1: x."), ("assistant", "A1"), ("user", "Q2: (y)"), ("assistant", "{A2}"), ("user", "Q3?")),
+    (("system", "Be brief."), ("user", "Is it 7?")),
+)
+"""Conversations in the roles that rows have, and with a system message; the first is one that all templates take."""
+GIVEN = ("messages", "tools", "documents", "add_generation_prompt", "strftime_now", "raise_exception")
+"""What a template is given that is no option of it."""
 _PROBES = ("Carrara{0}block", "{0} Carrara blocks.", ">> a.append({0})", "Is it {0}?")
 
 
@@ -51,8 +63,7 @@ def render(template: Template, messages: Messages, frame: str) -> str:
         return compiled.render(
             messages=[{"role": role, "content": content} for role, content in messages],
             add_generation_prompt=True,
-            bos_token=template.bos,
-            **json.loads(template.variables),
+            **given(template),
         )
     except ProfileError:
         raise
@@ -60,6 +71,14 @@ def render(template: Template, messages: Messages, frame: str) -> str:
         roles = ", ".join(role for role, _ in messages[:SHOWN]) + (", ..." if len(messages) > SHOWN else "")
         said = str(error).partition("\n")[0][:200] or type(error).__name__
         raise ProfileError(f"the chat template refuses the roles {roles}: {said}") from None
+
+
+def given(template: Template) -> dict[str, Any]:
+    """Return what transformers gives a template beside the messages, and what the profile sets."""
+    found: dict[str, Any] = {"tools": None, "documents": None, "bos_token": template.bos}
+    if template.date:
+        found["strftime_now"] = date.fromisoformat(template.date).strftime
+    return found | json.loads(template.variables)
 
 
 def _only_content(messages: Messages) -> str:
@@ -125,19 +144,45 @@ def sent_tokens(template: Template, messages: Messages, frame: str, counter: Cou
     return text_tokens(template, render(template, messages, frame), counter)
 
 
+def ids(template: Template, text: str, counter: Counter) -> list[int]:
+    """Return the ids of a text in which special tokens are spelled out."""
+    numbers, found, at = dict(template.special), [], 0
+    for match in special_pattern(template).finditer(text) if numbers else ():
+        found += [*counter.encode(text[at : match.start()]), numbers[match[0] if match[0] in numbers else match[0].rstrip()]]
+        at = match.end()
+    return [*found, *counter.encode(text[at:])]
+
+
+def options(text: str) -> list[str]:
+    """Return the names that a template asks for beside the conversation, such as ``enable_thinking``."""
+    environment = _compiled(text).environment
+    known = {*environment.globals, *GIVEN}
+    return sorted(jinja2.meta.find_undeclared_variables(environment.parse(text)) - known)
+
+
+def samples(template: Template) -> list[str]:
+    """Return what is sent for some conversations, those that the template refuses left out."""
+    found = []
+    for talk in TALKS if template.kind == "exact" else ():
+        with suppress(ProfileError):
+            found.append(render(template, talk, "chat"))
+    return found
+
+
 def text_tokens(template: Template, text: str, counter: Counter) -> int:
     """Return the tokens of a text in which special tokens are spelled out."""
     if not template.special:
         return counter.count(text)
-    parts = _special_pattern(template.special).split(text)
+    parts = special_pattern(template).split(text)
     return len(parts) - 1 + sum(counter.count(stretch) for stretch in parts if stretch)
 
 
 @lru_cache(maxsize=16)
-def _special_pattern(special: tuple[tuple[str, int], ...]) -> re.Pattern[str]:
+def special_pattern(template: Template) -> re.Pattern[str]:
+    """Return what finds the special tokens of a template, with the whitespace that some of them swallow."""
     # Longest first: one special token may begin another.
-    names = sorted((name for name, _ in special), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, names)))
+    names = sorted((name for name, _ in template.special), key=len, reverse=True)
+    return re.compile("|".join(re.escape(name) + (r"\s*" if name in template.swallow else "") for name in names))
 
 
 def gaps(template: Template, roles: Sequence[str], frame: str, counter: Counter) -> tuple[int, ...]:

@@ -66,9 +66,9 @@ def source_of(vocabulary: Vocabulary) -> str:
 
 def vocabulary_file(vocabulary: Vocabulary, name: str = "") -> Path:
     """Return the path of the vocabulary's file, or of its neighbour `name`, fetched from the Hub if need be."""
-    if vocabulary.hub:
-        return _hub_file(vocabulary, name or vocabulary.file)
     path = Path(vocabulary.file)
+    if vocabulary.hub and not path.is_absolute():
+        return _hub_file(vocabulary, name or vocabulary.file)
     folder = path if path.is_dir() else path.parent
     if name:
         return folder / name

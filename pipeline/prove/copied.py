@@ -153,7 +153,7 @@ class Reader:
         plan = self.job.drawn
         if plan is None:
             return iter(())
-        rows = plan.rows(self.job.name.partition("/")[0])[self.job.start :][: self.job.shard.rows]
+        rows = plan.rows(self.job.name.partition("/")[0])[self.job.start : self.job.start + self.job.shard.rows]
         return (
             draw_sample(plan, row) if self.job.corpora or not row.stratum.knob("corpus", "") else None for row in rows
         )

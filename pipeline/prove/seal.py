@@ -77,7 +77,7 @@ def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
     return {
         "seed": recipe.seed,
         "tag": recipe.tag,
-        "reserve": recipe.reserve,
+        "reserve": profile.reserve or recipe.reserve,
         "recipe_digest": digest(recipe),
         "longest": max(cell.length for cell in recipe.strata),
         "pools": {spec.name: Pool(key=plan.pool_key(spec), source=spec.source) for spec in pools},
@@ -157,7 +157,7 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
         blocks=cell.blocks,
         shots=task.shots_of(cell),
         context_tokens=profile.window(cell.length),
-        max_new_tokens=recipe.reserve or task.max_new_tokens,
+        max_new_tokens=profile.reply_tokens(recipe.reserve, task.max_new_tokens),
         task_version=task.version,
         knobs=dict(cell.knobs),
     )

@@ -84,7 +84,7 @@ class Witness:
             "scorer": task.scorer_of(cell),
             "task_version": task.version,
             "context_tokens": self.profile.window(cell.length),
-            "max_new_tokens": self.plan.recipe.reserve or task.max_new_tokens,
+            "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.max_new_tokens),
             "template_tokens": self.profile.overhead([role for role, _ in turns_of(row)], self.plan.recipe.frame),
             "shots": task.shots_of(cell),
         }

@@ -16,6 +16,7 @@ from pipeline.frozen.changes import listed, parse_version, raised, tier_changes
 from pipeline.frozen.guard import profile_fault, tier_lock
 from pipeline.frozen.lock import LOCK_NAME, Lock, lock_in, read_lock
 from pipeline.profiles import Profile, load_profile, shipped_profiles
+from pipeline.profiles.keeping import KEPT, known_profile
 from pipeline.recipe import Recipe
 from pipeline.release.freeze import counted_twice, freeze, sample_digests
 from pipeline.release.rebuild import keep_corpora
@@ -24,7 +25,8 @@ from pipeline.store.files import link, written_aside
 
 SHARED = ("samples", "segments", "corpora")
 """What a release folder holds for all profiles."""
-OF_PROFILE = ("data", "keys", "proofs", "counts")
+KEPT_FILES = (".toml", ".jinja", ".txt", ".model")
+OF_PROFILE = ("data", "keys", "proofs", "counts", KEPT)
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,25 @@ def open_extension(
         raise FrozenError(f"{lock.title} already has all of that: give a new profile, recipe or size")
     if (more or grows) and not folder:
         raise FrozenError("rows cannot be added to a lock alone: give the frozen folder")
-    kept = {name: _known(name) for name in lock.profiles if folder and name not in given and (folder / name).is_dir()}
-    first = replace(next(iter(lock.tiers.values())).recipe, version=raised(lock.version, "minor"))
-    target = out or (folder.resolve().parent if folder else Path("outputs")) / first.folder
+    kept = {name: _known(folder, name) for name in lock.profiles if folder and name not in given and (folder / name).is_dir()}
+    target = _target(lock, folder, out)
     _check_target(target, lock, folder)
     return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more), size)
+
+
+def next_folder(source: Path, out: Path | None) -> Path:
+    """Return the folder of the version that extends a frozen folder, or a lock alone.
+
+    Raises:
+        FrozenError: if it is not frozen.
+    """
+    folder = source if source.is_dir() else None
+    return _target(read_lock(source / LOCK_NAME if folder else source), folder, out)
+
+
+def _target(lock: Lock, folder: Path | None, out: Path | None) -> Path:
+    first = replace(next(iter(lock.tiers.values())).recipe, version=raised(lock.version, "minor"))
+    return out or (folder.resolve().parent if folder else Path("outputs")) / first.folder
 
 
 def _check_profile(lock: Lock, profile: Profile) -> None:
@@ -117,10 +133,12 @@ def _check_profile(lock: Lock, profile: Profile) -> None:
         )
 
 
-def _known(name: str) -> str:
-    if name not in shipped_profiles():
+def _known(folder: Path, name: str) -> str:
+    """Return what loads a frozen profile."""
+    found = known_profile(folder, name)
+    if found == name and name not in shipped_profiles():
         raise FrozenError(f"frozen profile {name!r} is not a shipped one: give its TOML with --tokenizer too")
-    return name
+    return found
 
 
 def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
@@ -212,6 +230,6 @@ def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
     for place in places:
         for path in sorted((folder / place).rglob("*")):
             target = out / path.relative_to(folder)
-            if path.suffix in (".parquet", ".json") and not target.exists():
+            if path.suffix in (".parquet", ".json", *KEPT_FILES) and not target.exists():
                 with written_aside(target) as aside:
                     link(path, aside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pipeline.figures.style import Picture
@@ -146,7 +146,44 @@ class Examples:
     kind: str = "examples"
 
 
-Block = Table | Gallery | Note | Heading | Listing | Failures | Examples
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer about a model in a few words: `said`, its interval `sure`, and the figures behind it, `why`."""
+
+    mark: Mark
+    said: str
+    sure: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The answers for all models, which name their signs too."""
+
+    rows: Sequence[Verdict]
+    kind: str = "verdicts"
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The first figure of a page, drawn for a desk and for a phone, and what it shows."""
+
+    wide: Picture
+    narrow: Picture
+    text: str
+    kind: str = "front"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks behind a summary."""
+
+    summary: str
+    blocks: Sequence[Block]
+    kind: str = "fold"
+
+
+Block = Table | Gallery | Note | Heading | Listing | Failures | Examples | Verdicts | Front | Fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,5 +208,14 @@ class Page:
     @property
     def pictures(self) -> list[Picture]:
         """All pictures, first to last."""
-        blocks = [block for section in self.sections for block in section.blocks]
-        return [picture for block in blocks if isinstance(block, Gallery) for picture in block.pictures]
+        return [picture for section in self.sections for picture in _pictures(section.blocks)]
+
+
+def _pictures(blocks: Sequence[Block]) -> Iterator[Picture]:
+    for block in blocks:
+        if isinstance(block, Gallery):
+            yield from block.pictures
+        elif isinstance(block, Front):
+            yield from (block.wide, block.narrow)
+        elif isinstance(block, Fold):
+            yield from _pictures(block.blocks)

@@ -11,11 +11,11 @@ from pipeline.figures.style import kilo
 from pipeline.report.blocks import Failure, Mark, Reply
 from pipeline.report.excerpts import Part, parts_of
 from pipeline.rows import Row
-from pipeline.score.results import ANSWERED, MISSING, Record, Scored
+from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, Record, Scored
 from pipeline.store.parquet import opened
 from pipeline.store.split import Split
 
-WORST, TOGETHER = 3, 6
+WORST, TOGETHER = 4, 6
 """Most failures of each family that are shown for one model, and for all models."""
 
 KEPT, LONGEST, MOST = 200, 1200, 40
@@ -28,18 +28,18 @@ COLUMNS = ["id", "needles", "question_start", "prompt"]
 
 
 def failures(splits: Sequence[Split], scored: Sequence[Scored], marks: Sequence[Mark]) -> dict[str, list[Failure]]:
-    """Return failures by family: the worst rows of each model, each with the replies of all models.
+    """Return failures by family, longest first: the worst rows of each model, each with the replies of all models.
 
     Raises:
         CorruptError: if a shard cannot be read.
     """
-    found = [{record.id: record for record in each.records} for each in scored]
+    found = by_id(scored)
     count = min(WORST, max(1, TOGETHER // len(scored)))
     chosen = {record.id: record for each in scored for record in worst(each.records, count)}
     prompts = {row["id"]: row for split in splits for row in _prompts(split, chosen)}
     shown: dict[str, list[Failure]] = defaultdict(list)
-    for record in chosen.values():
-        replies = [_reply(mark, by_id[record.id]) for mark, by_id in zip(marks, found, strict=True)]
+    for record in sorted(chosen.values(), key=lambda each: -each.length):
+        replies = [_reply(mark, own[record.id]) for mark, own in zip(marks, found, strict=True) if record.id in own]
         parts = list(folded(prompts[record.id])) if record.id in prompts else []
         facts = _facts(record)
         question, target = cut(record.question), cut(record.target)
@@ -47,15 +47,46 @@ def failures(splits: Sequence[Split], scored: Sequence[Scored], marks: Sequence[
     return dict(shown)
 
 
+def by_id(scored: Sequence[Scored]) -> list[dict[str, Record]]:
+    """Return the records of each model by id."""
+    return [{record.id: record for record in each.records} for each in scored]
+
+
 def worst(records: Iterable[Record], count: int) -> Iterator[Record]:
-    """Yield the worst answered rows of each family, shortest first, of as many subtasks as there are."""
-    families: dict[str, list[Record]] = defaultdict(list)
+    """Yield the worst rows with a reply of each family, longest first.
+
+    They are dealt in turns from all lengths, from both ends on: the longest, the shortest, the next to either. Of each
+    length they are of as many subtasks as there are.
+    """
+    families: dict[str, dict[int, list[Record]]] = defaultdict(lambda: defaultdict(list))
     for record in records:
-        if record.alone < 1 and record.state != MISSING:
-            families[record.family].append(record)
-    for failed in families.values():
-        failed.sort(key=lambda record: (record.alone, record.state != ANSWERED, record.length, record.id))
-        yield from _varied(failed)[:count]
+        if failed(record):
+            families[record.family][record.length].append(record)
+    for lengths in families.values():
+        hands = [_varied(sorted(lengths[length], key=_worse)) for length in from_ends(lengths)]
+        turns = [(turn, at, record) for at, hand in enumerate(hands) for turn, record in enumerate(hand)]
+        dealt = [record for _, _, record in sorted(turns, key=lambda each: each[:2])]
+        yield from sorted(dealt[:count], key=lambda record: -record.length)
+
+
+def failed(record: Record) -> bool:
+    """Tell whether a row has a reply, or something in its place, that does not score all."""
+    return record.alone < 1 and record.state not in (MISSING, REFUSED)
+
+
+def from_ends(lengths: Iterable[int]) -> list[int]:
+    """Return lengths from both ends on.
+
+    >>> from_ends([1, 2, 3, 4, 5])
+    [5, 1, 4, 2, 3]
+    """
+    ordered = sorted(lengths)
+    pairs = zip(reversed(ordered), ordered, strict=True)
+    return list(dict.fromkeys(length for pair in pairs for length in pair))
+
+
+def _worse(record: Record) -> tuple[float, bool, str]:
+    return record.alone, record.state != ANSWERED, record.id
 
 
 def _varied(records: Sequence[Record]) -> list[Record]:
@@ -76,8 +107,10 @@ def _facts(record: Record) -> str:
 
 def _reply(mark: Mark, record: Record) -> Reply:
     note = "" if record.state == ANSWERED else f"{record.state}: no reply counts"
-    if record.state == ANSWERED and not record.prediction.strip():
+    if record.state == EMPTY or (record.state == ANSWERED and not record.prediction.strip()):
         note = "an empty reply"
+    if record.cut:
+        note = f"{note}; " * bool(note) + "cut off at its limit"
     return Reply(mark, f"{record.alone:.2f}", cut(record.prediction), note)
 
 

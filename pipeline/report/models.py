@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 from pipeline.report.blocks import Column, Mark
 from pipeline.score.cells import Tables
+from pipeline.score.effective import Effective, effective_length
+from pipeline.score.lengths import EVERYWHERE, Curve, Curves, Where, answered, inside, shared
 from pipeline.score.results import Cell, Scored
 
 NOTHING = "-"
@@ -20,10 +23,19 @@ Cells = dict[int, list[Cell]]
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """One model's results with its sign."""
+    """One model's results with its sign.
+
+    Attributes:
+        mark: its sign.
+        tables: means in which rows without a reply count as 0.
+        replied: means over the rows that have a reply.
+        curves: scores over length, of rows that have a reply.
+    """
 
     mark: Mark
     tables: Tables
+    replied: Tables
+    curves: Curves
 
     @property
     def scored(self) -> Scored:
@@ -31,25 +43,62 @@ class Model:
         return self.tables.scored
 
 
-def grouped(models: Sequence[Model], made: Callable[[Tables], Iterable[Cell]], *names: str) -> dict[Place, Cells]:
+def model_of(mark: Mark, scored: Scored) -> Model:
+    """Return a model with its sign."""
+    replied = replace(scored, records=tuple(answered(scored.records)))
+    return Model(mark, Tables(scored), Tables(replied), Curves(scored))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a page is about: models, simulated readers by name, and the share of a score to be kept at a length."""
+
+    models: Sequence[Model]
+    readers: dict[str, Curves]
+    kept: float
+
+    def curves(self, place: Where = EVERYWHERE) -> list[Curve]:
+        """Return the curve of each model at a place."""
+        held = shared([model.curves.held(place) for model in self.models])
+        return [model.curves.curve(place, held) for model in self.models]
+
+    def readings(self, place: Where = EVERYWHERE) -> dict[str, Curve]:
+        """Return the curve of each simulated reader at a place."""
+        held = shared([model.curves.held(place) for model in self.models])
+        return {name: reader.curve(place, held) for name, reader in self.readers.items()}
+
+    def effective(self, place: Where = EVERYWHERE) -> list[Effective]:
+        """Return the effective length of each model at a place."""
+        return [effective_length(curve, self.kept) for curve in self.curves(place)]
+
+    @property
+    def subtasks(self) -> dict[str, list[str]]:
+        """The subtasks of each family that every model was asked, both in order."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for kind in shared([model.curves.held() for model in self.models]):
+            found[kind[0]].add(kind[1])
+        return {family: sorted(found[family]) for family in sorted(found)}
+
+
+def grouped(models: Sequence[Model], made: Callable[[Model], Iterable[Cell]], *names: str) -> dict[Place, Cells]:
     """Return the cells that `made` gives of each model, by the columns `names` of their places, in order of these."""
     groups: dict[Place, Cells] = {}
     for at, model in enumerate(models):
-        for cell in made(model.tables):
+        for cell in made(model):
             place = tuple(cell.place[name] for name in names)
             groups.setdefault(place, defaultdict(list))[at].append(cell)
     return dict(sorted(groups.items()))
 
 
 def side_by_side(
-    models: Sequence[Model], made: Callable[[Tables], Iterable[Cell]], *names: str
+    models: Sequence[Model], made: Callable[[Model], Iterable[Cell]], *names: str
 ) -> dict[Place, list[Cell | None]]:
     """Return for each place the one cell of each model, None where it has none."""
     found = grouped(models, made, *names)
     return {place: [next(iter(cells.get(at, ())), None) for at in range(len(models))] for place, cells in found.items()}
 
 
-def columns_of(models: Sequence[Model], *first: str) -> list[Column]:
+def columns_of(models: Sequence[Model], *first: str, naive: bool = False) -> list[Column]:
     """Return the columns of `row_of`, after those that name a place."""
     return [
         *(Column(title) for title in first),
@@ -57,18 +106,37 @@ def columns_of(models: Sequence[Model], *first: str) -> list[Column]:
         *(Column(model.mark.label, numeric=True, mark=model.mark) for model in models),
         Column("chance", numeric=True),
         Column("best constant", numeric=True),
+        *([Column("best rule of thumb")] if naive else []),
     ]
 
 
-def row_of(cells: Sequence[Cell | None]) -> list[str]:
-    """Return how many rows there are, each model's mean with its interval, chance and the best constant, in percent."""
+def row_of(cells: Sequence[Cell | None], *naive: str) -> list[str]:
+    """Return how many rows there are, each model's mean with its interval, and guessers, in percent, `naive` last."""
     known = next(cell for cell in cells if cell)
-    return [f"{known.rows:,}", *map(interval, cells), share(known.chance), share(known.best_constant)]
+    return [f"{known.rows:,}", *map(interval, cells), share(known.chance), share(known.best_constant), *naive]
+
+
+def thumb_of(cells: Sequence[Cell | None], model: Model) -> str:
+    """Return the guesser without understanding that scores most of those that every row of a cell states."""
+    known = next(cell for cell in cells if cell)
+    rows = inside(model.scored.records, cast(Where, known.place))
+    stated = [(mean, name) for name, mean in known.baselines.items() if all(name in each.baselines for each in rows)]
+    best = max(stated, default=None)
+    return NOTHING if best is None else f"{best[1].replace('_', ' ')} {share(best[0])}"
 
 
 def interval(cell: Cell | None) -> str:
     """Return a mean and its interval in percent."""
-    return NOTHING if cell is None else f"{100 * cell.mean:.1f} ({100 * cell.low:.1f} to {100 * cell.high:.1f})"
+    return NOTHING if cell is None else ranged(cell.mean, cell.low, cell.high)
+
+
+def ranged(mean: float, low: float | None, high: float | None) -> str:
+    """Return a mean and its interval in percent.
+
+    >>> ranged(0.5, 0.25, 0.75)
+    '50.0 (25.0 to 75.0)'
+    """
+    return share(mean) if low is None or high is None else f"{share(mean)} ({share(low)} to {share(high)})"
 
 
 def share(value: float | None) -> str:

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from pipeline.report.blocks import Block, Column, Listing, Note, Table
-from pipeline.report.models import Model, columns_of, interval, row_of, share, side_by_side
-from pipeline.score.results import Fault
+from pipeline.report.models import NOTHING, Model, columns_of, interval, row_of, share, side_by_side, thumb_of
+from pipeline.score.results import STATES, Fault
 from pipeline.score.views import SAID
 
+TITLES = {"cut": "cut off"}
 NAMED = 50
 """Faults of one kind that a page lists."""
 
@@ -17,21 +18,26 @@ NAMED = 50
 def summary(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each family, and of all together."""
     yield Note(
-        "Mean scores in percent over all rows, with their 95 % intervals. Chance is a blind guess among all answers; "
-        "the best constant is the score of the best single reply for each kind of question."
+        "Mean scores in percent over all rows that were asked, those without a reply as 0, with their 95 % intervals. "
+        "The headline is the mean of families of that of subtasks of that of lengths; idk counts as accuracy over its "
+        "rows. Chance is a blind guess among all answers; the best constant is the score of the best single reply for "
+        "each kind of question, chosen with knowledge of the answers. A rule of thumb answers without understanding."
     )
-    families = side_by_side(models, lambda tables: tables.by("family"), "family")
-    rows = [[str(family), *row_of(cells)] for (family,), cells in families.items()]
+    families = side_by_side(models, lambda model: model.tables.by("family"), "family")
+    rows = [[str(family), *row_of(cells, thumb_of(cells, models[0]))] for (family,), cells in families.items()]
     if len(families) > 1:
-        rows.append(["all, families alike", *row_of([model.tables.overall for model in models])])
-    yield Table("Scores by family, %", columns_of(models, "family"), rows)
+        rows.append(["headline", *row_of([model.tables.overall for model in models], NOTHING)])
+    yield Table("Scores by family, %", columns_of(models, "family", naive=True), rows)
 
 
 def subtasks(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each subtask."""
-    found = side_by_side(models, lambda tables: tables.by("family", "subtask"), "family", "subtask")
-    rows = [[f"{family}.{subtask}", *row_of(cells)] for (family, subtask), cells in found.items()]
-    yield Table("Scores by subtask, %", columns_of(models, "family and subtask"), rows)
+    found = side_by_side(models, lambda model: model.tables.by("family", "subtask"), "family", "subtask")
+    rows = [
+        [f"{family}.{subtask}", *row_of(cells, thumb_of(cells, models[0]))]
+        for (family, subtask), cells in found.items()
+    ]
+    yield Table("Scores by subtask, %", columns_of(models, "family and subtask", naive=True), rows)
 
 
 def refusals(models: Sequence[Model]) -> Iterator[Block]:
@@ -62,7 +68,7 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
 def figures(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the figures that scores are the mean of, where they are several."""
     places = ("family", "subtask", "figure")
-    found = side_by_side(models, lambda tables: tables.figures(), *places)
+    found = side_by_side(models, lambda model: model.tables.figures(), *places)
     rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
     if rows:
         yield Note("Scores of these subtasks are the plain mean of several figures, which tell apart what goes wrong.")
@@ -71,14 +77,38 @@ def figures(models: Sequence[Model]) -> Iterator[Block]:
 
 def faults(models: Sequence[Model]) -> Iterator[Block]:
     """Yield how many rows have a reply that counts, and everything that was wrong with the predictions."""
-    states = ("rows", "answered", "missing", "unusable", "predictions")
-    columns = [Column("model"), *(Column(state, numeric=True) for state in states)]
-    rows = [[model.mark.label, *(f"{model.scored.counts[state]:,}" for state in states)] for model in models]
+    states = ("rows", *STATES, "cut", "predictions")
+    columns = [Column("model"), *(Column(TITLES.get(state, state), numeric=True) for state in states)]
+    columns.append(Column("never asked", numeric=True))
+    rows = [[model.mark.label, *(f"{model.scored.counts.get(state, 0):,}" for state in states)] for model in models]
+    for row, model in zip(rows, models, strict=True):
+        row.append(f"{sum(model.scored.never_asked.values()):,}")
+    yield Note(
+        "Rows are those that were asked. A refused row is one that the server will not take, as too long; a reply cut "
+        "off ended where its room did, and is scored as it is. Rows never asked were left out by an export or a run; "
+        "they are in no score."
+    )
     yield Table("Rows and replies", columns, rows)
+    for model in models:
+        for reason, count in model.scored.never_asked.items():
+            yield Note(f"{model.mark.label} was never asked {count:,} rows: {reason}.")
+        for warning in model.scored.warnings:
+            yield Note(f"{model.mark.label}: {warning}.")
     if all(not model.scored.faults for model in models):
         yield Note("Every row has exactly one reply, and every reply belongs to a row.")
     for model in models:
         yield from _listings(model)
+
+
+def settings(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield with which settings models were asked, and when, as far as their runs have noted it."""
+    names = list(dict.fromkeys(name for model in models for name in model.scored.settings))
+    if not names:
+        yield Note("The predictions do not say with which settings they were made, or when.")
+        return
+    columns = [Column("setting"), *(Column(model.mark.label, mark=model.mark) for model in models)]
+    rows = [[name, *(model.scored.settings.get(name, "not noted") for model in models)] for name in names]
+    yield Table("Settings of the runs", columns, rows)
 
 
 def _listings(model: Model) -> Iterator[Block]:

@@ -1,25 +1,28 @@
 """Averages of records: mean scores by any columns, classes of refusals, and the cumulative average score.
 
-The cumulative average score at length x (Michelangelo, section 3.2) is the mean over all rows of length up to x, each
-row weighted by 1 / r. r is the number of stacked sets (tiers of the splits given) that hold rows of the same task in
-the row's bucket: stacking 32k, 128k and 1m, rows in the 32k bucket weigh 1/3, in the 128k bucket 1/2, in the 1m
-bucket 1. All other means use the same weights, so that the last point of a curve is the score of the family; with one
-tier all weights are 1. Where a cell holds several families each of them counts the same.
+Every mean is one of families, of the means of their subtasks, of the means of their lengths (`metrics.headline`), as
+HELMET averages its categories: no task weighs more because it has more rows, lengths or complexities.
+
+The cumulative average score at length x (Michelangelo, section 3.2) is another: the mean over all rows of length up to
+x, each row weighted by 1 / r. r is the number of stacked sets (tiers of the splits given) that hold rows of the same
+task in the row's bucket: stacking 32k, 128k and 1m, rows in the 32k bucket weigh 1/3, in the 128k bucket 1/2, in the 1m
+bucket 1. With one tier all weights are 1. Over several families it is the plain mean of theirs.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pipeline.errors import PredictionsError, unknown
 from pipeline.score.intervals import Resampler, Stratum, Units
-from pipeline.score.results import ANSWERED, CHANCE, Cell, Classes, Record, Scored, plain_result
+from pipeline.score.results import ANSWERED, CHANCE, EMPTY, REFUSED, Cell, Classes, Record, Scored, plain_result
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,7 +46,7 @@ class Tables:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """The weight of each row by its bucket, by id."""
+        """The weight of each row in the cumulative average score, by its bucket, by id."""
         holders: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for record in self.scored.records:
             holders[record.family, record.subtask, record.bucket].add(record.subset)
@@ -51,7 +54,7 @@ class Tables:
 
     @property
     def overall(self) -> Cell | None:
-        """The mean over all rows, each family counting the same; None without rows."""
+        """The headline: the mean over all rows; None without rows."""
         return next(iter(self.by()), None)
 
     def by(self, *names: str) -> list[Cell]:
@@ -101,7 +104,8 @@ class Tables:
             rows = [each for each in self.scored.records if _is_in(each, cell.place)]
             for length in sorted({each.length for each in rows}):
                 place = {**cell.place, "up_to": length}
-                points.append(self.cell(place, [each for each in rows if each.length <= length]))
+                some = [each for each in rows if each.length <= length]
+                points.append(self._cell(place, some, self._stacked(some)))
         return points
 
     def classes(self) -> list[Classes]:
@@ -137,10 +141,19 @@ class Tables:
 
     def cell(self, place: Mapping[str, str | int | float], rows: Sequence[Record], value: Value | None = None) -> Cell:
         """Return the cell of some rows: their mean, its interval, and the score of guessing."""
+        return self._cell(place, rows, _shares(rows), value or counted)
+
+    def _cell(
+        self,
+        place: Mapping[str, str | int | float],
+        rows: Sequence[Record],
+        shares: Mapping[str, float],
+        value: Value | None = None,
+    ) -> Cell:
         value = value or counted
-        shares = self._shares(rows)
+        states = Counter(each.state for each in rows)
         answered = [each for each in rows if each.state == ANSWERED]
-        low, high = self._resampler.interval(_strata(rows, shares, value))
+        low, high = self._resampler.interval(strata_of(rows, shares, value))
         known = {name for each in rows for name in each.baselines} - {"best_constant", *CHANCE[:1]}
         chance = {each.id: each.chance for each in rows if each.chance is not None}
         return Cell(
@@ -155,15 +168,33 @@ class Tables:
             chance=_mean([each for each in rows if each.id in chance], shares, lambda each: chance[each.id]),
             best_constant=_guessed(rows, shares, "best_constant"),
             baselines={name: _guessed(rows, shares, name) or 0.0 for name in sorted(known)},
+            empty=states[EMPTY],
+            refused=states[REFUSED],
+            cut=sum(each.cut for each in rows),
         )
 
-    def _shares(self, rows: Iterable[Record]) -> dict[str, float]:
-        """Return the weight of each row in their mean; they sum to 1, and those of each family to the same."""
+    def _stacked(self, rows: Iterable[Record]) -> dict[str, float]:
+        """Return the weight of each row in their cumulative average; they sum to 1, those of each family to the same."""
         totals: dict[str, float] = defaultdict(float)
         rows = list(rows)
         for each in rows:
             totals[each.family] += self.weights[each.id]
         return {each.id: self.weights[each.id] / totals[each.family] / len(totals) for each in rows}
+
+
+def _shares(rows: Sequence[Record]) -> dict[str, float]:
+    """Return the weight of each row in the mean of families, subtasks and lengths; they sum to 1."""
+    sizes = Counter((each.family, each.subtask, each.length) for each in rows)
+    lengths = Counter((family, subtask) for family, subtask, _ in sizes)
+    subtasks = Counter(family for family, _ in lengths)
+    return {
+        each.id: 1
+        / len(subtasks)
+        / subtasks[each.family]
+        / lengths[each.family, each.subtask]
+        / sizes[each.family, each.subtask, each.length]
+        for each in rows
+    }
 
 
 def counted(record: Record) -> float:
@@ -186,15 +217,15 @@ def _is_in(record: Record, place: Mapping[str, object]) -> bool:
 
 
 def _mean(rows: Sequence[Record], shares: Mapping[str, float], value: Value) -> float | None:
-    whole = sum(shares[each.id] for each in rows)
-    return min(1.0, sum(shares[each.id] * value(each) for each in rows) / whole) if rows else None
+    whole = fsum(shares[each.id] for each in rows)
+    return min(1.0, fsum(shares[each.id] * value(each) for each in rows) / whole) if rows else None
 
 
 def _guessed(rows: Sequence[Record], shares: Mapping[str, float], name: str) -> float | None:
     return _mean([each for each in rows if name in each.baselines], shares, lambda each: each.baselines[name])
 
 
-def _strata(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:
+def strata_of(rows: Iterable[Record], shares: Mapping[str, float], value: Value) -> dict[Stratum, Units]:
     """Return the units of each stratum; both forms of a pair are one unit, of a stratum without complexity."""
     units: dict[Stratum, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     weights: dict[Stratum, float] = {}

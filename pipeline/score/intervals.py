@@ -44,7 +44,26 @@ class Resampler:
         mean = sum(float(units.values.sum()) * units.weight for units in strata.values())
         count = sum(len(units.values) for units in strata.values())
         if mean <= 1e-12 or mean >= 1 - 1e-12 or count < 2:
-            return _bounds(mean, count)
+            return bounds(mean, count)
+        low, high = ends(self.plain_draws(strata))
+        return float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
+
+    def draws(self, strata: Mapping[Stratum, Units], *place: str | int) -> Floats:
+        """Return the weighted mean in each of DRAWS draws, as an array of their number.
+
+        Where no row scores, or every row all, draws are of the chances under which that happens (see `alike`).
+
+        Args:
+            strata: the units of each stratum.
+            place: tells strata of one unit in one mean from those in another that is compared with it.
+        """
+        mean = sum(float(units.values.sum()) * units.weight for units in strata.values())
+        if mean <= 1e-12 or mean >= 1 - 1e-12:
+            return alike(mean, sum(len(units.values) for units in strata.values()), *place)
+        return self.plain_draws(strata, *place)
+
+    def plain_draws(self, strata: Mapping[Stratum, Units], *place: str | int) -> Floats:
+        """Return draws as `draws` does of values that may be of any size; all are equal where all units are."""
         spread = any(float(np.ptp(units.values)) > 0 for units in strata.values())
         apart = {stratum: units for stratum, units in strata.items() if spread and len(units.values) > 1}
         lone = [units.values * units.weight for stratum, units in strata.items() if stratum not in apart]
@@ -52,15 +71,27 @@ class Resampler:
         for stratum, units in apart.items():
             drawn += units.weight * self._totals(stratum, units.values)
         if lone:
-            drawn += self._totals(("lone", len(lone)), np.concatenate(lone))
-        low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
-        return float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
+            drawn += self._totals(("lone", len(lone), *place), np.concatenate(lone))
+        return drawn
 
     def _totals(self, stratum: Stratum, values: Floats) -> Floats:
         place = (stratum, values.tobytes())
         if place not in self._known:
             self._known[place] = _drawn(stratum, values)
         return self._known[place]
+
+
+def alike(mean: float, count: int, *place: str | int) -> Floats:
+    """Return draws of the chance that `count` units all score 0, or all 1, whose ends are those of `bounds`."""
+    order = np.argsort(words(stream("interval", "alike", *place), DRAWS), kind="stable")
+    chance: Floats = ((order + 0.5) / DRAWS) ** (1 / max(1, count))
+    return chance if mean >= 0.5 else 1 - chance
+
+
+def ends(drawn: Floats) -> tuple[float, float]:
+    """Return the ends of the percentile interval of some draws."""
+    low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
+    return float(low), float(high)
 
 
 def _drawn(stratum: Stratum, values: Floats) -> Floats:
@@ -73,7 +104,7 @@ def _drawn(stratum: Stratum, values: Floats) -> Floats:
     return totals * (count / (count - 1))
 
 
-def _bounds(mean: float, count: int) -> tuple[float, float]:
+def bounds(mean: float, count: int) -> tuple[float, float]:
     """Return the interval if draws say nothing: all units score 0 or 1, or there is only one."""
     least = ((1 - LEVEL) / 2) ** (1 / max(1, count))
     if mean >= 1 - 1e-12:

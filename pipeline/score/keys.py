@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pipeline.errors import PredictionsError, unknown
 from pipeline.metrics import JUDGED, SCORERS, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of
+from pipeline.store.chance import one_constant
 from pipeline.store.split import Selection, Split
 
 COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
@@ -20,7 +21,7 @@ ALL = Selection()
 
 @dataclass(frozen=True, slots=True)
 class KeyRow:
-    """A row's key: its columns, and what they say of depth, class, pair and guessers."""
+    """A row's key: its columns, and what they say of depth, class, pair, guessers and the digest of the prompt."""
 
     row: Row
     subset: str
@@ -28,6 +29,7 @@ class KeyRow:
     kind: str
     pair: str
     baselines: Mapping[str, float]
+    digest: str = ""
 
 
 def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
@@ -91,6 +93,7 @@ def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRo
         kind=("stated" if row["complexity"] else "unstated") if scorer.refuses else "",
         pair=pair_of(row["id"]) if scorer.paired else "",
         baselines={**metadata.get("baselines", {}), **found},
+        digest=str(metadata.get("prompt_sha256", "")),
     )
 
 
@@ -101,11 +104,11 @@ def pair_of(row_id: str) -> str:
 
 
 def _constants(split: Split) -> dict[tuple[Any, ...], float]:
-    """Return what the best constant reply scores, by tier and kind of question, as the manifest has it."""
+    """Return what the best constant reply scores, by tier and kind of question; one for both classes of refusals."""
     return {
         (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
         for tier, made in split.manifest.tiers.items()
-        for each in made.chance or ()
+        for each in one_constant(made.chance or ())
     }
 
 

@@ -16,8 +16,10 @@ HEAD = 2000
 CHANCE = ("uniform", "any_reply")
 """The baselines that are taken for chance, the first that a row has: a draw among all answers, or all replies."""
 
-ANSWERED, MISSING, UNUSABLE = "answered", "missing", "unusable"
-"""States of a row: a reply was scored; there is none; or it is no text, or there are two. The last two score 0."""
+ANSWERED, EMPTY, REFUSED, MISSING, UNUSABLE = "answered", "empty", "refused", "missing", "unusable"
+STATES = (ANSWERED, EMPTY, REFUSED, MISSING, UNUSABLE)
+"""States of a row: a reply was scored; it has no text; the server refused the request for good, as one that does not
+fit; there is none; or it is no text, or there are two. All but the first score 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,15 @@ class Record:
         depth: of the relevant segment, from 0 to 1; None where there are several, or none.
         kind: ``stated`` or ``unstated`` on rows where refusing may be right, else empty.
         pair: what both forms of a pair share; empty for other rows.
-        state: ANSWERED, MISSING or UNUSABLE.
+        state: one of STATES.
         score: what counts, from 0 to 1: that of the row, or of a pair the product of both forms.
         alone: the score of this row by itself.
         prediction: the reply, its middle cut out where it is longer than twice HEAD; empty without one.
         target, question: columns of the row.
         baselines: what guessers score on the row (on the pair), by name; ``best_constant`` from the manifest.
         figures: what the score is the mean of, by name; empty where it is a single figure.
+        finish: why the reply ended, in the server's word; ``length`` if it was cut off; empty if that is not known.
+        completion_tokens, seconds: tokens of the reply and the time it took; None if they are not known.
     """
 
     id: str
@@ -61,6 +65,14 @@ class Record:
     question: str
     baselines: Mapping[str, float] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    finish: str = ""
+    completion_tokens: int | None = None
+    seconds: float | None = None
+
+    @property
+    def cut(self) -> bool:
+        """Tell whether the reply ended where its room did."""
+        return self.finish == "length"
 
     @property
     def chance(self) -> float | None:
@@ -72,9 +84,10 @@ class Record:
 class Fault:
     """Something wrong with the predictions: its kind, and one line that says where and what.
 
-    Kinds: ``missing``, ``failed`` (an error in place of a reply), ``conflict`` (two answers for one id),
-    ``repeated`` (the same answer twice; harmless), ``unknown`` (an id that the split lacks), ``no text``, ``huge``,
-    ``unreadable`` (a line that cannot be read), ``half`` (only one form of a pair is selected).
+    Kinds: ``missing``, ``failed`` (an error in place of a reply), ``refused`` (an error that no other try would mend),
+    ``empty`` (a reply without text), ``conflict`` (two answers for one id), ``repeated`` (the same answer twice;
+    harmless), ``unknown`` (an id that the split lacks), ``no text``, ``huge``, ``unreadable`` (a line that cannot be
+    read), ``half`` (only one form of a pair is selected).
     """
 
     kind: str
@@ -86,8 +99,10 @@ class Scored:
     """One model's predictions, scored against one split or several stacked ones.
 
     `model` is a label for pages, `split` the title of the split, `quirks` the ones that differ from the defaults as
-    ``mrcr=starts``, `records` stand in the order of the split; `counts` are how many rows are in each state, and how
-    many predictions were given.
+    ``mrcr=starts``, `records` stand in the order of the split; `counts` are how many rows are in each state, how many
+    replies were cut off, and how many predictions were given. `settings` are those of the run, as it has noted them;
+    `never_asked` counts the rows that an export or a run left out, by reason: they have no record. `warnings` say what
+    cannot be told, in a line each.
     """
 
     model: str
@@ -98,10 +113,13 @@ class Scored:
     records: tuple[Record, ...]
     faults: tuple[Fault, ...]
     counts: Mapping[str, int]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    never_asked: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
-        """Tell whether every row has an answer and nothing was wrong with any."""
+        """Tell whether every row that was asked has an answer and nothing was wrong with any."""
         return all(fault.kind == "repeated" for fault in self.faults)
 
 
@@ -113,12 +131,15 @@ class Cell:
         place: what the rows have in common, as ``{"family": "mrcr", "length": 2048}``.
         rows: how many rows there are; `units` counts a pair once.
         answered: how many of them have a scored reply.
-        mean: the headline: over all rows, those without a reply as 0; weighted by bucket where tiers are stacked.
+        mean: of the means of families, each of its subtasks, each of their lengths (`metrics.headline`); rows without a
+            reply count as 0. Over all rows it is the headline.
         low, high: its 95 % interval.
         answered_mean: over answered rows alone; None if there are none.
         chance: the mean of what blind guessing scores; None where no row tells.
         best_constant: what the best single reply scores for one who knows which kind of answer is asked for.
         baselines: means of all other guessers, by name; only over rows that have them.
+        empty, refused: how many rows have a reply without text, and a server's final refusal.
+        cut: how many replies ended where their room did.
     """
 
     place: Mapping[str, str | int | float]
@@ -132,6 +153,9 @@ class Cell:
     chance: Share | None
     best_constant: Share | None
     baselines: Mapping[str, Share]
+    empty: Whole = 0
+    refused: Whole = 0
+    cut: Whole = 0
 
 
 @dataclass(frozen=True, slots=True)

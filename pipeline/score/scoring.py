@@ -14,7 +14,8 @@ from pipeline.metrics import facts, figures, score, scorers_of
 from pipeline.rows import Row
 from pipeline.score.joining import Answer, Answered, join
 from pipeline.score.keys import ALL, KeyRow, judged, known_ids, read_keys
-from pipeline.score.results import ANSWERED, HEAD, MISSING, UNUSABLE, Fault, Record, Scored
+from pipeline.score.notes import notes_of, split_keys
+from pipeline.score.results import EMPTY, HEAD, MISSING, REFUSED, STATES, Fault, Record, Scored
 from pipeline.store.split import Selection, Split
 
 BATCH = 500
@@ -34,6 +35,7 @@ def score_predictions(
     selection: Selection = ALL,
     quirks: Sequence[str] = (),
     workers: int = 1,
+    exports: Sequence[Path] = (),
 ) -> Scored:
     """Score the predictions of one model against one split, or several stacked.
 
@@ -41,21 +43,26 @@ def score_predictions(
         splits: what was asked; several are stacked, and each bucket is weighted by how many of them hold it.
         paths: files of predictions.
         model: a label for the model.
-        selection: which rows are asked for; those of them without a prediction score 0.
+        selection: which rows are asked for; those of them without a prediction score 0, but for those that an export or
+            a run has left out.
         quirks: other rules of published graders, as ``mrcr=starts``.
         workers: processes.
+        exports: folders that were exported, of which all files are predictions; else what was asked is looked for
+            beside the files and in the folders above them.
 
     Raises:
-        PredictionsError: if a file is of no known form, a prediction is of another split, keys are withheld, or splits
-            share rows.
+        PredictionsError: if a file is of no known form, a prediction is of another split or of another tokenizer's, keys
+            are withheld, or splits share rows.
     """
     scorers_of(quirks)
-    keys = [key for split in splits for key in read_keys(split, selection)]
-    _check_once(keys)
+    notes = notes_of(paths, exports, splits)
+    asked, never = split_keys([key for split in splits for key in read_keys(split, selection)], splits, notes)
+    keys = _once(asked)
     tags = {f"{split.title} {tier}": tag for split in splits for tier, tag in split.tags.items()}
     title = " + ".join(split.title for split in splits)
-    everything = {key.row["id"] for key in keys} if selection == ALL else _ids(splits)
-    joined = join(paths, everything, tags, title)
+    known = {} if selection == ALL and not never else dict.fromkeys(_ids(splits), "")
+    known |= {key.row["id"]: key.digest for key in keys}
+    joined = join(paths, known, tags, title, told=notes.told)
     records = _records(keys, joined, tuple(quirks), workers)
     faults = (*joined.faults, *_lacking(records, joined), *_halves(keys))
     return Scored(
@@ -67,14 +74,28 @@ def score_predictions(
         records=records,
         faults=faults,
         counts=_counts(records, joined),
+        settings=notes.settings,
+        never_asked=never,
+        warnings=tuple(_warnings(joined, keys, splits)),
     )
 
 
-def _check_once(keys: Sequence[KeyRow]) -> None:
-    """Refuse splits that share rows, as those of two tokenizers do."""
+def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split]) -> Iterator[str]:
+    if joined.untold and any(key.digest for key in keys):
+        names = " + ".join(dict.fromkeys(split.tokenizer for split in splits))
+        more = f" and {len(joined.untold) - 1} more files" if len(joined.untold) > 1 else ""
+        yield (
+            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; ids are "
+            f"the same for all, so make sure that they were {names}'s, or give --export FOLDER"
+        )
+
+
+def _once(keys: Sequence[KeyRow]) -> Sequence[KeyRow]:
+    """Return keys unless splits share rows, as those of two tokenizers do."""
     for row_id, times in Counter(key.row["id"] for key in keys).items():
         if times > 1:
             raise PredictionsError(f"row {row_id!r} occurs twice: stack splits of different tiers and of one tokenizer")
+    return keys
 
 
 def _ids(splits: Sequence[Split]) -> set[str]:
@@ -84,8 +105,9 @@ def _ids(splits: Sequence[Split]) -> set[str]:
 
 def _counts(records: Sequence[Record], joined: Answered) -> dict[str, int]:
     states = Counter(record.state for record in records)
-    rows = {state: states[state] for state in (ANSWERED, MISSING, UNUSABLE)}
-    return {"rows": len(records), **rows, "predictions": joined.read}
+    rows = {state: states[state] for state in STATES}
+    cut = sum(record.cut for record in records)
+    return {"rows": len(records), **rows, "cut": cut, "predictions": joined.read}
 
 
 def _records(keys: Sequence[KeyRow], joined: Answered, quirks: tuple[str, ...], workers: int) -> tuple[Record, ...]:
@@ -167,7 +189,7 @@ def _record(key: KeyRow, answer: Answer | None, alone: Judged, whole: float, bas
         depth=key.depth,
         kind=key.kind,
         pair=key.pair,
-        state=_state(answer),
+        state=answer.state if answer else MISSING,
         score=whole,
         alone=alone[0],
         figures=alone[1],
@@ -175,13 +197,10 @@ def _record(key: KeyRow, answer: Answer | None, alone: Judged, whole: float, bas
         target=row["target"],
         question=row["question"],
         baselines=baselines,
+        finish=answer.finish if answer else "",
+        completion_tokens=answer.tokens if answer else None,
+        seconds=answer.seconds if answer else None,
     )
-
-
-def _state(answer: Answer | None) -> str:
-    if answer is None or answer.failed:
-        return MISSING
-    return ANSWERED if _usable(answer) is not None else UNUSABLE
 
 
 def _head(text: str) -> str:
@@ -193,10 +212,10 @@ def _head(text: str) -> str:
 
 def _lacking(records: Sequence[Record], joined: Answered) -> Iterator[Fault]:
     for record in records:
-        if record.state == MISSING:
-            tried = joined.answers.get(record.id)
-            said = f"{tried.where}: {record.id}: {tried.failed}" if tried else record.id
-            yield Fault("failed" if tried else "missing", said)
+        tried = joined.answers.get(record.id)
+        if record.state in (MISSING, REFUSED, EMPTY):
+            kind = "failed" if tried and record.state == MISSING else record.state
+            yield Fault(kind, f"{tried.where}: {record.id}: {tried.failed}" if tried else record.id)
 
 
 def _halves(keys: Sequence[KeyRow]) -> Iterator[Fault]:

@@ -10,25 +10,43 @@ batch                   ``custom_id`` with ``response`` or ``error`` (OpenAI Bat
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.rows import sha256_text
+from pipeline.store.refusals import CUT, FULL, SAID, error_words, is_final
+
 Body = Mapping[str, Any]
+MOST = 1 << 40
+"""Tokens or seconds that no reply has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One prediction as it was read: `where` names file and line; `error` says why there is no reply, if one failed.
+    """One prediction as it was read.
 
-    `id` and `text` are whatever stood there; `again` is a further answer to the same prompt that does not count.
+    Attributes:
+        where: file and line.
+        id, text: whatever stood there.
+        error: why there is no reply, if one failed; `final` if no other try would mend it.
+        again: a further answer to the same prompt, which does not count.
+        finish: why the reply ended, one word for all servers: ``length`` where its room did.
+        digest: the SHA-256 of the prompt that was sent, where the file has one or the other.
+        tokens, seconds: tokens of the reply and the time it took, where the file has them.
     """
 
     where: str
     id: object
     text: object
     error: str = ""
+    final: bool = False
     again: bool = False
+    finish: str = ""
+    digest: str = ""
+    tokens: int | None = None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +64,18 @@ def shape_of(body: object) -> Shape | None:
 
 
 def _plain(where: str, body: Body) -> Entry:
-    return Entry(where, body["id"], body.get("prediction"), _said(body.get("error")))
+    error = _said(body.get("refused") or body.get("error"))
+    return Entry(
+        where,
+        body["id"],
+        body.get("prediction"),
+        error,
+        final=bool(body.get("refused")) or is_final(0, error),
+        finish=finished(body.get("finish_reason")),
+        digest=_text(body.get("prompt_sha256")),
+        tokens=_number(body.get("completion_tokens"), int),
+        seconds=_number(body.get("seconds"), float),
+    )
 
 
 def _lm_eval(where: str, body: Body) -> Entry:
@@ -54,7 +83,8 @@ def _lm_eval(where: str, body: Body) -> Entry:
     found: Any = body.get("filtered_resps") or body.get("resps")
     while isinstance(found, list) and found:
         found = found[0]
-    return Entry(where, body["doc"].get("id"), found if found != [] else None)
+    digest = digest_of(body["doc"].get("prompt"))
+    return Entry(where, body["doc"].get("id"), found if found != [] else None, digest=digest)
 
 
 def _inspect(where: str, body: Body) -> Entry:
@@ -63,10 +93,17 @@ def _inspect(where: str, body: Body) -> Entry:
     if isinstance(metadata, Mapping) and isinstance(metadata.get("id"), str):
         row_id = metadata["id"]
     again = isinstance(body["epoch"], int) and body["epoch"] > 1
-    error = body.get("error")
-    if error:
-        return Entry(where, row_id, None, _said(error), again)
-    return Entry(where, row_id, _chosen(body["output"]), again=again)
+    error, output = body.get("error"), body["output"]
+    finish, digest = _finish(output), digest_of(body.get("input"))
+    if error or finish in FULL:
+        said = _said(error) or _text(_chosen(output)) or finish
+        final = finish in FULL or is_final(0, said)
+        return Entry(where, row_id, None, said[:SAID], final, again, finish, digest)
+    usage = output.get("usage") if isinstance(output, Mapping) else None
+    tokens = _number(usage.get("output_tokens"), int) if isinstance(usage, Mapping) else None
+    seconds = _number(output.get("time"), float) if isinstance(output, Mapping) else None
+    chosen = _chosen(output)
+    return Entry(where, row_id, chosen, "", False, again, finish, digest, tokens, seconds)
 
 
 def _batch(where: str, body: Body) -> Entry:
@@ -76,8 +113,43 @@ def _batch(where: str, body: Body) -> Entry:
     status = response.get("status_code", 200) if isinstance(response, Mapping) else None
     if error or status != 200:
         inner = answer.get("error") if isinstance(answer, Mapping) else None
-        return Entry(where, body["custom_id"], None, _said(error or inner or f"HTTP {status}"))
-    return Entry(where, body["custom_id"], _chosen(answer))
+        words = error_words(json.dumps({"error": error or inner})) if error or inner else ("", "")
+        said = words[0] or f"HTTP {status}"
+        final = is_final(status if isinstance(status, int) else 0, words[1] or said)
+        return Entry(where, body["custom_id"], None, said, final)
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    tokens = _number(usage.get("completion_tokens"), int) if isinstance(usage, Mapping) else None
+    return Entry(where, body["custom_id"], _chosen(answer), finish=_finish(answer), tokens=tokens)
+
+
+def digest_of(text: object) -> str:
+    """Return the SHA-256 of a prompt; nothing where there is none as one text."""
+    return sha256_text(text) if isinstance(text, str) and text else ""
+
+
+def finished(reason: object) -> str:
+    """Return why a reply ended, ``length`` whatever a server calls that; nothing if it does not say."""
+    word = reason.lower()[:40] if isinstance(reason, str) else ""
+    return "length" if word in CUT else word
+
+
+def _finish(answer: object) -> str:
+    """Return why the first choice of a completion ended."""
+    try:
+        choice = answer["choices"][0]  # type: ignore[index]
+        return finished(choice.get("finish_reason") or choice.get("stop_reason"))
+    except (LookupError, TypeError, AttributeError):
+        return ""
+
+
+def _number(value: object, kind: type[Any]) -> Any:
+    """Return a count or a time, if it is one."""
+    fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
+    return kind(value) if fits and 0 <= value < MOST else None  # type: ignore[operator]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _chosen(answer: object) -> object:
@@ -97,7 +169,7 @@ def _said(error: object) -> str:
     """Return what an error says, in one line."""
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("code") or "no reason given"
-    return " ".join(str(error).split())[:200] if error else ""
+    return " ".join(str(error).split())[:SAID] if error else ""
 
 
 SHAPES = (
@@ -108,5 +180,9 @@ SHAPES = (
         _lm_eval,
     ),
     Shape("Inspect", lambda body: {"id", "epoch", "output"} <= body.keys(), _inspect),
-    Shape("plain", lambda body: "id" in body and ("prediction" in body or "error" in body), _plain),
+    Shape(
+        "plain",
+        lambda body: "id" in body and any(name in body for name in ("prediction", "error", "refused")),
+        _plain,
+    ),
 )

@@ -8,7 +8,19 @@ from typing import Any
 
 from pipeline import __version__
 from pipeline.score.cells import Tables
-from pipeline.score.results import Cell, Classes, Fault, Record, Scored, plain_result
+from pipeline.score.results import (
+    ANSWERED,
+    EMPTY,
+    MISSING,
+    REFUSED,
+    UNUSABLE,
+    Cell,
+    Classes,
+    Fault,
+    Record,
+    Scored,
+    plain_result,
+)
 from pipeline.terminal.tables import table
 
 NAMED = 10
@@ -18,6 +30,8 @@ RESULTS_VERSION = 1
 SAID = {
     "missing": "rows without a prediction, which score 0",
     "failed": "rows with an error instead of a reply, which score 0",
+    "refused": "rows that the server refused for good, which score 0",
+    "empty": "rows with an empty reply, which score 0",
     "conflict": "ids with different predictions, none of which counts",
     "repeated": "answers given more than once, which changes nothing",
     "unknown": "predictions with an id that is not in the split, ignored",
@@ -42,6 +56,9 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
         "quirks": list(scored.quirks),
         "complete": scored.complete,
         "counts": dict(scored.counts),
+        "never_asked": dict(scored.never_asked),
+        "settings": dict(scored.settings),
+        "warnings": list(scored.warnings),
         "overall": plain_result(tables.overall) if tables.overall else None,
         "tables": {name: [plain_result(cell) for cell in cells] for name, cells in made.items()},
         "cumulative": [plain_result(cell) for cell in tables.cumulative("family")],
@@ -60,6 +77,7 @@ def _row(record: Record) -> dict[str, Any]:
         "state": record.state,
         "score": round(record.score, 6),
         "alone": round(record.alone, 6),
+        "finish": record.finish,
     }
 
 
@@ -81,7 +99,7 @@ def page(tables: Tables, by: Sequence[str] = ()) -> str:
     """Return the tables of a result as text."""
     if by:
         return _titled(f"by {', '.join(by)}", table([_record(cell) for cell in tables.by(*by)]))
-    parts = [_titled(_title(tables.scored), table([_record(cell) for cell in _summary(tables)]))]
+    parts = [_titled(_title(tables), table([_record(cell) for cell in _summary(tables)]))]
     parts.append(_titled("by family, subtask", table([_record(cell) for cell in tables.by("family", "subtask")])))
     for name in ("length", "complexity", "depth"):
         cells = [*tables.by("family", "subtask", name), *tables.by("family", name)]
@@ -94,14 +112,34 @@ def page(tables: Tables, by: Sequence[str] = ()) -> str:
     return "\n\n".join(parts)
 
 
-def _title(scored: Scored) -> str:
-    counts = scored.counts
+def _title(tables: Tables) -> str:
+    """Return what stands above all tables: the headline, what was asked, and what came of it."""
+    scored, whole = tables.scored, tables.overall
     quirks = f", {', '.join(scored.quirks)}" if scored.quirks else ""
     model = f"{scored.model} on " if scored.model else ""
+    lines = [f"{model}{scored.split}{quirks}: {counts_line(scored)} (rows without a reply score 0)"]
+    if whole:
+        lines.insert(0, headline_line(whole))
+    lines += [f"never asked: {count:,} rows ({reason})" for reason, count in scored.never_asked.items()]
+    if scored.settings:
+        lines.append(", ".join(f"{name} {value}" for name, value in scored.settings.items()))
+    return "\n".join([*lines, ""])
+
+
+def headline_line(whole: Cell) -> str:
+    """Return the headline with its interval and what it is the mean of."""
     return (
-        f"{model}{scored.split}{quirks}: {counts['rows']:,} rows, {counts['answered']:,} answered, "
-        f"{counts['missing']:,} missing, {counts['unusable']:,} unusable (rows without a prediction score 0)"
+        f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): the mean over families of the mean over their "
+        "subtasks of the mean over their lengths"
     )
+
+
+def counts_line(scored: Scored) -> str:
+    """Return how many rows there are, and how many in each state that any is in."""
+    counts = scored.counts
+    shown = [f"{counts['rows']:,} rows", f"{counts[ANSWERED]:,} answered", f"{counts[MISSING]:,} missing"]
+    shown += [f"{counts[state]:,} {state}" for state in (REFUSED, EMPTY, UNUSABLE) if counts[state]]
+    return ", ".join([*shown, *([f"{counts['cut']:,} cut off at their limit"] if counts["cut"] else [])])
 
 
 def _titled(title: str, lines: str) -> str:
@@ -115,7 +153,7 @@ def _summary(tables: Tables) -> list[Cell]:
 
 
 def _record(cell: Cell) -> dict[str, Any]:
-    place = {name: str(value) for name, value in cell.place.items()} or {"family": "all (plain mean)"}
+    place = {name: str(value) for name, value in cell.place.items()} or {"family": "headline"}
     return {
         **place,
         "rows": cell.rows,

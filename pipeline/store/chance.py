@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -51,4 +52,31 @@ def pooled(chances: Sequence[Chance]) -> Pooled:
 
 def chances_in(manifest: Manifest) -> list[Chance]:
     """Return the chance of all tiers of a manifest; none where keys are withheld."""
-    return [each for made in manifest.tiers.values() for each in made.chance or ()]
+    return [each for made in manifest.tiers.values() for each in one_constant(made.chance or ())]
+
+
+def one_constant(chances: Sequence[Chance]) -> list[Chance]:
+    """Return chances in which rows of complexity 0 have the best constant of those whose text tells the answer.
+
+    A manifest states the best reply for each complexity. Where 0 stands for rows that are to be refused, a guesser does
+    not know which class a row is of: one reply serves both, scores in its own class, and nothing in the other.
+    """
+    groups: dict[tuple[str, str, str], list[Chance]] = defaultdict(list)
+    for each in chances:
+        groups[each.family, each.subtask, each.asked].append(each)
+    chosen = {
+        place: _best(own) for place, own in groups.items() if len(own) > 1 and any(each.complexity == 0 for each in own)
+    }
+    return [_held_to(chosen.get((each.family, each.subtask, each.asked)), each) for each in chances]
+
+
+def _best(own: Sequence[Chance]) -> str:
+    """Return the constant reply that scores most over rows of several complexities, the first of equals."""
+    totals: dict[str, float] = defaultdict(float)
+    for each in own:
+        totals[each.constant] += each.rows * each.best_constant
+    return max(totals, key=lambda constant: totals[constant])
+
+
+def _held_to(constant: str | None, chance: Chance) -> Chance:
+    return chance if constant in (None, chance.constant) else replace(chance, best_constant=0.0)

@@ -11,7 +11,7 @@ import yaml
 
 from loopback.access import found, seen
 from loopback.http import RefusedError, Reply, Request, says
-from loopback.repos import Commit, File, Repo, git_sha1, pointer
+from loopback.repos import MODELS, Commit, File, Repo, git_sha1, pointer
 
 if TYPE_CHECKING:
     from loopback.server import Hub
@@ -172,6 +172,11 @@ def resolve(hub: Hub, request: Request, repo: str, revision: str, path: str) -> 
     if file.lfs:
         headers |= {"X-Linked-Etag": etag, "X-Linked-Size": str(file.size)}
     return _ranged(request, Reply(200, b"", headers, named.object(file.sha256), 0, file.size))
+
+
+def model_file(hub: Hub, request: Request, repo: str, revision: str, path: str) -> Reply:
+    """HEAD or GET /{repo}/resolve/{revision}/{path}: the same of a model."""
+    return resolve(hub, request, f"{MODELS}{repo}", revision, path)
 
 
 def _ranged(request: Request, whole: Reply) -> Reply:

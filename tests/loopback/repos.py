@@ -15,6 +15,10 @@ ATTRIBUTES = b"".join(
 """What a new repo has in .gitattributes."""
 
 
+MODELS = "models/"
+"""What stands before the names of models' repos, which the Hub keeps apart from those of data sets."""
+
+
 def git_sha1(kind: str, content: bytes) -> str:
     """Return the name that git gives to some content."""
     return hashlib.sha1(f"{kind} {len(content)}\0".encode() + content, usedforsecurity=False).hexdigest()
@@ -64,7 +68,7 @@ class Commit:
 
 @dataclass
 class Repo:
-    """A data-set repo; `lock` is held while it changes."""
+    """A repo; `lock` is held while it changes."""
 
     name: str
     folder: Path

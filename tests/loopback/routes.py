@@ -41,6 +41,7 @@ ROUTES: tuple[tuple[str, str, Route], ...] = (
     ("GET", rf"/api/datasets/{REPO}/refs", reading.refs),
     ("GET", rf"/api/datasets/{REPO}/commits/{REVISION}", reading.commits),
     ("HEAD|GET", rf"/datasets/{REPO}/resolve/{REVISION}/(?P<path>.+)", reading.resolve),
+    ("HEAD|GET", rf"/{REPO}/resolve/{REVISION}/(?P<path>.+)", reading.model_file),
     ("POST", rf"/api/datasets/{REPO}/preupload/{REVISION}", writing.preupload),
     ("POST", rf"/datasets/{REPO}\.git/info/lfs/objects/batch", writing.lfs_batch),
     ("PUT", rf"/_lfs/{REPO}/(?P<oid>[0-9a-f]{{64}})", writing.lfs_put),

@@ -15,7 +15,7 @@ from typing import Any
 
 from loopback.faults import Fault, Faults
 from loopback.http import RefusedError, Reply, Request, says
-from loopback.repos import Repo
+from loopback.repos import MODELS, Repo
 from loopback.routes import answer
 
 WRITER = "hf_loopbackWriter0123456789"
@@ -67,6 +67,13 @@ class Hub:
     def __exit__(self, *_: object) -> None:
         """Serve no more."""
         self.stop()
+
+    def model(self, name: str, files: Mapping[str, bytes], branch: str = "main") -> str:
+        """Put a commit of a model on a branch, and return its id."""
+        if f"{MODELS}{name}" not in self.repos:
+            self.repos[f"{MODELS}{name}"] = Repo(name, self.folder / f"model-{name.replace('/', '--')}")
+        repo = self.repos[f"{MODELS}{name}"]
+        return repo.commit(branch, "files", {path: repo.kept(content) for path, content in files.items()}).oid
 
     def stop(self) -> None:
         """Refuse connections from now on."""

@@ -14,10 +14,11 @@ from evalscope.api.benchmark import BenchmarkMeta, DefaultDataAdapter
 from evalscope.api.dataset import Sample
 from evalscope.api.evaluator import TaskState
 from evalscope.api.messages import ChatMessageUser, dict_to_chat_message
-from evalscope.api.metric import Score
+from evalscope.api.metric import AggScore, SampleScore, Score
 from evalscope.api.model import GenerateConfig, Model, ModelOutput
 from evalscope.api.registry import register_benchmark
 from evalscope.cli.cli import run_cmd
+from evalscope.report import Report
 
 FOLDER = Path(__file__).resolve().parent
 ABOUT = json.loads((FOLDER / "benchmark.json").read_text(encoding="ascii"))
@@ -51,7 +52,13 @@ METRICS = load_metrics()
     )
 )
 class Carrara(DefaultDataAdapter):
-    """Rows as they are: each with its own room for the reply and its own scorer."""
+    """Rows as they are: each with its own room for the reply and its own scorer; the whole has one headline."""
+
+    def __init__(self, **given: Any) -> None:
+        """Begin without a score."""
+        super().__init__(**given)
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.scores: dict[str, float] = {}
 
     def record_to_sample(self, record: dict[str, Any]) -> Sample:
         """Return a row as a sample; real turns are messages, all else is one user message."""
@@ -63,8 +70,10 @@ class Carrara(DefaultDataAdapter):
 
     def _on_inference(self, model: Model, sample: Sample) -> ModelOutput:
         """Ask for a reply that is at most as long as the row has room for."""
-        room = GenerateConfig(max_tokens=sample.metadata["max_new_tokens"])
-        return model.generate(input=sample.input, config=room)
+        config = GenerateConfig(max_tokens=sample.metadata["max_new_tokens"])
+        if model.config.temperature is None:
+            config.temperature = 0.0
+        return model.generate(input=sample.input, config=config)
 
     def match_score(
         self, original_prediction: str, filtered_prediction: str, reference: str, task_state: TaskState
@@ -77,6 +86,22 @@ class Carrara(DefaultDataAdapter):
             value={METRIC: found},
             main_score_name=METRIC,
         )
+
+    def aggregate_scores(self, sample_scores: list[SampleScore]) -> list[AggScore]:
+        """Return the mean of a subset, and note its rows for the headline."""
+        for one in sample_scores:
+            row = one.sample_metadata or {}
+            self.rows[row["id"]] = row
+            self.scores[row["id"]] = float(one.score.value[METRIC])
+        return super().aggregate_scores(sample_scores)
+
+    def _on_generate_report(self, scores: dict[str, list[AggScore]], model_name: str) -> Report:
+        """Return EvalScope's report with the headline as its score, in place of the mean of all rows."""
+        report = super()._on_generate_report(scores, model_name=model_name)
+        found = METRICS.headline(self.rows, METRICS.counted(self.rows, self.scores))
+        for metric in report.metrics:
+            metric.score = round(found, 6)
+        return report
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""Tasks for Inspect: a family and tier each, with the rows of this folder, each row's own room, and its own scorer.
+"""Tasks for Inspect, with the rows of this folder, each row's own room, and its own scorer.
 
-One file on purpose: two such folders can be evaluated in one run and share no module.
+``carrara.py`` has a task for each family and tier, ``everything.py`` one of all rows. One file on purpose: two such
+folders can be evaluated in one run and share no module.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import pyarrow.parquet as pq
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser, GenerateConfig
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, grouped, mean, metric, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
@@ -28,18 +29,19 @@ OWN = ("id", "messages", "prompt", "target")
 
 
 def rows_task(name: str, limit: int | None, **wanted: Any) -> Task:
-    """Return a task, called ``<family>_<tier>``, of their rows, at most `limit` of each stratum; None wants all."""
-    family, _, tier = name.rpartition("_")
+    """Return a task of the rows that are `wanted`, at most `limit` of each stratum; None wants all."""
     asked = {name: value for name, value in wanted.items() if value is not None}
-    found = sorted(rows({"family": family, "tier": tier, **asked}, limit), key=lambda row: [row[name] for name in AXES])
+    found = sorted(rows(asked, limit), key=lambda row: [row[name] for name in ("family", *AXES)])
     samples = [sample(row) for row in found]
     if not samples:
-        raise ValueError(f"no row of {family} in {tier} has {asked}")
+        raise ValueError(f"no row has {asked}")
+    several = len({row["family"] for row in found}) > 1
     return Task(
         dataset=MemoryDataset(samples, name=name),
         solver=reply(),
         scorer=carrara_score(),
-        metrics=[mean(), stderr(), *seconds(found), *curves()],
+        metrics=[headline(), mean(), stderr(), *([] if several else seconds(found)), *curves(several)],
+        config=GenerateConfig(temperature=0.0),
     )
 
 
@@ -101,9 +103,22 @@ def carrara_score() -> Scorer:
     return score
 
 
-def curves() -> list[Metric]:
-    """Return the mean score by length, complexity and subtask."""
-    return [grouped(mean(), name, all=False, name_template=name + " {group_name}") for name in AXES]
+def curves(several: bool) -> list[Metric]:
+    """Return the headline of each length, complexity and subtask, or with several families of each length and family."""
+    axes = ("length", "family") if several else AXES
+    return [grouped(headline(), name, all=False, name_template=name + " {group_name}") for name in axes]
+
+
+@metric
+def headline() -> Metric:
+    """Return the mean over families of the mean over their subtasks of the mean over their lengths."""
+
+    def whole(scores: list[SampleScore]) -> float:
+        found = {str(one.sample_id): {**(one.sample_metadata or {}), "id": one.sample_id} for one in scores}
+        said = {str(one.sample_id): one.score.as_float() for one in scores}
+        return float(METRICS.headline(found, METRICS.counted(found, said)))
+
+    return whole
 
 
 @metric

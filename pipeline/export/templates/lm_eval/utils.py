@@ -1,8 +1,9 @@
-"""Functions for the tasks in this folder: their rows, the score of a reply, and two aggregates."""
+"""Functions for the tasks in this folder: their rows, the score of a reply, and aggregates."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import logging
 from collections import defaultdict
 from pathlib import Path
@@ -27,6 +28,8 @@ def _metrics() -> Any:
 
 
 METRICS = _metrics()
+WEIGHTS = json.loads(Path(__file__).with_name("weights.json").read_text(encoding="ascii"))
+"""For each metric of a group, what the score of each task is multiplied with before the group takes the plain mean."""
 
 
 def load(file: str, **_: Any) -> Any:
@@ -38,13 +41,26 @@ def process_results(doc: dict[str, Any], results: list[str]) -> dict[str, Any]:
     """Score the reply to a row."""
     score = METRICS.score(doc, results[0])
     found: dict[str, Any] = {"score": score}
-    second = METRICS.facts(doc["scorer"]).aggregate
-    if second == "pairs":
-        head, _, tag = doc["id"].rpartition("-")
-        found["pairs"] = (f"{head[:-1]}-{tag}", score)
-    if second == "balanced":
+    facts = METRICS.facts(doc["scorer"])
+    head, _, tag = doc["id"].rpartition("-")
+    pair = f"{head[:-1]}-{tag}"
+    if facts.aggregate == "pairs":
+        found["pairs"] = (pair, score)
+    if facts.aggregate == "balanced":
         found["balanced"] = (doc["complexity"], score)
+    task = f"{doc['family']}_{doc['subtask'].replace('-', '_')}_{doc['tier']}_{doc['length']}"
+    for name, weights in WEIGHTS.items():
+        if task in weights:
+            found[name] = (pair, score * weights[task]) if facts.paired else score * weights[task]
     return found
+
+
+def paired(items: list[tuple[str, float]]) -> float:
+    """Return the mean over rows, both forms of a pair with the lower score of the two."""
+    found = defaultdict(list)
+    for pair, score in items:
+        found[pair].append(score)
+    return sum(len(scores) * min(scores) for scores in found.values()) / len(items)
 
 
 def pairs(items: list[tuple[str, float]]) -> float:

@@ -104,7 +104,7 @@ class Rows(vf.Taskset[Row, RowsConfig]):
 
 
 class RowHarness(vf.Harness[vf.HarnessConfig]):
-    """Sends one request per row, with the row's own `max_tokens`; nothing is installed."""
+    """Sends one request per row, with the row's own `max_tokens` and temperature 0; nothing is installed."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -125,7 +125,7 @@ class RowHarness(vf.Harness[vf.HarnessConfig]):
         system, _ = self.resolve_prompt(data)
         turns = [{"role": "system", "content": system}] if system else []
         turns += [{"role": turn.role, "content": turn.content} for turn in data.prompt or []]
-        body = {"model": ctx.model, "messages": turns, "max_tokens": data.max_new_tokens}
+        body = {"model": ctx.model, "messages": turns, "max_tokens": data.max_new_tokens, "temperature": 0}
         path = f".carrara-{trace.id}.json"
         await runtime.write(path, json.dumps(body).encode())
         return await runtime.run_program([sys.executable, "-c", PROGRAM, endpoint, secret, path], {})

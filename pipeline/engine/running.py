@@ -1,4 +1,4 @@
-"""Running jobs on any executor. Jobs are idempotent, so a broken pool is replaced to finish the remaining jobs."""
+"""Jobs on an executor: each result once, as it ends, and the jobs of a broken pool once more on a new one."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
 from typing import TypeVar
 
-from pipeline.errors import BuildError, RecipeError
+from pipeline.errors import BuildError
 from pipeline.terminal.signals import interrupts_held
 
 J = TypeVar("J")
@@ -34,6 +42,26 @@ class Inline(Executor):
         return future
 
 
+class Watched(Executor):
+    """An executor that may lose its workers without a word, so that it is looked at while no job ends.
+
+    Attributes:
+        pulse: seconds after which it is looked at.
+        window: how many jobs it holds at a time.
+    """
+
+    pulse: float = 2.0
+    window: int = IN_FLIGHT
+
+    def check(self) -> None:
+        """Look whether jobs can still end.
+
+        Raises:
+            BrokenExecutor: if a new executor may finish them.
+            BuildError: if none can.
+        """
+
+
 def processes(workers: int) -> Callable[[], Executor]:
     """Return a factory of process pools; one worker or none means this process.
 
@@ -42,19 +70,6 @@ def processes(workers: int) -> Callable[[], Executor]:
     if workers <= 1:
         return Inline
     return lambda: ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_settle)
-
-
-def dask(address: str) -> Callable[[], Executor]:
-    """Return a factory of executors on a running Dask cluster whose workers share the output folder.
-
-    Raises:
-        RecipeError: if Dask is not installed.
-    """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise RecipeError("--dask needs the package distributed: pip install 'carrara[dask]'") from None
-    return lambda: Client(address).get_executor()
 
 
 def _settle() -> None:
@@ -79,21 +94,23 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
         BuildError: if workers die again and again.
     """
     owed = dict(enumerate(jobs))
+    why = ""
     for _ in range(LIVES):
         if not owed:
             return
-        yield from _one_pool(fn, owed, open_executor())
+        why = yield from _one_pool(fn, owed, open_executor())
     if owed:
         raise BuildError(
-            f"workers were killed {LIVES} times, perhaps for lack of memory: lower --workers and run it again"
+            f"workers were killed {LIVES} times{why}, perhaps for lack of memory: lower --workers, or give each more "
+            "memory, and run it again"
         )
 
 
-def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> Iterator[R]:
-    """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`."""
+def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> Generator[R, None, str]:
+    """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`. Return what broke it."""
     waiting = list(owed.items())[::-1]
     flying: dict[Future[R], int] = {}
-    window = 1 if isinstance(executor, Inline) else IN_FLIGHT
+    window = 1 if isinstance(executor, Inline) else getattr(executor, "window", IN_FLIGHT)
     finished = False
     try:
         while waiting or flying:
@@ -101,19 +118,31 @@ def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> I
                 number, job = waiting.pop()
                 with nullcontext() if isinstance(executor, Inline) else interrupts_held():
                     flying[executor.submit(fn, job)] = number
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
+            for future in _ended(flying, executor):
                 number = flying.pop(future)
                 result = future.result()
                 del owed[number]
                 yield result
         finished = True
-    except (BrokenProcessPool, CancelledError):
-        return
+        return ""
+    except BrokenProcessPool:
+        return ""
+    except (BrokenExecutor, CancelledError) as fault:
+        return f" ({fault})" if str(fault) else ""
     finally:
         if not finished:
             _kill(executor)
         with interrupts_held():
             executor.shutdown()
+
+
+def _ended(flying: Iterable[Future[R]], executor: Executor) -> set[Future[R]]:
+    """Wait until some of the jobs have ended; meanwhile an executor that wants to be watched is looked at."""
+    watched = executor if isinstance(executor, Watched) else None
+    while not (done := wait(flying, watched.pulse if watched else None, FIRST_COMPLETED).done):
+        if watched:
+            watched.check()
+    return done
 
 
 def _kill(executor: Executor) -> None:

@@ -1,0 +1,5 @@
+"""Running jobs on any executor. Jobs are idempotent, so a broken pool is replaced to finish the remaining jobs."""
+
+from pipeline.engine.running import IN_FLIGHT, LIVES, Inline, Watched, processes, run
+
+__all__ = ["IN_FLIGHT", "LIVES", "Inline", "Watched", "processes", "run"]

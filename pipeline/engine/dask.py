@@ -1,0 +1,219 @@
+"""Dask: an executor on a running cluster, whose workers are looked at before any job is sent to them.
+
+`Client.get_executor` of Dask is an executor too, and `run` takes it. This one adds what a person needs: what is wrong
+with a cluster is said in one line, at the start where it can be known then, and nothing waits for ever.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.engine import remote
+from pipeline.engine.mark import Marked
+from pipeline.engine.remote import Charge, Failed, Seen, look, question, unfit
+from pipeline.engine.running import IN_FLIGHT, Watched
+from pipeline.engine.scheduler import CONTINUE, UnreachableError, connected, first_line, hush, scheduler_at
+from pipeline.errors import BuildError, RecipeError
+from pipeline.terminal.printing import say
+
+R = TypeVar("R")
+WAIT = 25.0
+"""Seconds to wait for a scheduler and its first worker, and for either once they are lost."""
+CLOSING = 3.0
+"""Seconds that leaving a cluster may take."""
+
+
+def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executor]:
+    """Return a factory of executors on a running Dask cluster whose workers share a folder.
+
+    Args:
+        address: of the scheduler, such as ``tcp://host:8786``, or the path of the JSON file that it wrote of itself.
+        folder: absolute path of the folder that jobs read and write.
+        wait: seconds to wait for the scheduler and its first worker.
+
+    Raises:
+        RecipeError: if Dask is not installed, or the address is none.
+    """
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise RecipeError("--dask needs the package distributed: pip install 'carrara[dask]'") from None
+    hush()
+    return Cluster(scheduler_at(address), folder, wait)
+
+
+@dataclass
+class Cluster:
+    """A running cluster: opens executors on it, and knows whether it was ever there."""
+
+    address: str
+    folder: Path
+    wait: float
+    was_there: bool = False
+
+    def __call__(self) -> Executor:
+        """Open an executor.
+
+        Raises:
+            BuildError: if the scheduler or its workers are not there, or one of these is not fit.
+        """
+        try:
+            opened = OnDask(self.address, self.folder, self.wait)
+        except BrokenExecutor as fault:
+            raise BuildError(f"{fault}: {CONTINUE}") from fault
+        except UnreachableError as fault:
+            lost = "the Dask scheduler was lost, and " if self.was_there else ""
+            raise BuildError(f"{lost}{fault}") from fault
+        if not self.was_there and opened.most_threads > 1:
+            say(
+                f"carrara: workers at {self.address} have up to {opened.most_threads} threads, but run one job at a "
+                "time: start more of them, with --nthreads 1",
+                err=True,
+            )
+        self.was_there = True
+        return opened
+
+
+class OnDask(Watched):
+    """The workers of a Dask cluster, all of them looked at."""
+
+    def __init__(self, address: str, folder: Path, wait: float) -> None:
+        self._address, self._wait = address, wait
+        self._flying: dict[Future[Any], Any] = {}
+        self._alone_since: float | None = None
+        self._end = time.monotonic() + wait
+        self.pulse = max(0.2, min(2.0, wait / 4))
+        self.most_threads = 1
+        self._client = connected(address, wait)
+        self._marked: Marked | None = None
+        try:
+            self._marked = Marked(folder)
+            self._charge = Charge(look(None), self._marked.mark)
+            refuse_unfit(self._first_workers(), self._charge.here)
+        except BaseException:
+            self.shutdown()
+            raise
+
+    def _first_workers(self) -> dict[str, Seen]:
+        """Wait for workers, and look at all of them.
+
+        Raises:
+            BuildError: if there are none.
+        """
+        while not (seen := self._looked() if self._threads() else {}):
+            if time.monotonic() > self._end:
+                raise BuildError(
+                    f"no workers at {self._address} within {self._wait:g} s: start some with `dask worker "
+                    f"{self._address} --nthreads 1`, or wait longer with --dask-wait"
+                )
+            time.sleep(self.pulse / 4)
+        return seen
+
+    def _threads(self) -> Mapping[str, int]:
+        """Return the workers and their numbers of threads; as many jobs are held as keep all of them at work.
+
+        Raises:
+            BrokenExecutor: if the scheduler does not say.
+        """
+        try:
+            found: Mapping[str, int] = self._client.sync(self._client.scheduler.ncores, callback_timeout=self._wait)
+        except Exception as fault:
+            raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
+        self.window = max(IN_FLIGHT, 2 * len(found))
+        self.most_threads = max([1, *found.values()])
+        return found
+
+    def _looked(self) -> dict[str, Seen]:
+        """Return what the workers see; one that has just gone is left out."""
+        left = max(self._end - time.monotonic(), min(CLOSING, self._wait))
+        try:
+            said = self._client.run(eval, question(self._charge.mark), on_error="return", callback_timeout=left)
+        except Exception as fault:
+            raise BuildError(
+                f"not all workers at {self._address} say in time what is installed there ({first_line(fault)}): "
+                f"restart them, and {CONTINUE}"
+            ) from fault
+        return {
+            name: Seen("?", "", "", "", first_line(each)) if isinstance(each, Exception) else Seen(*each)
+            for name, each in sorted(said.items())
+            if not isinstance(each, OSError)
+        }
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """Send a call to the cluster.
+
+        Raises:
+            BrokenExecutor: if the scheduler is lost.
+        """
+        outer: Future[R] = Future()
+        work = pickle.dumps((partial(fn, **kwargs), *args))
+        try:
+            inner = self._client.submit(remote.call, work, self._charge, pure=False)
+        except Exception as fault:
+            raise BrokenExecutor(f"the scheduler at {self._address} is lost") from fault
+        self._flying[outer] = inner
+        self._client.loop.add_callback(self._hand_over, outer, inner)
+        return outer
+
+    async def _hand_over(self, outer: Future[Any], inner: Any) -> None:
+        """Hand over the result of a call, in the loop of the client: a thread might wait there for ever."""
+        try:
+            result = await inner
+        except BaseException as fault:
+            outer.set_exception(self._told(fault))
+        else:
+            outer.set_exception(result.fault) if isinstance(result, Failed) else outer.set_result(result)
+        finally:
+            self._flying.pop(outer, None)
+
+    def _told(self, fault: BaseException) -> Exception:
+        """Return what is said if the cluster did not run a job to its end."""
+        if isinstance(fault, ImportError | AttributeError):
+            return BuildError(
+                f"a worker that joined {self._address} late cannot run jobs ({first_line(fault)}): install Carrara "
+                f"{self._charge.here.version} wherever workers start"
+            )
+        return BrokenExecutor(f"{type(fault).__name__} at {self._address}")
+
+    def check(self) -> None:
+        """Look whether there are workers.
+
+        Raises:
+            BrokenExecutor: if the scheduler does not answer.
+            BuildError: if all workers are gone for longer than is to be waited.
+        """
+        threads, now = self._threads(), time.monotonic()
+        self._alone_since = None if threads else self._alone_since or now
+        if self._alone_since and now - self._alone_since > self._wait:
+            raise BuildError(
+                f"all workers of {self._address} are gone, and none came within {self._wait:g} s: start some, and "
+                f"{CONTINUE}"
+            )
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Cancel what has not ended and leave the cluster, which goes on."""
+        if self._marked:
+            self._marked.remove()
+        with suppress(Exception):
+            self._client.cancel(list(self._flying.values()), force=True)
+        with suppress(Exception):
+            self._client.close(timeout=CLOSING)
+
+
+def refuse_unfit(seen: Mapping[str, Seen], here: Seen) -> None:
+    """Look whether all workers can make the files that this machine would make.
+
+    Raises:
+        BuildError: naming the first that cannot, with what it lacks.
+    """
+    faults = [f"worker {name} on {each.host!r} {fault}" for name, each in seen.items() if (fault := unfit(each, here))]
+    if faults:
+        raise BuildError(faults[0] + (f" (and {len(faults) - 1} more workers are unfit)" if faults[1:] else ""))

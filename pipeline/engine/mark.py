@@ -1,0 +1,67 @@
+"""The mark of a folder: a file by which workers know that they share it, there for as long as an executor is open."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+
+from pipeline.engine.remote import Mark, file_digest
+from pipeline.errors import BuildError
+
+NAME = ".shared-"
+
+
+class Marked:
+    """A folder with its mark: a file of its own where that can be written, else one that is there.
+
+    The kernel lets go of the lock on it when the process dies, and the next one removes what nobody holds.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._held = -1
+        self._own: Path | None = None
+        self.mark = self._left(folder) or self._found(folder)
+
+    def _left(self, folder: Path) -> Mark | None:
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            _clear(folder)
+            self._own = folder / f"{NAME}{secrets.token_hex(8)}"
+            self._held = os.open(self._own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+            os.write(self._held, secrets.token_bytes(32))
+            os.fsync(self._held)
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(self._held, fcntl.LOCK_SH)
+            return Mark(str(self._own), file_digest(str(self._own)), writes=True)
+        return None
+
+    def _found(self, folder: Path) -> Mark:
+        for root, folders, names in os.walk(folder):
+            folders.sort()
+            if names:
+                path = os.path.join(root, min(names))
+                return Mark(path, file_digest(path), writes=False)
+        raise BuildError(f"nothing can be written in {str(folder)!r}: give a writable folder with --out")
+
+    def remove(self) -> None:
+        """Remove the mark, if it is our own."""
+        if self._own is not None:
+            self._own.unlink(missing_ok=True)
+        if self._held >= 0:
+            os.close(self._held)
+        self._own, self._held = None, -1
+
+
+def _clear(folder: Path) -> None:
+    """Remove the marks of processes that were killed."""
+    for stale in sorted(folder.glob(f"{NAME}*")):
+        with suppress(OSError):
+            held = os.open(stale, os.O_RDONLY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                stale.unlink()
+            finally:
+                os.close(held)

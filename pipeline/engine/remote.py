@@ -1,0 +1,178 @@
+"""What runs on the workers of a cluster: a look at what is there, and the jobs.
+
+The text of this module is also sent to workers as it is, to look at those on which Carrara is not installed: so it
+needs the standard library alone, and no other module of the package where it looks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import socket
+import tempfile
+import threading
+import time
+import traceback
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TRIES, WAIT = 10, 0.1
+"""How often, and after how many seconds, a worker looks for the file that marks the shared folder."""
+
+_TURN = threading.Lock()
+_FIT: set[str] = set()
+
+
+class Mark(NamedTuple):
+    """A file by which workers know the folder: its path and digest, and whether workers must be able to write there."""
+
+    path: str
+    sha256: str
+    writes: bool
+
+
+class Seen(NamedTuple):
+    """What is somewhere: its host, versions (empty if there is none), the digest of the package, and a fault."""
+
+    host: str
+    version: str
+    arrow: str
+    sha256: str
+    fault: str = ""
+
+
+class Charge(NamedTuple):
+    """What comes with each job: what the client has, and the mark of the folder."""
+
+    here: Seen
+    mark: Mark
+
+
+def look(mark: Mark | None) -> Seen:
+    """Look at the package and the folder from this process. Raises nothing: a fault is part of what is seen."""
+    try:
+        import pipeline
+
+        release = getattr(pipeline, "__version__", "")
+        # Files may change below a process: what counts is what they were when it first looked.
+        known: dict[str, str] = pipeline.__dict__.setdefault("_digest_at_start", {})
+        digest = known.setdefault("sha256", package_digest(Path(str(pipeline.__file__)).parent))
+    except Exception as fault:
+        return Seen(socket.gethostname(), "", "", "", f"{type(fault).__name__}: {fault}")
+    return Seen(socket.gethostname(), str(release), _arrow(), digest, mark_fault(mark))
+
+
+def question(mark: Mark) -> str:
+    """Return an expression of Python that looks: code would not run under another version of Python, its text does."""
+    return (
+        f"(lambda n: (exec({Path(__file__).read_text(encoding='utf-8')!r}, n), "
+        f"tuple(n['look'](n['Mark'](*{tuple(mark)!r}))))[1])({{'__name__': 'carrara_look'}})"
+    )
+
+
+def _arrow() -> str:
+    try:
+        return version("pyarrow")
+    except PackageNotFoundError:
+        return ""
+
+
+def package_digest(package: Path) -> str:
+    """Return the digest of all code and word pools of a package, which decide what rows are made."""
+    total = hashlib.sha256()
+    files = {*package.rglob("*.py"), *(package / "worlds").rglob("*")}
+    for path in sorted(files, key=lambda path: path.relative_to(package).as_posix()):
+        if path.is_file() and path.suffix != ".pyc":
+            total.update(f"{path.relative_to(package).as_posix()}\0{path.stat().st_size}\0".encode())
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def mark_fault(mark: Mark | None) -> str:
+    """Return why this process does not share the folder of a mark; nothing if it does."""
+    if mark is None:
+        return ""
+    folder = os.path.dirname(mark.path)
+    try:
+        for left in reversed(range(TRIES)):
+            if os.path.exists(mark.path) or not left:
+                break
+            time.sleep(WAIT)
+        if file_digest(mark.path) != mark.sha256:
+            return f"has another folder {folder!r} than this machine"
+        if mark.writes:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+    except FileNotFoundError:
+        return f"does not see the folder {folder!r} of this machine"
+    except OSError as fault:
+        return f"cannot use the folder {folder!r} ({fault.strerror})"
+    return ""
+
+
+def file_digest(path: str) -> str:
+    """Return the digest of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unfit(seen: Seen, here: Seen) -> str:
+    """Return why a worker cannot make the same files as the client; nothing if it can."""
+    install = f"install Carrara {here.version} there, as here, and restart it"
+    if not seen.version:
+        return f"lacks Carrara ({seen.fault or 'another package is called pipeline'}): {install}"
+    if seen.version != here.version:
+        return f"has Carrara {seen.version}, and here is {here.version}: {install}"
+    if seen.sha256 != here.sha256:
+        return f"has Carrara {seen.version} with other files than here: {install}"
+    if seen.arrow != here.arrow:
+        return f"has pyarrow {seen.arrow or '(none)'}, and here is {here.arrow}, so that bytes may differ: install that"
+    if seen.fault:
+        return f"{seen.fault}: give --out a folder that all of them share"
+    return ""
+
+
+class Failed(NamedTuple):
+    """The fault of a job itself, which travels as a result: what a cluster raises is a fault of its own."""
+
+    fault: Exception
+
+
+def call(work: bytes, charge: Charge) -> Any:
+    """Run a job that was pickled with its function, one at a time in a process, if this worker is fit for it."""
+    with _TURN:
+        try:
+            _check_fit(charge)
+            fn, *given = pickle.loads(work)
+            return fn(*given)
+        except Exception as fault:
+            return Failed(_portable(fault))
+
+
+def _check_fit(charge: Charge) -> None:
+    """Look at this worker before its first job: it may have joined late, or have begun anew.
+
+    Raises:
+        BuildError: if it is not fit.
+    """
+    if charge.mark.path in _FIT:
+        return
+    from pipeline.errors import BuildError
+
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    if fault := unfit(look(charge.mark), charge.here):
+        raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
+    _FIT.add(charge.mark.path)
+
+
+def _portable(fault: Exception) -> Exception:
+    """Return an error with the place where it was raised, in a form that can travel."""
+    fault.add_note(f"On worker {socket.gethostname()}:\n{traceback.format_exc()}")
+    try:
+        pickle.loads(pickle.dumps(fault))
+    except Exception:
+        return RuntimeError(f"{type(fault).__name__}: {fault}")
+    return fault.with_traceback(None)

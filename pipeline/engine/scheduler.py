@@ -1,0 +1,96 @@
+"""Where the scheduler of a Dask cluster is, and whether there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import BuildError, RecipeError
+
+ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})/?")
+CONTINUE = "run the same command again to continue"
+
+
+class UnreachableError(BuildError):
+    """No scheduler answers."""
+
+
+def scheduler_at(given: str) -> str:
+    """Return the address of a scheduler, which may be in a file that it wrote.
+
+    Raises:
+        RecipeError: if that is no address.
+    """
+    if given.endswith(".json"):
+        try:
+            return scheduler_at(str(json.loads(Path(given).read_text(encoding="utf-8"))["address"]))
+        except (OSError, ValueError, LookupError, TypeError) as fault:
+            raise RecipeError(
+                f"--dask {given!r} cannot be read ({fault}): give the file that `dask scheduler --scheduler-file` wrote"
+            ) from None
+    found = ADDRESS.fullmatch(given)
+    if not found or not 0 < int(found["port"]) < 65536:
+        raise RecipeError(
+            f"--dask {given!r} is not the address of a scheduler: give one such as tcp://host:8786, or the .json file "
+            "that `dask scheduler --scheduler-file` wrote"
+        )
+    return given.rstrip("/") if "://" in given else f"tcp://{given.rstrip('/')}"
+
+
+def connected(address: str, wait: float) -> Any:
+    """Return a client of Dask, once it is clear that a scheduler is there: with others it may wait for ever.
+
+    Raises:
+        UnreachableError: if there is none, with what is there.
+    """
+    import distributed
+
+    client: Any = distributed.Client
+    try:
+        kind = asyncio.run(_kind(address, wait))
+        if kind == "Scheduler":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of versions, which are compared by us
+                return client(address, timeout=wait, set_as_default=False, name="carrara")
+        why = f"it is the address of a {kind}"
+    except Exception as fault:
+        why = "no reply" if isinstance(fault, TimeoutError) else first_line(fault)
+    raise UnreachableError(
+        f"no Dask scheduler answers at {address} within {wait:g} s ({why}): start one with `dask scheduler`, and "
+        f"{CONTINUE}"
+    )
+
+
+async def _kind(address: str, wait: float) -> str:
+    """Ask who is at an address: Scheduler, Worker, Nanny."""
+    import distributed
+    from distributed.comm import core
+
+    connect: Any = core.connect
+    security: Any = distributed.Security
+    host = ADDRESS.fullmatch(address)
+    await asyncio.get_running_loop().getaddrinfo(host["host"].strip("[]") if host else "", None)
+    async with asyncio.timeout(wait):
+        comm = await connect(address, timeout=wait, **security().get_connection_args("client"))
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return str((await comm.read()).get("type"))
+        finally:
+            comm.abort()
+
+
+def first_line(fault: BaseException) -> str:
+    """Return the first line of what a library says is wrong, or the name of the error."""
+    return (str(fault).splitlines() or [type(fault).__name__])[0]
+
+
+def hush() -> None:
+    """Keep Dask's own logs off the terminal: what matters of them is said in one line."""
+    for name in ("distributed", "tornado", "asyncio", *sorted(logging.root.manager.loggerDict)):
+        if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)

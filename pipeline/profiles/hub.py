@@ -1,0 +1,183 @@
+"""Tokenizers on the Hugging Face Hub: names of models, and the few files of one revision that a tokenizer is made of.
+
+Nothing of a repo but these files is fetched, and no code. What the client's cache has is not fetched again, so that a
+name that was resolved once is resolved without a network, too; ``HF_HUB_OFFLINE`` asks the cache alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import ProfileError
+from pipeline.profiles.spec import Vocabulary
+from pipeline.profiles.vocabulary import optional_module, vocabulary_file
+
+NAME = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}(?<![.-])", re.ASCII)
+REVISION = re.compile(r"[A-Za-z0-9][\w./-]{0,127}", re.ASCII)
+COMMIT = re.compile(r"[0-9a-f]{40}")
+LONGEST = 64
+"""Characters of a profile's name, which becomes the name of a folder."""
+READ = (
+    "tokenizer_config.json",
+    "tokenizer.json",
+    "chat_template.jinja",
+    "chat_template.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "config.json",
+)
+SLOW = ("tokenizer.model", "vocab.json", "merges.txt", "vocab.txt", "spiece.model", "sentencepiece.bpe.model")
+"""Vocabularies from which transformers makes a tokenizer where there is no tokenizer.json."""
+CARD = "README.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model's repo on the Hub, at a branch, tag or commit."""
+
+    repo: str
+    revision: str = "main"
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether the revision is a commit, which cannot move."""
+        return COMMIT.fullmatch(self.revision) is not None
+
+    def __str__(self) -> str:
+        """Return it as a user would type it."""
+        return self.repo if self.revision == "main" else f"{self.repo}@{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """The files of a model's tokenizer in the client's cache, and the commit they are of."""
+
+    repo: str
+    commit: str
+    folder: Path
+
+    @property
+    def licence(self) -> str:
+        """The licence that the model's card names, or nothing."""
+        with suppress(OSError, ValueError):
+            front = re.match(r"---\n(.*?)\n---", (self.folder / CARD).read_text(encoding="utf-8"), re.DOTALL)
+            named = re.search(r"(?m)^license: *['\"]?([\w. +-]{1,60})", front[1] if front else "")
+            return named[1].strip() if named else ""
+        return ""
+
+
+def parse_model(text: str) -> Model | None:
+    """Read ``org/name`` or ``org/name@revision``; None if it is neither.
+
+    >>> parse_model("Qwen/Qwen3-8B")
+    Model(repo='Qwen/Qwen3-8B', revision='main')
+    """
+    repo, at, revision = text.partition("@")
+    if not NAME.fullmatch(repo) or (at and not REVISION.fullmatch(revision)):
+        return None
+    return Model(repo, revision or "main")
+
+
+def safe_name(text: str) -> str:
+    """Return a name for the folder of a model's rows; a long one is cut, and told apart by a digest.
+
+    >>> safe_name("Qwen/Qwen3-8B")
+    'Qwen__Qwen3-8B'
+    """
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", text.replace("/", "__")).lstrip("._-") or "model"
+    if len(name) <= LONGEST:
+        return name
+    return f"{name[: LONGEST - 9]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
+    """Return the files of a model's tokenizer, all of one commit; those that the repo does not have are passed over.
+
+    Args:
+        model: what was asked for; a branch or tag is resolved to its commit first.
+        offline: ask the client's cache alone, as ``HF_HUB_OFFLINE`` does.
+
+    Raises:
+        ProfileError: in one line with what to do, if the Hub cannot be reached or has no such model or tokenizer.
+    """
+    hub = optional_module("huggingface_hub", "hub")
+    first = next(_got(hub, model, READ[:2], offline), None) or next(_got(hub, model, SLOW, offline), None)
+    if first is None:
+        raise ProfileError(f"{model} has no tokenizer_config.json and no tokenizer.json: give a model that has them")
+    pinned = Model(model.repo, first.parent.name)
+    names = [name for name in READ if name != first.name]
+    found = {path.name for path in _got(hub, pinned, names, offline)} | {first.name}
+    if "tokenizer.json" not in found:
+        found |= {path.name for path in _got(hub, pinned, SLOW, offline)}
+    list(_got(hub, pinned, (CARD,), offline))
+    if found <= {"tokenizer_config.json", "config.json", "chat_template.jinja", "chat_template.json"}:
+        raise ProfileError(f"{model} has no vocabulary that transformers reads without code of the model's own")
+    return Fetched(model.repo, pinned.revision, first.parent)
+
+
+def model_folder(vocabulary: Vocabulary) -> Path:
+    """Return the folder with all that a model's tokenizer is made of, fetched from the Hub if need be."""
+    if vocabulary.hub and not Path(vocabulary.file).is_absolute():
+        return fetch_model(Model(vocabulary.hub, vocabulary.revision)).folder
+    return vocabulary_file(vocabulary, "tokenizer_config.json").parent
+
+
+def _got(hub: Any, model: Model, names: tuple[str, ...] | list[str], offline: bool) -> Iterator[Path]:
+    """Yield the files of a revision that are there, by their names."""
+    for name in names:
+        try:
+            yield Path(
+                hub.hf_hub_download(model.repo, name, revision=model.revision, local_files_only=offline or is_offline())
+            )
+        except Exception as fault:  # the client raises many kinds; those that are no fault are told by their names
+            if not _is_absent(hub, model, name, fault):
+                raise ProfileError(_told(hub, model, fault)) from None
+
+
+def is_offline() -> bool:
+    """Tell whether the environment forbids the network."""
+    return bool(optional_module("huggingface_hub", "hub").constants.HF_HUB_OFFLINE)
+
+
+def _is_absent(hub: Any, model: Model, name: str, fault: Exception) -> bool:
+    """Tell whether a file is missing in the repo, or, without a network, in a revision of which others are cached."""
+    kinds = _kinds(fault)
+    if "LocalEntryNotFoundError" in kinds:
+        others = (*READ, *SLOW)
+        return any(isinstance(hub.try_to_load_from_cache(model.repo, each, None, model.revision), str) for each in others)
+    return "EntryNotFoundError" in kinds
+
+
+def _kinds(fault: BaseException) -> set[str]:
+    found: set[str] = set()
+    each: BaseException | None = fault
+    while each is not None:
+        found |= {kind.__name__ for kind in type(each).__mro__}
+        each = each.__cause__ or each.__context__
+    return found
+
+
+def _told(hub: Any, model: Model, fault: Exception) -> str:
+    """Return what is wrong and what would be right, in one line."""
+    kinds, where = _kinds(fault), hub.constants.ENDPOINT
+    have = f"fetch it once with a network (`hf download {model.repo} --include 'tokenizer*'`), or give a local folder"
+    if "GatedRepoError" in kinds:
+        return f"{model.repo} is gated: accept its terms on its page, then `hf auth login`, or give a local folder"
+    if "RepositoryNotFoundError" in kinds:
+        return f"{where} has no model {model.repo!r}, or it is private: check the name, or `hf auth login`"
+    if "RevisionNotFoundError" in kinds:
+        return f"{model.repo} has no revision {model.revision!r}: give a branch, tag or commit that it has"
+    if "LocalEntryNotFoundError" in kinds and is_offline():
+        return f"{model} is not in the cache, and HF_HUB_OFFLINE is set: unset it, {have}"
+    if "LocalEntryNotFoundError" in kinds and "TransportError" not in kinds:
+        return f"{model} is not in the cache: {have}"
+    if kinds & {"TransportError", "ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError"}:
+        return f"{model} is not in the cache, and {where} cannot be reached: check the network and HF_ENDPOINT, {have}"
+    said = (str(fault).splitlines() or [type(fault).__name__])[0][:200]
+    return f"{model} cannot be fetched from {where}: {said}"

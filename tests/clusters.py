@@ -1,0 +1,99 @@
+"""Dask clusters of processes on this machine. Workers preload this file, so that their rows are slow enough to kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import builds
+
+QUIET = ("--no-dashboard",)
+
+
+class Cluster:
+    """A scheduler and its workers, in a folder of their own; nothing of it outlives the block."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self.started: list[subprocess.Popen[bytes]] = []
+        self.logs: dict[int, Path] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+        self.start_scheduler()
+
+    def start_scheduler(self, port: int = 0) -> None:
+        """Start the scheduler, also one in place of one that died."""
+        self.file.unlink(missing_ok=True)
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file)
+        builds.wait_for(lambda: self.file.is_file() and self.file.read_text().strip().endswith("}"))
+        self.address = str(json.loads(self.file.read_text())["address"])
+
+    def worker(
+        self, *options: object, nanny: bool = False, path: Sequence[Path] = (), pause: float = 0, python: str = ""
+    ) -> subprocess.Popen[bytes]:
+        """Start a worker, perhaps below a nanny, that finds packages first in the folders of `path`."""
+        own = self.folder / f"worker-{len(self.started)}"
+        own.mkdir()
+        here = Path(__file__).resolve()
+        env = {"PYTHONPATH": os.pathsep.join(map(str, [*path, here.parent])), builds.PAUSE: str(pause)}
+        preload = ["--preload", here] if pause else []
+        return self._start(
+            "worker", self.address, "--nthreads", 1, "--nanny" if nanny else "--no-nanny", "--local-directory", own,
+            *preload, *options, cwd=own, env=env, python=python,
+        )  # fmt: skip
+
+    def _start(
+        self, kind: str, *options: object, cwd: Path | None = None, env: dict[str, str] | None = None, python: str = ""
+    ) -> subprocess.Popen[bytes]:
+        path = self.folder / f"{kind}-{len(self.started)}.log"
+        with path.open("wb") as log:
+            process = subprocess.Popen(
+                [python or sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
+                cwd=cwd or self.folder,
+                env={**os.environ, **(env or {}), "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "spawn"},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.started.append(process)
+        self.logs[process.pid] = path
+        return process
+
+    def joined(self, worker: subprocess.Popen[bytes]) -> str:
+        """Wait until a worker has joined the scheduler, and return its address."""
+        builds.wait_for(lambda: "Registered to:" in self.logs[worker.pid].read_text())
+        return re.findall(r"Start worker at: +(tcp://[\d.:]+)", self.logs[worker.pid].read_text())[-1]
+
+    def stop(self, process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
+        """Kill a process and all that it started."""
+        for pid in builds.group_of(process.pid):
+            builds.signalled(pid, number)
+        process.wait(timeout=30)
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        for process in reversed(self.started):
+            self.stop(process)
+
+
+def dask_setup(worker: Any) -> None:
+    """Slow a worker's rows; Dask calls this where the file is preloaded."""
+    from pipeline.assemble import jobs
+
+    jobs.cut_row = builds.slowed(jobs.cut_row)
+
+
+def writer(out: Path) -> int | None:
+    """Return the process that is writing a shard below a folder."""
+    for half in out.glob("o200k/data/*/*/*.part-*"):
+        return int(half.name.rpartition("-")[2])
+    return None

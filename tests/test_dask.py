@@ -1,0 +1,352 @@
+"""Dask: the bytes of a local build whoever dies, and one line for whatever a cluster lacks."""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import builds
+from clusters import Cluster, writer
+from pipeline import __version__
+from pipeline.assemble import plan as plans
+from pipeline.engine import run
+from pipeline.engine.dask import dask, refuse_unfit
+from pipeline.engine.mark import Marked
+from pipeline.engine.remote import Mark, Seen, file_digest, look, question
+from pipeline.engine.scheduler import scheduler_at
+from pipeline.errors import BuildError, RecipeError
+
+PAUSE = 0.05
+"""Seconds that a worker takes for each row more than it needs."""
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return builds.recipe_file(tmp_path_factory.mktemp("recipe") / "tiny.toml")
+
+
+@pytest.fixture(scope="module")
+def whole(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The contents of a build in this process."""
+    out = tmp_path_factory.mktemp("local") / "out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+        builds.stages(recipe, out).build()
+    return builds.contents(out)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler and two workers below nannies."""
+    with Cluster(tmp_path_factory.mktemp("cluster")) as made:
+        for worker in [made.worker(nanny=True, pause=PAUSE) for _ in range(2)]:
+            made.joined(worker)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A scheduler that nobody works for."""
+    with Cluster(tmp_path_factory.mktemp("bare")) as made:
+        yield made
+
+
+def line_of(work: Callable[[], object]) -> str:
+    """Return the one line that is said of a fault."""
+    with pytest.raises(BuildError) as caught:
+        work()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def build(cluster: Cluster, recipe: Path, out: Path, wait: float = 20) -> None:
+    """Build on a cluster, from this process."""
+    (manifest,) = builds.stages(recipe, out, engine=dask(cluster.address, out, wait)).build()
+    assert manifest is not None
+
+
+def left(out: Path) -> list[str]:
+    """Return the files that a cluster may leave aside."""
+    return [path.name for path in builds.files(out) if ".part-" in path.name or path.name.startswith(".")]
+
+
+def seen_from(path: Path, mark: Path) -> Seen:
+    """Return what a process sees that finds packages in a folder first."""
+    sent = question(Mark(str(mark), file_digest(str(mark)), writes=True))
+    said = subprocess.run(
+        [sys.executable, "-c", "import sys; print(eval(sys.stdin.read()))"],
+        input=sent,
+        env={**os.environ, "PYTHONPATH": str(path)},
+        cwd=mark.parent,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return Seen(*ast.literal_eval(said))
+
+
+@contextmanager
+def closed(out: Path) -> Iterator[None]:
+    """Let nobody write a folder's files; for root, who may always, the mark cannot be made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Marked, "_left", lambda marked, folder: None)
+        yield
+
+
+def when(happened: Callable[[], object], act: Callable[[], object]) -> threading.Thread:
+    """Do something as soon as something has happened, beside the test."""
+    thread = threading.Thread(target=lambda: (builds.wait_for(happened), act()), daemon=True)
+    thread.start()
+    return thread
+
+
+# The same bytes
+
+
+def test_the_command_makes_the_same_bytes_in_a_relative_folder(
+    cluster: Cluster, recipe: Path, whole: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    args = ("build", recipe, "--out", "out", "--tokenizer", "o200k", "--dask", cluster.file, "--dask-wait", 20)
+    ended = builds.run(*args)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("out/o200k/data: 12 rows")
+    assert builds.contents(tmp_path / "out") == whole
+    again = builds.run("verify", "out", "--dask", cluster.address)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert builds.contents(tmp_path / "out") == whole
+
+
+def test_equal_jobs_are_different_jobs(cluster: Cluster, tmp_path: Path) -> None:
+    assert list(run(builds.double, [4, 4, 4], dask(cluster.address, tmp_path, 20))) == [8, 8, 8]
+    assert left(tmp_path) == []
+
+
+def test_a_fault_reaches_the_caller_and_drops_what_is_not_started(cluster: Cluster, tmp_path: Path) -> None:
+    jobs = [(str(tmp_path), number) for number in range(40)]
+    with pytest.raises(ValueError, match="job 3 is wrong"):
+        list(run(builds.faulty, jobs, dask(cluster.address, tmp_path, 20)))
+    assert len(builds.files(tmp_path)) < 20
+
+
+def test_a_split_that_nobody_may_write_is_verified(
+    cluster: Cluster, recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    """There the mark is a file of the split."""
+    builds.stages(recipe, tmp_path / "out").build()
+    before = builds.stamps(tmp_path / "out")
+    with closed(tmp_path / "out"):
+        builds.stages(recipe, tmp_path / "out", engine=dask(cluster.address, tmp_path / "out", 20)).verify()
+    assert builds.stamps(tmp_path / "out") == before
+
+
+# Killed
+
+
+def test_a_killed_worker_and_a_killed_nanny_change_nothing(
+    cluster: Cluster, recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    worker, nanny = tmp_path / "worker", tmp_path / "nanny"
+    thread = when(lambda: writer(worker), lambda: builds.signalled(writer(worker) or 0, signal.SIGKILL))
+    build(cluster, recipe, worker)
+    thread.join()
+    victim = cluster.started[1]
+    thread = when(lambda: writer(nanny), victim.kill)
+    build(cluster, recipe, nanny)
+    thread.join()
+    assert victim.wait(timeout=10) == -signal.SIGKILL
+    assert builds.contents(worker) == builds.contents(nanny) == whole
+
+
+def test_a_killed_client_leaves_what_the_next_run_goes_on_with(
+    cluster: Cluster, recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--dask", cluster.address)
+    with builds.Running(*args) as running:
+        running.when(lambda: writer(out), 60)
+        os.kill(running.process.pid, signal.SIGKILL)
+        assert running.ended()[0] == -signal.SIGKILL
+    assert left(out)
+    build(cluster, recipe, out)
+    assert builds.contents(out) == whole
+
+
+@pytest.mark.slow
+def test_forty_random_kills_change_nothing(tmp_path: Path) -> None:
+    """Workers, nannies and the client die at random moments of build after build; none of these differs."""
+    recipe = builds.recipe_file(tmp_path / "tiny.toml", rows=24)
+    builds.stages(recipe, tmp_path / "local").build()
+    whole = builds.contents(tmp_path / "local")
+    draw, killed = random.Random(19), Counter[str]()
+    with Cluster(tmp_path / "cluster") as made:
+        nannies = [made.worker(nanny=True, pause=PAUSE) for _ in range(3)]
+        for number in range(40):
+            out = tmp_path / f"out-{number}"
+            while not (out / "o200k/manifest.json").exists():
+                args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--dask", made.file)
+                with builds.Running(*args) as running:
+                    while running.process.poll() is None and killed.total() < 40:
+                        time.sleep(draw.uniform(0.2, 3))
+                        victim = draw.choice(("worker", "nanny", "client"))
+                        if running.process.poll() is not None:
+                            break
+                        if victim == "client":
+                            os.kill(running.process.pid, signal.SIGKILL)
+                        elif victim == "nanny":
+                            made.stop(nannies.pop(draw.randrange(3)))
+                            nannies.append(made.worker(nanny=True, pause=PAUSE))
+                        else:
+                            pids = [pid for nanny in nannies for pid in builds.spawned(nanny.pid)]
+                            builds.signalled(draw.choice(pids or [nannies[0].pid]), signal.SIGKILL)
+                        killed[victim] += 1
+                    code, said = running.ended(120)
+                    assert code in (0, -signal.SIGKILL), said
+            assert builds.contents(out) == whole
+            if killed.total() >= 40:
+                break
+    assert min(killed.values()) >= 8, killed
+
+
+def test_a_lost_scheduler_is_one_line_and_the_next_run_goes_on(
+    recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    with Cluster(tmp_path / "cluster") as made:
+        made.joined(made.worker(pause=4 * PAUSE))
+        thread = when(lambda: list(out.glob("o200k/proofs/*/*/*.json")), made.scheduler.kill)
+        started = time.monotonic()
+        said = line_of(lambda: build(made, recipe, out, 5))
+        thread.join()
+        assert said.startswith(
+            f"the Dask scheduler was lost, and no Dask scheduler answers at {made.address} within 5 s"
+        )
+        assert "run the same command again" in said
+        assert time.monotonic() - started < 30
+    proven = builds.below(builds.stamps(out), "o200k/proofs")
+    assert proven
+    builds.stages(recipe, out).build()
+    assert builds.contents(out) == whole
+    assert {name: builds.stamps(out)[name] for name in proven} == proven
+
+
+# What a cluster lacks
+
+
+def test_no_workers(bare: Cluster, recipe: Path, tmp_path: Path) -> None:
+    said = line_of(lambda: build(bare, recipe, tmp_path / "out", 1))
+    assert said.startswith(f"no workers at {bare.address} within 1 s: start some with `dask worker")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path) -> None:
+    worker = bare.worker()
+    bare.joined(worker)
+    jobs = [(str(tmp_path), number) for number in range(4, 2000)]
+    thread = when(lambda: len(builds.files(tmp_path)) > 3, lambda: bare.stop(worker))
+    started = time.monotonic()
+    said = line_of(lambda: list(run(builds.faulty, jobs, dask(bare.address, tmp_path, 3))))
+    thread.join()
+    assert said.startswith(f"all workers of {bare.address} are gone, and none came within 3 s")
+    assert time.monotonic() - started < 20
+
+
+UNFIT: dict[str, tuple[str, str]] = {
+    "no package": ("raise ModuleNotFoundError(\"No module named 'pipeline'\")", "lacks Carrara (ModuleNotFoundError"),
+    "a stranger": ("", "lacks Carrara (another package is called pipeline)"),
+    "another version": ("__version__ = '1.9.0'", f"has Carrara 1.9.0, and here is {__version__}: install"),
+    "other files": (f"__version__ = '{__version__}'", f"has Carrara {__version__} with other files than here: install"),
+}
+"""What a worker has in place of the package, and what is said of it."""
+
+
+@pytest.mark.parametrize(("text", "said"), UNFIT.values(), ids=UNFIT)
+def test_a_worker_that_is_not_fit_is_named(text: str, said: str, tmp_path: Path) -> None:
+    package = tmp_path / "there" / "pipeline"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(text, encoding="ascii")
+    (tmp_path / "mark").write_text("here", encoding="ascii")
+    seen = {"tcp://a:1": seen_from(package.parent, tmp_path / "mark")}
+    told = line_of(lambda: refuse_unfit(seen, look(None)))
+    assert told.startswith(f"worker tcp://a:1 on {socket.gethostname()!r} {said}")
+
+
+def test_a_worker_that_is_not_fit_gets_no_job(bare: Cluster, tmp_path: Path) -> None:
+    package = tmp_path / "there" / "pipeline"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(UNFIT["no package"][0], encoding="ascii")
+    out = tmp_path / "out"
+    good, bad = bare.worker(), bare.worker(path=[package.parent])
+    assert bare.joined(good) != (name := bare.joined(bad))
+    said = line_of(lambda: list(run(builds.noted, [(str(out), 1)], dask(bare.address, out, 20))))
+    assert said.startswith(f"worker {name} on {socket.gethostname()!r} lacks Carrara")
+    assert list(out.iterdir()) == []
+    for each in (good, bad):
+        bare.stop(each)
+
+
+def test_a_folder_that_is_not_shared(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The working folder of a process is another one in each worker, by the same absolute path."""
+    monkeypatch.chdir(tmp_path)
+    out = Path("/proc/self/cwd/out")
+    said = line_of(lambda: list(run(builds.double, [1], dask(cluster.address, out, 20))))
+    assert f"does not see the folder '{out}' of this machine: give --out a folder that all of them share" in said
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "tcp://",
+        "scheduler",
+        "127.0.0.1",
+        "http://127.0.0.1:8786",
+        "tcp://127.0.0.1:99999",
+        "tcp://a b:1",
+        "x/s.json",
+    ],
+)
+def test_what_is_no_address(address: str, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="`dask scheduler --scheduler-file` wrote") as caught:
+        dask(address, tmp_path)
+    assert repr(address) in str(caught.value)
+
+
+def test_addresses() -> None:
+    assert scheduler_at("node7:8786") == scheduler_at("tcp://node7:8786/") == "tcp://node7:8786"
+    assert scheduler_at("tls://[fe80::1]:8786") == "tls://[fe80::1]:8786"
+
+
+def test_nobody_there(tmp_path: Path) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        port = silent.getsockname()[1]
+        refused = line_of(dask(f"127.0.0.1:{port}", tmp_path, 1))
+        silent.listen()
+        mute = line_of(dask(f"127.0.0.1:{port}", tmp_path, 1))
+    for said in (refused, mute):
+        assert said.startswith(f"no Dask scheduler answers at tcp://127.0.0.1:{port} within 1 s (")
+
+
+def test_a_worker_is_no_scheduler(cluster: Cluster, tmp_path: Path) -> None:
+    said = line_of(dask(cluster.joined(cluster.started[2]), tmp_path, 5))
+    assert "it is the address of a Worker" in said
