@@ -20,7 +20,7 @@ from pipeline.export import EXPORTS, export
 from pipeline.rows import Row
 from pipeline.store.split import Selection, Split
 
-NAMES = ("verl", "nemo-evaluator", "nemo-skills", "vllm-bench")
+NAMES = ("verl", "nemo-evaluator", "nemo-skills", "opencompass", "vllm-bench")
 
 
 @pytest.fixture(scope="module")
@@ -165,6 +165,39 @@ def test_nemo_skills_finds_its_benchmarks_and_scores_them(
             seen.add(line["id"])
     assert seen == rows.keys()
     assert set(registered) == {("carrara_skills", folder / "carrara_skills")}
+
+
+def test_opencompass_reads_its_configuration_and_scores(
+    made: dict[str, Path], rows: dict[str, Row], alone: pytest.MonkeyPatch
+) -> None:
+    class Registry:
+        def register_module(self) -> Any:
+            return lambda kind: kind
+
+    kinds = {name: type(name, (), {}) for name in ("GenInferencer", "RawPromptTemplate", "ZeroRetriever")}
+    for path, module in nemo(
+        opencompass__datasets__base={"BaseDataset": object},
+        opencompass__models={"OpenAISDK": object},
+        opencompass__openicl__icl_evaluator={"BaseEvaluator": object},
+        opencompass__openicl__icl_inferencer=kinds,
+        opencompass__openicl__icl_raw_prompt_template=kinds,
+        opencompass__openicl__icl_retriever=kinds,
+        opencompass__registry={name: Registry() for name in ("ICL_EVALUATORS", "LOAD_DATASET", "MODELS")},
+    ).items():
+        alone.setitem(sys.modules, path, module)
+    alone.syspath_prepend(str(made["opencompass"]))
+    config = importlib.import_module("carrara")
+    seen = set()
+    for told in config.datasets:
+        found = told["type"].load(path=told["path"]).to_list()
+        keys = [json.loads(line["key"]) for line in found]
+        assert {key["max_new_tokens"] for key in keys} == {told["infer_cfg"]["inferencer"]["max_out_len"]}
+        assert [line["messages"] for line in found] == [turns(rows[key["id"]]) for key in keys]
+        judge = told["eval_cfg"]["evaluator"]["type"]()
+        scores = judge.score([key["target"] for key in keys], [line["key"] for line in found])
+        assert {value for name, value in scores.items() if name != "details"} == {100.0}
+        seen |= {one["id"] for one in scores["details"]}
+    assert seen == rows.keys()
 
 
 def test_vllm_reads_prompts_and_the_room_of_each(made: dict[str, Path], rows: dict[str, Row]) -> None:

@@ -23,6 +23,7 @@ MODULES = (
     "verl",
     "nemo_evaluator",
     "nemo_skills",
+    "opencompass",
     "vllm_bench",
 )
 """Modules of this package, each with its `EXPORT`, in the order of lists."""

@@ -39,4 +39,6 @@ EXPORT = Export(
     "nemo_evaluator",
     write,
     lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
+    sampling="The command above sends `temperature` 0 and no seed.",
+    headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows of one length of reply.",
 )

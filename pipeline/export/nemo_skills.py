@@ -9,8 +9,7 @@ import tomlkit
 
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template
-from pipeline.export.rooms import benchmarks, put, rooms_of, write_rooms
-from pipeline.rows import Row
+from pipeline.export.rooms import benchmarks, messages_of, put, rooms_of, write_rooms
 from pipeline.store.split import Selection, Split
 
 PACKAGE = "carrara_skills"
@@ -21,7 +20,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     need_keys(split, "NeMo-Skills")
     name, home = lead(split), folder / PACKAGE
     tally, rooms = write_rooms(
-        split, selection, lambda room: home / "dataset" / f"{name}_{room}" / "test.jsonl", _text, turns=True
+        split, selection, lambda room: home / "dataset" / f"{name}_{room}" / "test.jsonl", messages_of, turns=True
     )
     if rooms:
         copy_metrics(home)
@@ -40,10 +39,6 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     return tally.written
 
 
-def _text(row: Row) -> Row:
-    return {"messages": row["messages"] or [{"role": "user", "content": row["prompt"]}]}
-
-
 def _project(split: Split) -> str:
     about = {"name": PACKAGE.replace("_", "-"), "version": split.manifest.version, "requires-python": ">=3.10"}
     tool = {"setuptools": {"packages": {"find": {"include": [f"{PACKAGE}*"]}}}}
@@ -57,4 +52,6 @@ EXPORT = Export(
     "nemo_skills",
     write,
     lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held)), "package": PACKAGE},
+    sampling="The benchmarks send `temperature` 0 and no seed.",
+    headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows of one length of reply.",
 )

@@ -52,6 +52,11 @@ def benchmarks(lead: str, rooms: Iterable[int]) -> dict[str, int]:
     return {f"{lead}_{room}": room for room in rooms}
 
 
+def messages_of(row: Row) -> Row:
+    """Return what is sent of a row as messages, real turns or one of the user."""
+    return {"messages": row["messages"] or [{"role": "user", "content": row["prompt"]}]}
+
+
 def put(folder: Path, name: str, text: str) -> None:
     """Write a file of ASCII below a folder."""
     path = below(folder, *name.split("/"))

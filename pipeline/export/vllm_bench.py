@@ -33,4 +33,6 @@ EXPORT = Export(
     "vllm_bench",
     write,
     lambda split, held: {"counts": group_counts(held)},
+    sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
+    headline="Speed has none.",
 )
