@@ -120,7 +120,7 @@ def test_lengths_in_the_readme_are_those_that_were_chosen(split: Split, tmp_path
     export(EXPORTS["lm-eval"], split, Selection(lengths=(2048,)), tmp_path / "out")
     page = (tmp_path / "out" / "README.md").read_text(encoding="ascii")
     assert "max_length=2048" in page
-    assert "max_length=2049,num_concurrent" in page
+    assert "max_length=2049`" in page
     assert "4096" not in page
 
 
