@@ -27,6 +27,7 @@ BIN := $(VENV)/bin
 ENVS := .venv-harness
 CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
+FETCH = $(if $(TOKENIZERS),@$(CARRARA) fetch $(TOKENIZERS) --pip '$(PYTHON) -m pip' >&2)
 HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 
@@ -71,24 +72,31 @@ $(VENV)/.ready-test: $(VENV)/.ready
 setup: $(VENV)/.ready  ## the virtual environment, once
 
 build-smoke: setup  ## every task at its two shortest lengths, in seconds
+	$(FETCH)
 	@$(CARRARA) build smoke $(HOW)
 
 build-32k: setup  ## lengths up to 32K
+	$(FETCH)
 	@$(CARRARA) build 32k $(HOW)
 
 build-128k: setup  ## lengths up to 128K
+	$(FETCH)
 	@$(CARRARA) build 128k $(HOW)
 
 build-1m: setup  ## lengths up to 1M
+	$(FETCH)
 	@$(CARRARA) build 1m $(HOW)
 
 plan: setup  ## what RECIPE=128k would make, and what is there
+	$(FETCH)
 	@$(CARRARA) plan $(RECIPE) $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
 sample render pack: setup  ## one stage of RECIPE=128k
+	$(FETCH)
 	@$(CARRARA) $@ $(RECIPE) $(HOW)
 
 verify: setup  ## re-count and re-solve every row in OUT
+	$(FETCH)
 	@$(CARRARA) verify '$(FOLDER)' $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
 publish: $(VENV)/.ready-hub  ## the splits in OUT to the Hub: REPO='org/name-{tokenizer}' KEYS=inline CHANGELOG=changes.md
@@ -107,6 +115,7 @@ export: setup  ## SPLIT (a tokenizer's folder, or org/name@tag) in the shape of 
 	@$(CARRARA) export '$(HARNESS)' '$(SPLIT)' $(if $(TO),--out '$(TO)') $(SELECT)
 
 bench: setup  ## times as multiples of one encode, in one run
+	$(FETCH)
 	@$(BIN)/python -m pipeline.bench $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 
 # Each harness has an environment of its own, with every version pinned: nothing is resolved, so that it is quick.

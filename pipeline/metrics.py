@@ -10,9 +10,9 @@ a pair must be right. Exit code 2 says that something was missing or wrong; it i
 
 How the answer is found in a reply, by every scorer but ``mrcr``:
 
-1. What is not the reply is dropped: reasoning up to the last ``</think>`` (all of it where ``<think>`` has no end),
-   tokens that end a turn and what follows them, a further question that a base model has put to itself (`STOPS`), and
-   the markup of Markdown, LaTeX, XML and JSON.
+1. What is not the reply is dropped: reasoning as every family of models marks it (`OPENED`, `CHANNEL`; all that
+   follows a mark without an end), tokens that end a turn and what follows them, a further question that a base model
+   has put to itself (`STOPS`), and the markup of Markdown, LaTeX, XML and JSON.
 2. The last marked answer wins (``\boxed{...}``, ``the answer is ...``, ``Answer: ...``, ``Output: ...``), and of what
    follows the mark its first sentence that says something.
 3. Without a mark the first sentence that says something is the answer if it can be one as it stands: a bare value, or
@@ -53,8 +53,37 @@ LONG_LINE = 2000
 STOPS = ("\nQuestion:", "\nQuestions:", "\nBiographies:", "\n--- Program")
 """Where a base model that has answered goes on to another question of the kind it was shown."""
 
-END = re.compile(r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?s>|<eos>|<(?:end|start)_of_turn>|\[/?INST\]")
+END = re.compile(
+    r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?(?:\w{1,20}_)?s>|<(?:\w{1,20}:)?eos>|<(?:end|start)_of_turn>|<turn\|>|\[/?INST\]|\[e~\["
+)
 """Tokens of chat templates that some engines leave in a reply."""
+
+
+NAMED = r"(?:\w{1,20}[:_])?(?:think|thinking|thought|thoughts|reasoning)"
+OPENED = re.compile(
+    rf"<{NAMED}>|\[THINK\]|\u25c1think\u25b7|<\|channel>|<\|START_THINKING\|>|<\|begin_of_thought\|>|<\|inner_prefix\|>"
+    r"|<\|open\|>\s?think\s?<\|sep\|>|<unused94>"
+)
+ENDED = re.compile(
+    rf"</{NAMED}>|\[/THINK\]|\u25c1/think\u25b7|<channel\|>|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|inner_suffix\|>"
+    r"|<\|close\|>\s?think\s?<\|sep\|>|<unused95>"
+)
+"""Marks around reasoning: of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat (with a
+name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, and MedGemma."""
+
+IN_WORDS = re.compile(
+    r"\A\s*Here(?:'s| is) my thought process:(?:.*?\n\s*Here(?:'s| is) my response:\s*|.*\Z)", re.DOTALL
+)
+"""The same as Granite marks it."""
+
+CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
+BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
+"""Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has
+left out the special tokens."""
+
+FRAMED = re.compile(r"\s*(?:<response>|<\|START_RESPONSE\|>|<\|begin_of_solution\|>|<\|open\|>\s?response\s?<\|sep\|>)")
+UNFRAMED = re.compile(r"</response>|<\|END_RESPONSE\|>|<\|end_of_solution\|>|<\|close\|>\s?response\s?<\|sep\|>")
+"""What some families put around the reply itself, behind their reasoning."""
 
 
 def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
@@ -70,7 +99,7 @@ def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = Non
 
 
 def figures(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> dict[str, float]:
-    """Return the figures that the score of a reply is the mean of, by name; none where it is a single one."""
+    """Return the figures that the score of a reply is made of, by name; none where it is a single one."""
     names = facts(row["scorer"]).figures
     rule: Callable[..., float] = (scorers_of(()) if scorers is None else scorers)[row["scorer"]]
     return {name: score(row, prediction, {row["scorer"]: partial(rule, figure=name)}) for name in names}
@@ -90,9 +119,31 @@ def spoken(prediction: str, question: str = "") -> str:
 
 
 def thought(prediction: str) -> str:
-    """Return a reply without its reasoning, if it has any; of one that is too long the end."""
-    _, end, reply = prediction[-LONGEST:].rpartition("</think>")
-    return reply.lstrip() if end else reply.partition("<think>")[0]
+    """Return a reply without its reasoning, if it has any; of one that is too long the end.
+
+    What follows the last end of reasoning is the reply, or what stands before it all where nothing follows; reasoning
+    that has no end takes all that follows it along.
+    """
+    text = _final(prediction)
+    reply = text[max((end.end() for end in ENDED.finditer(text)), default=0) :]
+    if len(reply) < len(text):
+        reply = reply.lstrip()
+    begun = OPENED.search(reply) or (None if reply else OPENED.search(text))
+    reply = (reply or text)[: begun.start()] if begun else reply
+    if frame := FRAMED.match(reply):
+        reply = UNFRAMED.split(reply[frame.end() :], maxsplit=1)[0].strip()
+    return reply[-LONGEST:]
+
+
+def _final(prediction: str) -> str:
+    """Return what stands in the last final channel, or all of it where a reply has no channels."""
+    if bare := BARE_CHANNEL.match(prediction) or IN_WORDS.match(prediction):
+        return prediction[bare.end() :]
+    channels = list(CHANNEL.finditer(prediction))
+    if not channels:
+        return prediction
+    last = next((each for each in reversed(channels) if each[1] == "final"), None)
+    return END.split(prediction[last.end() :], maxsplit=1)[0] if last else prediction[: channels[0].start()]
 
 
 def _stopped(text: str, stop: str, question: str) -> int:
@@ -1419,7 +1470,7 @@ TITLE_LINE = re.compile(
 SQUARE = str.maketrans({"\u3010": "[", "\u3011": "]"})
 
 
-def _with_ids_apart(text: str) -> tuple[str, list[str]]:
+def _with_ids_apart(text: str, source: re.Pattern[str] = SOURCE) -> tuple[str, list[str]]:
     """Return a text with a mark in place of each id, and the ids in order."""
     ids = list[str]()
 
@@ -1429,7 +1480,7 @@ def _with_ids_apart(text: str) -> tuple[str, list[str]]:
         ids.extend(own)
         return ID * len(own) or found[0]
 
-    return SOURCE.sub(mark, text.replace(ID, " ")), ids
+    return source.sub(mark, text.replace(ID, " ")), ids
 
 
 def _cut(text: str, *, listing: bool) -> Iterator[str]:
@@ -1437,7 +1488,7 @@ def _cut(text: str, *, listing: bool) -> Iterator[str]:
     for line in text.splitlines():
         bare = BULLET.sub("", line).strip()
         leads = bare.lstrip("( ").startswith(ID)
-        sentences = BEFORE_ID.split(bare) if leads else [BEHIND_STOP.sub(r" \2\1", bare)]
+        sentences = BEFORE_ID.split(bare) if leads else [BEHIND_STOP.sub(r" \2\1 ", bare)]
         sentences = [each for one in sentences for each in BEHIND_ID.split(one)]
         for sentence in (each for one in sentences for each in SENTENCE_END.split(one)):
             yield from ITEM_END.split(sentence) if listing else [sentence]
@@ -1610,6 +1661,270 @@ def longest_chain(row: Row, prediction: str) -> float:
     worth, ranking = worth_of(row), list(dict.fromkeys(each.strip() for each in chain.split(RANKED)))
     gains = [worth.get(number, 0) for number in ranking[:CUT]]
     return _discounted(gains) / _discounted(sorted(worth.values(), reverse=True)[:CUT])
+
+
+# Summaries: who, and in which year
+
+POINT = re.compile(r"([A-Z][\w'-]* [A-Z][\w'-]*), (\d{4})(?: ((?:\[\d{5}\])+))?")
+"""A key point of an answer: a person, a year, and the ids of the entries that tell of it."""
+POINT_FIGURES = ("recall", "precision", "sources")
+"""What `key_points` measures: points told, pairs told that are points, and told points with a right id."""
+FIVE_DIGITS = re.compile(r"\[[^\[\]\n]{0,60}?\d{5}[^\[\]\n]{0,200}\]|(?<![\w.,-])\d{5}(?![\w-]|[.,]\d)")
+SPAN = re.compile(r"(?<!\d)(1\d{3}) ?(?:-|/|to|until|till|through) ?(?:1\d{3}|\d\d)(?!\d)")
+"""From one year to another: the first is when it began."""
+BOUND = re.compile(
+    r"\b(?:until|till|before|by|after|up to|as of|end of|beyond) (?:the end of )?(?:late |early |mid-?)?1\d{3}s?\b"
+    r"|\b1\d{3}s\b",
+    re.IGNORECASE,
+)
+"""A time that is no year of an event."""
+YEAR = re.compile(r"(?<![\w.,])1\d{3}(?!\w|[.,]\d)")
+OMITTED = re.compile(
+    r"\b(?:omit(?:s|ted|ting)?|exclud(?:e|es|ed|ing)|le(?:ft|ave|aves|aving)\b(?: \w+){0,3} (?:out|aside)"
+    r"|skipp(?:ed|ing)|disregard(?:ed|ing)?|ignor(?:ed|ing)"
+    r"|(?:not|n't|never) (?:be |been )?(?:count(?:ed|s)?|included?|listed|part of|belong))\b",
+    re.IGNORECASE,
+)
+"""That something is no part of the summary."""
+ANNULLED = re.compile(
+    r"\b(?:(?:set|setting) aside|annul\w*|str(?:uc|i)k(?:e|ing)? (?:out|down)|cancel\w*|void(?:ed)?|undone|overturn\w*"
+    r"|rescind\w*|invalid\w*|nullif\w*|revers(?:ed|al)|revok\w*|(?:no longer|not) st(?:oo|an)d)\b",
+    re.IGNORECASE,
+)
+"""That a purchase does not stand."""
+NEVER = re.compile(r"\b(?:did(?: not|n't)|never)\b", re.IGNORECASE)
+RESTORED = re.compile(
+    r"\b(?:restor\w*|reinstat\w*|revived?|upheld|allowed after all|st(?:oo|an)ds? again)\b", re.IGNORECASE
+)
+OTHER_SIDE = re.compile(
+    r"\b(?:from|than|replac(?:ing|ed)|succeed(?:ing|ed)|follow(?:ing|ed)|in (?:the )?(?:place|room) of) $",
+    re.IGNORECASE,
+)
+"""What stands before the name of somebody else than who did it."""
+GOES_ON = re.compile(
+    r"(?:and |then |later )*"
+    r"(?:he|she|they|it|this|that|the (?:purchase|sale|lease|loan|mortgage|repairs?|post|tenancy|date|year))\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that goes on about who was named last."""
+CLAUSE = re.compile(r"[()]|,(?! [A-Z][a-z]+\b(?! [A-Z]))|\b(?=(?:but|although|though|whereas|while|after)\b)")
+SOMEBODY = re.compile(r"(?<!\bthe )(?<!\bThe )\b[A-Z][a-z]+ [A-Z][a-z]+\b")
+STYLE = r"(?:Mr|Mrs|Ms|Miss|Master|Widow|Dame|Sir|Madam)"
+DOTTED = re.compile(rf"\b({STYLE}|ca?|no|nos|approx)\. (?=[A-Z\d])")
+DATE_PARTS = re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?|1\d{{3}}|{MONTH})\b", re.IGNORECASE)
+"""A year, and what may stand with it in a date."""
+Pair = tuple[str, str]
+
+
+def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str = "f1") -> float:
+    """Score a summary by its key points, which are pairs of a person and a year: their F1, or one of `POINT_FIGURES`.
+
+    After SummHay (Laban et al. 2024, section 3), where it is known beforehand what belongs in a summary and which
+    documents tell of it. There a model judges what a reply covers; here names and years do. A reply is read sentence by
+    sentence, item by item. A sentence tells of everybody whom it names, with the year that goes with the name; where
+    names and years do not take turns, of everybody with every year. Who is said to be left out, or whose purchase is
+    said not to stand, is not told of. How well a summary reads is not judged, nor what else it says of somebody. With
+    `sourced` a key point counts only if the id of an entry that tells of it stands with it.
+
+    - recall: key points that are told, of all.
+    - precision: key points, of all pairs that are told.
+    - sources: those with the id of an entry that tells of them, of the key points that are told.
+    """
+    sources, people = points_of(row)
+    told = _told_points(row, prediction, people)
+    right = [one for one in told if one in sources]
+    backed = [one for one in right if not sources[one].isdisjoint(told[one])]
+    if figure == "sources":
+        return len(backed) / max(1, len(right))
+    counted = len(backed if sourced else right)
+    if figure in POINT_FIGURES:
+        return counted / max(1, len(sources) if figure == "recall" else len(told))
+    return _f1(counted, len(sources), len(told))
+
+
+def points_of(row: Row) -> tuple[dict[Pair, frozenset[str]], tuple[str, ...]]:
+    """Return the key points with the ids of their entries, and everybody who is named beside the property."""
+    found = POINT.finditer(str(row["target"]))
+    points = {(one[1], one[2]): frozenset(NUMBERS.findall(one[3] or "")) for one in found}
+    return points, tuple(dict.fromkeys(one[1] for one in POINT.finditer(str(row["answers"][-1]))))
+
+
+def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pair, list[str]]:
+    """Return the pairs of a person and a year that a reply tells of, each with the ids that go with it.
+
+    Where a line holds a name or a year alone, the other one stands in the lines that follow.
+    """
+    found, asked = dict[Pair, list[str]](), _asked(row)
+    last, names, year, held = list[Pair](), list[str](), "", list[str]()
+    for sentence, ids in _summary_sentences(row, prediction):
+        said = list(_named_in(sentence, people, asked))
+        own, years = ([text for is_year, text in said if is_year is kind] for kind in (False, True))
+        bare, pairs = bool(years) and _idle(DATE_PARTS.sub("", sentence)), list[Pair]()
+        if own and years:
+            pairs, names, year = _paired(said, sentence), [], ""
+        elif own:
+            pairs, names = [(name, year) for name in own if year], [] if year else own
+        elif years and names and (bare or GOES_ON.match(sentence)):
+            pairs, names = [(name, years[0]) for name in names], []
+        elif bare:
+            year, held = years[0], []
+        if own and not pairs:
+            held = []
+        if pairs:
+            last, ids, held = pairs, [*held, *ids], []
+        elif names or bare:
+            held += ids
+        elif not years:
+            pairs = [pair for pair in last if not found[pair]]
+        for pair in pairs:
+            found.setdefault(pair, []).extend(ids[: MOST_IDS * len(pairs)])
+    return found
+
+
+def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield what a summary says, in sentences and items, each with its ids; not what it says it leaves out."""
+    flat = _flattened(spoken(prediction, str(row.get("question") or "")))
+    text = TABLE_HEAD.sub("", _undated(row, TITLE_LINE.sub(r"\1:", flat)).translate(SQUARE))
+    behind, marked = _marked(text)
+    text, ids = _with_ids_apart(DOTTED.sub(r"\1 ", behind if marked and YEAR.search(behind) else text), FIVE_DIGITS)
+    numbers, left_out = iter(ids), False
+    for piece in _joined(_cut(text, listing=False), listing=False):
+        if piece.rstrip().endswith(":"):
+            left_out = bool(OMITTED.search(piece)) and "summary" not in piece.lower()
+        silent = left_out or OMITTED.search(piece) or len(piece) > LONG_LINE
+        for part in piece.split(";"):
+            own = [number for _, number in zip(range(part.count(ID)), numbers, strict=False)]
+            said = part.replace(ID, " ").strip()
+            if not silent and (own or TOKEN.search(said)):
+                yield said, own
+
+
+def _flattened(text: str) -> str:
+    """Return a text in which every object of JSON, and every list that holds more than numbers, is lines of values."""
+    found, at = list[str](), 0
+    for start in (one.start() for one in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE)):
+        if start < at:
+            continue
+        try:
+            held, end = json.JSONDecoder().raw_decode(text[start:].lstrip())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(held, dict) or any(isinstance(one, str | dict) for one in held):
+            end += len(text[start:]) - len(text[start:].lstrip())
+            found += [text[at:start], "\n".join(_lines_of(held)), "\n"]
+            at = start + end
+    return "".join([*found, text[at:]])
+
+
+def _lines_of(held: object, name: str = "") -> Iterator[str]:
+    """Yield the values of JSON as lines, an object of plain values as one, with names that are values."""
+    if isinstance(held, dict):
+        cells = [list(_lines_of(one, key if NAME_OR_NUMBER.search(key) else "")) for key, one in held.items()]
+        if any(
+            isinstance(one, dict) or (isinstance(one, list) and any(map(_worth_a_line, one))) for one in held.values()
+        ):
+            yield from (f"{name} {line}".strip() for cell in cells for line in cell)
+        else:
+            yield " | ".join(filter(None, [name, *(" ".join(cell) for cell in cells)]))
+    elif isinstance(held, list) and any(map(_worth_a_line, held)):
+        for one in held:
+            yield from _lines_of(one, name)
+    else:
+        said = " ".join(map(str, held)) if isinstance(held, list) else str(held)
+        yield f"{name} {said}".strip()
+
+
+NAME_OR_NUMBER = re.compile(r"\d|[A-Z]\w* [A-Z]")
+
+
+def _worth_a_line(held: object) -> bool:
+    """Tell whether a value of a list is an object, a list or a text of several words."""
+    return isinstance(held, dict | list) or (isinstance(held, str) and " " in held)
+
+
+def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> Iterator[tuple[bool, str]]:
+    """Yield the people and years that a sentence names, in order, each with whether it is a year.
+
+    What it says of purchases that do not stand is left out, and of a purchase that was restored all but its first year.
+    """
+    restored, kept = RESTORED.search(sentence), list[list[tuple[bool, str]]]()
+    for clause in CLAUSE.split(sentence):
+        said = _scanned(clause, people, asked)
+        names, years = ([one for one in said if one[0] is kind] for kind in (False, True))
+        undone = ANNULLED.search(clause)
+        if restored and (undone or RESTORED.search(clause)):
+            kept.append([one for one in said if one in (*names, *years[:1])] if names else [])
+        elif undone and not names:
+            while kept and all(is_year for is_year, _ in kept.pop()):
+                pass
+        elif not undone and not (names and NEVER.search(clause)):
+            kept.append(said)
+    yield from (one for some in kept for one in some)
+
+
+def _scanned(clause: str, people: tuple[str, ...], asked: frozenset[str]) -> list[tuple[bool, str]]:
+    """Return the people and years of a clause in order; the other side of a bargain only where nobody else is named."""
+    text = BOUND.sub(lambda found: " " * len(found[0]), SPAN.sub(lambda found: f"{found[1]:<{len(found[0])}}", clause))
+    found = [(one.start(), True, one[0]) for one in YEAR.finditer(text)]
+    known = [
+        (one.start(), one.end(), _whom(text, one, people, asked)) for one in _forms_of(people, asked).finditer(text)
+    ]
+    masked = text
+    for start, end, _ in known:
+        masked = f"{masked[:start]}{'_' * (end - start)}{masked[end:]}"
+    others = [(one.start(), one.end(), one[0]) for one in SOMEBODY.finditer(masked) if _is_somebody(one[0], asked)]
+    named = [(start, name) for start, _, name in (*known, *others)]
+    doing = [(start, name) for start, name in named if not OTHER_SIDE.search(text[:start])]
+    return [one[1:] for one in sorted([*found, *((start, False, name) for start, name in doing or named)])]
+
+
+@lru_cache(maxsize=256)
+def _forms_of(people: tuple[str, ...], asked: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of everybody: full names, in either order, and what only one of them can be called."""
+    initials = Counter((name[0], name.split(" ")[1]) for name in people)
+    surnames = Counter(name.split(" ")[1] for name in people)
+    forms = []
+    for at, name in enumerate(people):
+        first, last = map(re.escape, name.split(" "))
+        own = [rf"(?i:{first} (?:[a-z]\.? )?{last})", rf"(?i:{last}, {first})"]
+        if initials[name[0], name.split(" ")[1]] == 1:
+            own.append(rf"{first[0]}\.? ?{last}")
+        if surnames[name.split(" ")[1]] == 1 and last.lower() not in asked:
+            own += [rf"{STYLE} {last}", rf"(?<!\bthe )(?<!\bThe ){last}(?! [A-Z])"]
+        forms.append(rf"(?P<n{at}>\b(?:{'|'.join(own)})\b)")
+    return re.compile("|".join(forms) or r"(?!)")
+
+
+def _whom(text: str, found: re.Match[str], people: tuple[str, ...], asked: frozenset[str]) -> str:
+    """Return whom a name means: by a surname alone nobody who is known, if another first name stands before it."""
+    name = people[int((found.lastgroup or "n0")[1:])]
+    first = re.search(r"([A-Z][a-z]+) $", text[: found.start()])
+    alone = found[0] == name.split(" ")[1] and first and _is_somebody(first[1], asked)
+    return f"{first[1]} {found[0]}" if first and alone else name
+
+
+def _is_somebody(name: str, asked: frozenset[str]) -> bool:
+    """Tell whether words that begin with capitals could name somebody: none of them is of ordinary talk."""
+    return all(_strange(word, asked) and word.lower() not in MONTHS for word in TOKEN.findall(name))
+
+
+def _paired(said: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:
+    """Return the pairs that a sentence with people and years makes: in turns if they take turns, else all with all."""
+    runs = [[text for _, text in some] for _, some in groupby(said, key=lambda one: one[0])]
+    by_year = said[0][0]
+    if len(runs) == 2 and len(runs[0]) == len(runs[1]) and "respectively" in sentence.lower():
+        groups = [([one], [other]) for one, other in zip(*runs, strict=True)]
+    else:
+        groups = [(runs[at], runs[at + 1]) for at in range(0, len(runs) - 1, 2)]
+        if len(runs) % 2:  # the last run is of the kind of the first, and goes with the one before it
+            groups.append((runs[-1], runs[-2]))
+    pairs = [
+        (name, year)
+        for one, other in groups
+        for name in (other if by_year else one)
+        for year in (one if by_year else other)
+    ]
+    return list(dict.fromkeys(pairs))
 
 
 # Choices
@@ -1815,7 +2130,7 @@ class Scorer(NamedTuple):
         unnormalised: why such a rule cannot if it drops brackets, signs and commas; empty where it can.
         pattern: a pattern whose first group is the answer, for harnesses that know patterns alone; empty if none is.
         stops: whether what follows one of `STOPS` does not count, so that harnesses may stop there.
-        figures: what the score is the mean of, by the values of the rule's argument ``figure``; empty where it is one.
+        figures: what the score is made of, by the values of the rule's argument ``figure``; empty where it is one.
     """
 
     rule: Rule
@@ -1892,6 +2207,13 @@ SCORERS: dict[str, Scorer] = {
     ),
     "count": Scorer(count, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER),
     "choice": Scorer(choice, "letter", ungraded=LETTERED, pattern=LETTER_ALONE),
+    "key_points": Scorer(
+        key_points,
+        "points",
+        quirks={"f1": {}, "sourced": {"sourced": True}, **{name: {"figure": name} for name in POINT_FIGURES}},
+        ungraded="a summary is asked, which is right in part",
+        figures=POINT_FIGURES,
+    ),
 }
 """Every scorer by the name that rows give it."""
 
@@ -1986,7 +2308,7 @@ def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
     except (ValueError, RecursionError):
         return "no line of JSON"
     row_id, text = (said.get("id"), said.get("prediction")) if isinstance(said, dict) else (None, None)
-    if isinstance(said, dict) and said.get("error"):
+    if isinstance(said, dict) and (said.get("error") or said.get("refused")):
         return ""
     if not isinstance(row_id, str) or row_id not in keys:
         return f"no row has the id {row_id!r}"
@@ -2034,10 +2356,10 @@ def counted(rows: Mapping[str, Row], scores: Mapping[str, float]) -> dict[str, f
 
 
 def headline(rows: Mapping[str, Row], scores: Mapping[str, float]) -> float:
-    """Return the one score of some rows, by id: of families the mean, of each that of its subtasks, of each its lengths.
+    """Return the one score of some rows: the mean over families of the mean over their subtasks of that over lengths.
 
     So no task weighs more than another of its family because it has more rows, and no family because it has more tasks;
-    HELMET (section 3.1) averages its categories alike. `scores` are what `counted` returns; nan without rows.
+    HELMET averages its categories alike. Both are by id; `scores` are what `counted` returns; nan without rows.
     """
     tree: dict[str, dict[str, dict[int, list[float]]]] = {}
     for row_id, row in rows.items():

@@ -17,6 +17,7 @@ from pipeline.profiles.loading import ProfileTable
 from pipeline.profiles.spec import ENGINES, Engine, Template, Vocabulary
 from pipeline.recipe import FRAMES, TIERS, Recipe, StrataTable
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
+from pipeline.score.effective import Effective
 from pipeline.score.results import STATES, Cell, Classes
 from pipeline.score.views import SAID
 from pipeline.store.manifest import Manifest
@@ -177,6 +178,7 @@ def _scores() -> Schema:
             "settings": _map(TEXT),
             "warnings": _list(TEXT),
             "overall": either,
+            "effective": _list(_record(Effective)),
             "tables": _map(_list(cell)),
             "cumulative": _list(cell),
             "classes": _list(_record(Classes)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +16,7 @@ from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_jobs
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import run
+from pipeline.engine import MARK, run
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
@@ -31,6 +31,7 @@ from pipeline.store.occupied import occupied, unchanged
 from pipeline.store.recipes import check_release, keep_recipe
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
+from pipeline.terminal.spent import Spent
 
 R = TypeVar("R")
 
@@ -43,6 +44,8 @@ class Stages:
     open_executor: Callable[[], Executor]
     part: tuple[int, int] = (1, 1)
     quiet: bool = False
+    spent: Spent = field(default_factory=Spent, compare=False)
+    """Seconds of CPU time of each stage, so far."""
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
@@ -67,7 +70,7 @@ class Stages:
     def _pack(self) -> int:
         owed = [job for job in self._jobs() if not pack_is_done(job.pack)]
         self._prepare(owed)
-        self._run("pack", run_packed, owed)
+        self._make("pack", run_packed, owed)
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
@@ -78,8 +81,9 @@ class Stages:
     def _build(self) -> list[Manifest | None]:
         owed = [job for job in self._jobs() if read_proof(job) is None]
         self._prepare(owed)
-        self._run("build", run_made, owed)
-        return [self._sealed(profile) for profile in self.plan.profiles]
+        self._make("build", run_made, owed)
+        with self.spent.on("seal"):
+            return [self._sealed(profile) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
         """Prove every shard again from its bytes, with full second counts, and seal what is not sealed.
@@ -119,7 +123,8 @@ class Stages:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
-        check_fit(self.plan, list(dict.fromkeys(job.pack.shard.profile for job in owed)))
+        with self.spent.on("fit"):
+            check_fit(self.plan, list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self.sample()
         self.count()
         keep_recipe(self.plan.out, self.plan.recipe)
@@ -149,9 +154,14 @@ class Stages:
             if job.is_broken():
                 say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
-            for _ in run(run_file, owed, self.open_executor):
+            for seconds in run(run_file, owed, self.open_executor):
+                self.spent.add({label: seconds})
                 shown.advance(1, 0)
         return len(owed)
+
+    def _make(self, label: str, fn: Callable[[ProveJob], Spent], jobs: Sequence[ProveJob]) -> None:
+        for spent in self._run(label, fn, jobs):
+            self.spent.add(spent)
 
     def _run(self, label: str, fn: Callable[[ProveJob], R], jobs: Sequence[ProveJob]) -> list[R]:
         """Run a function on shards and return what it says of each, in the order in which they end."""
@@ -202,7 +212,7 @@ class Stages:
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         remove(strangers(self.plan, profile))
-        clean_aside(owned(self.plan, profile))
+        clean_aside([self.plan.out / MARK, *owned(self.plan, profile)])
         known = read_manifest(self.plan.out, profile.name)
         tier = known.tiers.get(self.plan.recipe.tier) if known else None
         if known and tier and _says(tier, digest(self.plan.recipe), proofs):
@@ -229,19 +239,25 @@ def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
     return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
-def run_file(job: FileJob) -> None:
-    """Make one small file."""
-    job.run()
+def run_file(job: FileJob) -> float:
+    """Make one small file and return the seconds of CPU time that it took."""
+    spent = Spent()
+    with spent.on("file"):
+        job.run()
+    return spent["file"]
 
 
-def run_packed(job: ProveJob) -> str:
-    """Pack a shard."""
-    run_pack(job.pack)
-    return ""
+def run_packed(job: ProveJob) -> Spent:
+    """Pack a shard and return the seconds of CPU time that it took."""
+    spent = Spent()
+    with spent.on("pack"):
+        run_pack(job.pack)
+    return spent
 
 
-def run_made(job: ProveJob) -> str:
+def run_made(job: ProveJob) -> Spent:
     """Pack a shard and prove it in the same process, which has the vocabulary in memory."""
-    run_pack(job.pack)
-    run_prove(job)
-    return ""
+    spent = run_packed(job)
+    with spent.on("prove"):
+        run_prove(job)
+    return spent

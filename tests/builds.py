@@ -297,6 +297,19 @@ def deadly(job: tuple[str, int]) -> int:
     return job[1]
 
 
+class OddError(Exception):
+    """An error that cannot be pickled."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.handle = lambda: number
+
+
+def odd_fault(number: int) -> None:
+    """Fail in a way that cannot travel."""
+    raise OddError(number)
+
+
 def faulty(job: tuple[str, int]) -> int:
     """Fail at job 3, slowly work otherwise."""
     noted(job)
@@ -314,9 +327,14 @@ def slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
     return slow
 
 
-if __name__ in ("__main__", "__mp_main__"):
+def make_small() -> None:
+    """Give this process small shards and slow rows."""
     plan.SHARD_TOKENS = SHARD_TOKENS
     jobs.cut_row = slowed(jobs.cut_row)
+
+
+if __name__ in ("__main__", "__mp_main__"):
+    make_small()
 
 if __name__ == "__main__":
     from pipeline.cli import cli

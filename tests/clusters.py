@@ -1,4 +1,4 @@
-"""Dask clusters of processes on this machine. Workers preload this file, so that their rows are slow enough to kill."""
+"""Dask clusters of processes on this machine. Workers preload this file: it gives them small shards and slow rows."""
 
 from __future__ import annotations
 
@@ -31,31 +31,35 @@ class Cluster:
     def start_scheduler(self, port: int = 0) -> None:
         """Start the scheduler, also one in place of one that died."""
         self.file.unlink(missing_ok=True)
-        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file)
+        self.scheduler = self._start(
+            "scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file, "--idle-timeout", 300
+        )
         builds.wait_for(lambda: self.file.is_file() and self.file.read_text().strip().endswith("}"))
         self.address = str(json.loads(self.file.read_text())["address"])
 
     def worker(
-        self, *options: object, nanny: bool = False, path: Sequence[Path] = (), pause: float = 0, python: str = ""
+        self, *options: object, nanny: bool = False, path: Sequence[Path] = (), pause: float = 0
     ) -> subprocess.Popen[bytes]:
         """Start a worker, perhaps below a nanny, that finds packages first in the folders of `path`."""
         own = self.folder / f"worker-{len(self.started)}"
         own.mkdir()
         here = Path(__file__).resolve()
-        env = {"PYTHONPATH": os.pathsep.join(map(str, [*path, here.parent])), builds.PAUSE: str(pause)}
-        preload = ["--preload", here] if pause else []
+        env = {
+            "PYTHONPATH": os.pathsep.join(map(str, [*path, here.parent, os.environ.get("PYTHONPATH", "")])),
+            builds.PAUSE: str(pause),
+        }
         return self._start(
             "worker", self.address, "--nthreads", 1, "--nanny" if nanny else "--no-nanny", "--local-directory", own,
-            *preload, *options, cwd=own, env=env, python=python,
+            "--death-timeout", 60, *([] if path else ["--preload", here]), *options, cwd=own, env=env,
         )  # fmt: skip
 
     def _start(
-        self, kind: str, *options: object, cwd: Path | None = None, env: dict[str, str] | None = None, python: str = ""
+        self, kind: str, *options: object, cwd: Path | None = None, env: dict[str, str] | None = None
     ) -> subprocess.Popen[bytes]:
         path = self.folder / f"{kind}-{len(self.started)}.log"
         with path.open("wb") as log:
             process = subprocess.Popen(
-                [python or sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
+                [sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
                 cwd=cwd or self.folder,
                 env={**os.environ, **(env or {}), "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "spawn"},
                 stdout=log,
@@ -86,14 +90,10 @@ class Cluster:
 
 
 def dask_setup(worker: Any) -> None:
-    """Slow a worker's rows; Dask calls this where the file is preloaded."""
-    from pipeline.assemble import jobs
-
-    jobs.cut_row = builds.slowed(jobs.cut_row)
+    """Give a worker small shards and slow rows; Dask calls this where the file is preloaded."""
+    builds.make_small()
 
 
-def writer(out: Path) -> int | None:
-    """Return the process that is writing a shard below a folder."""
-    for half in out.glob("o200k/data/*/*/*.part-*"):
-        return int(half.name.rpartition("-")[2])
-    return None
+def writers(out: Path) -> set[int]:
+    """Return the processes that are writing a shard below a folder, or died of it."""
+    return {int(half.name.rpartition("-")[2]) for half in out.glob("o200k/data/*/*/*.part-*")}

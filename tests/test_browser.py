@@ -35,12 +35,22 @@ frame.onload = () => {{
   const page = frame.contentDocument, root = page.documentElement;
   const boxes = [...page.querySelectorAll("body *")].filter((each) => !each.closest(".scroll, pre, .skip, .unseen"));
   const wide = boxes.filter((each) => each.getBoundingClientRect().right > {width} + 1).map((each) => each.outerHTML);
-  const drawn = [...page.querySelectorAll("svg.figure")].map((each) => each.getBoundingClientRect().width);
+  const shown = [...page.querySelectorAll("svg.figure")].filter((each) => each.checkVisibility());
+  const drawn = shown.map((each) => each.getBoundingClientRect().width);
+  const verdicts = [...page.querySelectorAll(".verdicts li")].map((each) => each.getBoundingClientRect().bottom);
+  const scrolls = [...page.querySelectorAll(".scroll")].filter((each) => each.scrollWidth > each.clientWidth);
+  const look = (each) => frame.contentWindow.getComputedStyle(each).backgroundImage;
+  const fonts = [...page.querySelectorAll(".front text")].filter((each) => each.checkVisibility());
   seen.textContent = JSON.stringify({{
     room: root.clientWidth, wide: root.scrollWidth, cut: wide.slice(0, 3), narrowest: Math.min(...drawn),
     hacked: frame.contentWindow.hacked === true,
     loaded: frame.contentWindow.performance.getEntriesByType("resource").length,
     opened: page.querySelectorAll("details[open]").length,
+    verdicts: verdicts.length ? Math.max(...verdicts) : 0,
+    fronts: [...page.querySelectorAll(".front svg")].filter((each) => each.checkVisibility()).length,
+    letters: Math.min(...fonts.map((each) => each.getBoundingClientRect().height)),
+    reachable: scrolls.every((each) => each.tabIndex === 0 && each.getAttribute("aria-label")),
+    shadowed: scrolls.filter((each) => !each.querySelector("svg")).every((each) => look(each).includes("gradient")),
   }});
 }};
 </script></body></html>
@@ -82,3 +92,9 @@ def test_nothing_is_cut_off_runs_or_loads(pages: dict[str, str], kind: str, widt
     assert not seen["hacked"]
     assert seen["loaded"] == 0
     assert seen["opened"] == 0
+    assert seen["reachable"], "what scrolls can be scrolled by key, and has a name"
+    assert seen["shadowed"], "a table that goes on shows it"
+    if kind == "scores":
+        assert seen["fronts"] == 1
+        assert 0 < seen["verdicts"] <= 900, "how far models read is said on the first screen"
+        assert seen["letters"] >= 9

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import huggingface_hub
 import huggingface_hub.constants
 import pytest
-import test_transformers
 
 import builds
+import test_transformers
 from frozen import carrara, said, went, written
 from loopback import Hub
 from loopback.client import hurried
@@ -23,11 +24,14 @@ from pipeline.profiles import load_profile
 from pipeline.profiles.adopting import Source, Wanted, adopt
 from pipeline.profiles.hub import parse_model, safe_name
 from pipeline.profiles.keeping import settled
+from pipeline.publish.staging import stage
 from pipeline.store.parquet import read_rows
+from pipeline.store.split import open_split
 
 CELLS = (("bio", "standard", [1], [4096], 2), ("mrcr", "chat", [2], [16384], 1))
 NAME = "org/small"
 KEPT = "org__small"
+SAME = ("id", "family", "subtask", "length", "complexity", "question", "target", "answers", "choices")
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -132,7 +136,7 @@ def test_names_that_the_hub_does_not_have(
     hub.model(NAME, small())
     hub.model("org/empty", {"README.md": b"# Nothing"})
     cases = {
-        "org/nowhere": "has no model 'org/nowhere', or it is private: check the name",
+        "org/nowhere": "has no model 'org/nowhere', or it is private, and there is no such folder: check the name",
         f"{NAME}@v9": "org/small has no revision 'v9': give a branch, tag or commit that it has",
         "org/empty": "org/empty has no tokenizer_config.json and no tokenizer.json",
         "o200": "unknown profile 'o200': did you mean 'o200k'",
@@ -209,6 +213,47 @@ def test_a_folder_is_kept_with_its_rows(built: Path, tmp_path: Path) -> None:
     assert "small" in went(carrara("verify", "--against", out, "--quiet"))
 
 
+def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -> None:
+    """Ids, questions and keys stay; the cost is told first; what was cut for a folder goes on without that folder."""
+    shutil.copytree(built, tmp_path / "home")
+    frozen = tmp_path / "home" / "v1.0.0"
+    went(carrara("verify", frozen, "--quiet"))
+    went(carrara("freeze", frozen))
+    hub.model(NAME, small(size=700))
+    assert "is frozen as tiny 1.0.0, without org/small" in said(
+        carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", frozen, "--quiet")
+    )
+    cost = went(carrara("extend", frozen, "--tokenizer", NAME, "--dry-run", "--quiet"))
+    head, line = cost.splitlines()
+    assert head.split() == ["profile", "tier", "rows", "tokens", "MB", "on", "disk", "about"]
+    assert line.split()[:4] == [KEPT, "32k", "3", "24,576"]
+    done = went(carrara("extend", frozen, "--tokenizer", NAME, "--quiet"))
+    assert done.startswith(head)
+    made = tmp_path / "home" / "v1.1.0"
+    assert f"profiles {KEPT}, small" in done
+    rows = [
+        [row for path in sorted((made / name / "data").rglob("*.parquet")) for row in read_rows(path)]
+        for name in ("small", KEPT)
+    ]
+    for old, new in zip(*rows, strict=True):
+        assert [old[name] for name in SAME] == [new[name] for name in SAME]
+    gone(hub)
+    assert went(carrara("verify", made, "--quiet")).count("all recounted by transformers") == 2
+    assert went(carrara("verify", "--against", made, "--quiet")).count("every byte as in the lock") == 2
+
+
+def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tmp_path: Path) -> None:
+    """A copy comes with the TOML alone: the vocabulary is the model owner's, and is fetched at its commit."""
+    hub.model(NAME, small())
+    out = tmp_path / "out"
+    went(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
+    went(carrara("verify", out, "--quiet"))
+    copy = stage(open_split(out / KEPT), tmp_path / KEPT, repo=NAME).folder
+    assert [path.name for path in (copy / "tokenizer").iterdir()] == ["profile.toml"]
+    hub.model(NAME, small(size=500))
+    assert "tiny 1.0.0" in went(carrara("verify", "--against", copy, "--quiet"))
+
+
 def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
     folder = folder_of(small(DATED), tmp_path / "small")
     out = tmp_path / "mine"
@@ -268,7 +313,10 @@ def test_what_profile_add_refuses(tmp_path: Path, words: list[str], told: str) -
         ("{{ messages[0].content | upper }}", "does not send the contents as they are"),
         ("{% for m in messages", "chat template fails|not Jinja"),
         ("{% for m in messages %}{{ m.content }}<|end|>{% endfor %}{% if tools is not none %}x{% endif %}", ""),
-        ("{% for i in range(10**9) %}{% endfor %}", "chat template fails|more than a template may|too large|Range too big"),
+        (
+            "{% for i in range(10**9) %}{% endfor %}",
+            "chat template fails|more than a template may|too large|Range too big",
+        ),
     ],
 )
 def test_templates_are_held_to_transformers(tmp_path: Path, text: str, told: str) -> None:
@@ -314,3 +362,37 @@ def test_pinned_vocabularies_as_models(name: str, tmp_path: Path) -> None:
 
 def test_the_template_is_the_small_models() -> None:
     assert TEMPLATE in DATED
+
+
+def test_a_slow_counter_is_told_and_a_copy_is_left_as_it_is(built: Path, tmp_path: Path) -> None:
+    out = tmp_path / "home" / "v1.0.0"
+    shutil.copytree(built, tmp_path / "home")
+    done = went(carrara("plan", built / "tiny.toml", "--tokenizer", "small", "--out", out))
+    assert "small: transformers counts again, slowly (0.3 to 1 Mtok/s): a sample of the rows in `build`" in done
+    model = folder_of(small(), tmp_path / "small")
+    shutil.rmtree(out / "small" / "tokenizer")
+    before = builds.stamps(out)
+    assert "tiny 1.0.0 small" in went(carrara("verify", "--against", out, "--tokenizer", model, "--quiet"))
+    assert "is not a shipped one: give its TOML" in said(carrara("verify", "--against", out, "--quiet"))
+    assert builds.stamps(out) == before
+
+
+def test_a_folder_of_the_clients_cache_is_the_model(hub: Hub, tmp_path: Path, recipe: Path) -> None:
+    commit = hub.model(NAME, small())
+    folder = Path(huggingface_hub.hf_hub_download(NAME, "tokenizer.json")).parent
+    huggingface_hub.hf_hub_download(NAME, "tokenizer_config.json")
+    huggingface_hub.hf_hub_download(NAME, "chat_template.jinja")
+    for _ in range(2):
+        went(carrara("plan", recipe, "--tokenizer", folder, "--out", tmp_path / "out"))
+    went(carrara("plan", recipe, "--tokenizer", f"{NAME}@{commit}", "--out", tmp_path / "out"))
+
+
+@pytest.mark.parametrize("module", ["transformers", "huggingface_hub"])
+def test_what_is_not_installed_is_named(
+    recipe: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    hub.model(NAME, small())
+    monkeypatch.setitem(sys.modules, module, None)
+    line = said(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
+    assert f"{module} is not installed: pip install 'carrara[" in line
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())

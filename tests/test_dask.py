@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pickle
 import random
 import signal
 import socket
@@ -19,13 +20,13 @@ from pathlib import Path
 import pytest
 
 import builds
-from clusters import Cluster, writer
+from clusters import Cluster, writers
 from pipeline import __version__
 from pipeline.assemble import plan as plans
-from pipeline.engine import run
+from pipeline.engine import LIVES, run
 from pipeline.engine.dask import dask, refuse_unfit
 from pipeline.engine.mark import Marked
-from pipeline.engine.remote import Mark, Seen, file_digest, look, question
+from pipeline.engine.remote import Charge, Failed, Mark, Seen, call, file_digest, look, question
 from pipeline.engine.scheduler import scheduler_at
 from pipeline.errors import BuildError, RecipeError
 
@@ -126,12 +127,13 @@ def test_the_command_makes_the_same_bytes_in_a_relative_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     args = ("build", recipe, "--out", "out", "--tokenizer", "o200k", "--dask", cluster.file, "--dask-wait", 20)
-    ended = builds.run(*args)
+    ended = builds.run(*args, "--quiet")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("out/o200k/data: 12 rows")
     assert builds.contents(tmp_path / "out") == whole
-    again = builds.run("verify", "out", "--dask", cluster.address)
+    again = builds.run("verify", "--against", "out/o200k", "--dask", cluster.address, "--quiet")
     assert (again.returncode, again.stderr) == (0, "")
+    assert "12 rows in 5 shards" in again.stdout
     assert builds.contents(tmp_path / "out") == whole
 
 
@@ -165,11 +167,11 @@ def test_a_killed_worker_and_a_killed_nanny_change_nothing(
     cluster: Cluster, recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     worker, nanny = tmp_path / "worker", tmp_path / "nanny"
-    thread = when(lambda: writer(worker), lambda: builds.signalled(writer(worker) or 0, signal.SIGKILL))
+    thread = when(lambda: writers(worker), lambda: builds.signalled(writers(worker).pop(), signal.SIGKILL))
     build(cluster, recipe, worker)
     thread.join()
     victim = cluster.started[1]
-    thread = when(lambda: writer(nanny), victim.kill)
+    thread = when(lambda: writers(nanny), victim.kill)
     build(cluster, recipe, nanny)
     thread.join()
     assert victim.wait(timeout=10) == -signal.SIGKILL
@@ -182,12 +184,25 @@ def test_a_killed_client_leaves_what_the_next_run_goes_on_with(
     out = tmp_path / "out"
     args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--dask", cluster.address)
     with builds.Running(*args) as running:
-        running.when(lambda: writer(out), 60)
+        running.when(lambda: writers(out), 60)
         os.kill(running.process.pid, signal.SIGKILL)
         assert running.ended()[0] == -signal.SIGKILL
-    assert left(out)
+    assert {name.partition(".part-")[0] for name in left(out)} >= {".shared"}
     build(cluster, recipe, out)
     assert builds.contents(out) == whole
+
+
+def test_a_mark_that_a_killed_client_left_is_gone_in_the_end(
+    recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    """Workers may finish the jobs of a killed client, so that no executor is opened again."""
+    builds.stages(recipe, tmp_path / "out").build()
+    held, stale = Marked(tmp_path / "out"), tmp_path / "out" / ".shared.part-host-0-4194305"
+    stale.write_bytes(b"mark")
+    builds.stages(recipe, tmp_path / "out").build()
+    assert left(tmp_path / "out") == [Path(held.mark.path).name], "one that is held stays"
+    held.remove()
+    assert builds.contents(tmp_path / "out") == whole
 
 
 @pytest.mark.slow
@@ -199,53 +214,71 @@ def test_forty_random_kills_change_nothing(tmp_path: Path) -> None:
     draw, killed = random.Random(19), Counter[str]()
     with Cluster(tmp_path / "cluster") as made:
         nannies = [made.worker(nanny=True, pause=PAUSE) for _ in range(3)]
-        for number in range(40):
-            out = tmp_path / f"out-{number}"
+
+        def at_work() -> set[int]:
+            return writers(out) & {pid for nanny in nannies for pid in builds.spawned(nanny.pid)}
+
+        while killed.total() < 40:
+            out = tmp_path / f"out-{len(list(tmp_path.glob('out-*')))}"
             while not (out / "o200k/manifest.json").exists():
                 args = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--dask", made.file)
                 with builds.Running(*args) as running:
-                    while running.process.poll() is None and killed.total() < 40:
-                        time.sleep(draw.uniform(0.2, 3))
-                        victim = draw.choice(("worker", "nanny", "client"))
-                        if running.process.poll() is not None:
+                    for _ in range(draw.randint(1, 4)):
+                        builds.wait_for(lambda run=running.process: run.poll() is not None or at_work(), 90)
+                        time.sleep(draw.uniform(0, 0.3))
+                        if running.process.poll() is not None or killed.total() == 40:
                             break
+                        victim = draw.choice(("worker", "nanny", "client"))
                         if victim == "client":
                             os.kill(running.process.pid, signal.SIGKILL)
                         elif victim == "nanny":
                             made.stop(nannies.pop(draw.randrange(3)))
                             nannies.append(made.worker(nanny=True, pause=PAUSE))
+                        elif pids := sorted(at_work()):
+                            builds.signalled(draw.choice(pids), signal.SIGKILL)
                         else:
-                            pids = [pid for nanny in nannies for pid in builds.spawned(nanny.pid)]
-                            builds.signalled(draw.choice(pids or [nannies[0].pid]), signal.SIGKILL)
+                            continue
                         killed[victim] += 1
                     code, said = running.ended(120)
                     assert code in (0, -signal.SIGKILL), said
             assert builds.contents(out) == whole
-            if killed.total() >= 40:
-                break
     assert min(killed.values()) >= 8, killed
 
 
-def test_a_lost_scheduler_is_one_line_and_the_next_run_goes_on(
+def test_a_frozen_and_a_lost_scheduler_are_one_line_and_the_next_run_goes_on(
     recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
-    out = tmp_path / "out"
     with Cluster(tmp_path / "cluster") as made:
         made.joined(made.worker(pause=4 * PAUSE))
-        thread = when(lambda: list(out.glob("o200k/proofs/*/*/*.json")), made.scheduler.kill)
-        started = time.monotonic()
-        said = line_of(lambda: build(made, recipe, out, 5))
-        thread.join()
-        assert said.startswith(
-            f"the Dask scheduler was lost, and no Dask scheduler answers at {made.address} within 5 s"
-        )
-        assert "run the same command again" in said
-        assert time.monotonic() - started < 30
-    proven = builds.below(builds.stamps(out), "o200k/proofs")
-    assert proven
-    builds.stages(recipe, out).build()
-    assert builds.contents(out) == whole
-    assert {name: builds.stamps(out)[name] for name in proven} == proven
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            out = tmp_path / number.name
+            thread = when(lambda out=out: proofs(out), lambda n=number: made.scheduler.send_signal(n))
+            started = time.monotonic()
+            said = line_of(lambda out=out: build(made, recipe, out, 6))
+            thread.join()
+            assert said.startswith(
+                f"the Dask scheduler was lost, and no Dask scheduler answers at {made.address} within 3 s"
+            )
+            assert "run the same command again" in said
+            assert time.monotonic() - started < 30
+            made.scheduler.send_signal(signal.SIGCONT)
+    for name in ("SIGSTOP", "SIGKILL"):
+        proven = builds.below(builds.stamps(tmp_path / name), "o200k/proofs")
+        assert proven
+        builds.stages(recipe, tmp_path / name).build()
+        assert builds.contents(tmp_path / name) == whole
+        assert {path: builds.stamps(tmp_path / name)[path] for path in proven} == proven
+
+
+def proofs(out: Path) -> int:
+    return len(list(out.glob("o200k/proofs/*/*/*.json")))
+
+
+@pytest.mark.slow
+def test_a_job_that_kills_every_worker_is_given_up(cluster: Cluster, tmp_path: Path) -> None:
+    jobs = [(str(tmp_path), number) for number in range(8)]
+    said = line_of(lambda: list(run(builds.deadly, jobs, dask(cluster.address, tmp_path, 25))))
+    assert said.startswith(f"workers were killed {LIVES} times (KilledWorker at {cluster.address})")
 
 
 # What a cluster lacks
@@ -257,8 +290,8 @@ def test_no_workers(bare: Cluster, recipe: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path) -> None:
-    worker = bare.worker()
+def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    worker = bare.worker("--nthreads", 2)
     bare.joined(worker)
     jobs = [(str(tmp_path), number) for number in range(4, 2000)]
     thread = when(lambda: len(builds.files(tmp_path)) > 3, lambda: bare.stop(worker))
@@ -266,6 +299,10 @@ def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path) -> None:
     said = line_of(lambda: list(run(builds.faulty, jobs, dask(bare.address, tmp_path, 3))))
     thread.join()
     assert said.startswith(f"all workers of {bare.address} are gone, and none came within 3 s")
+    assert capsys.readouterr().err == (
+        f"carrara: workers at {bare.address} have up to 2 threads, but run one job at a time: start more of them, with "
+        "--nthreads 1\n"
+    )
     assert time.monotonic() - started < 20
 
 
@@ -303,6 +340,33 @@ def test_a_worker_that_is_not_fit_gets_no_job(bare: Cluster, tmp_path: Path) -> 
         bare.stop(each)
 
 
+def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Path) -> None:
+    (tmp_path / "mark").write_text("here", encoding="ascii")
+    here, mark = look(None), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True)
+    work = pickle.dumps((builds.double, 4))
+    for charge, lacks in (
+        (Charge(here._replace(arrow="9.0.0"), mark), "and here is 9.0.0"),
+        (Charge(here._replace(sha256="0"), mark), "with other files than here"),
+        (Charge(here, mark._replace(sha256="0")), f"has another folder {str(tmp_path)!r} than this machine"),
+        (Charge(here, mark._replace(path=str(tmp_path / "gone" / "mark"))), "does not see the folder"),
+    ):
+        told = call(work, charge)
+        assert isinstance(told, Failed)
+        assert isinstance(told.fault, BuildError)
+        assert lacks in str(told.fault)
+    assert call(work, Charge(here, mark)) == 8
+
+
+def test_faults_of_jobs_travel_with_the_place_where_they_were_raised(tmp_path: Path) -> None:
+    (tmp_path / "mark").write_text("here", encoding="ascii")
+    charge = Charge(look(None), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False))
+    plain = call(pickle.dumps((int, "x")), charge)
+    assert isinstance(plain.fault, ValueError)
+    assert "Traceback" in pickle.loads(pickle.dumps(plain)).fault.__notes__[0]
+    odd = call(pickle.dumps((builds.odd_fault, 1)), charge)
+    assert str(odd.fault) == "OddError: 1"
+
+
 def test_a_folder_that_is_not_shared(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The working folder of a process is another one in each worker, by the same absolute path."""
     monkeypatch.chdir(tmp_path)
@@ -327,7 +391,7 @@ def test_a_folder_that_is_not_shared(cluster: Cluster, tmp_path: Path, monkeypat
 )
 def test_what_is_no_address(address: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="`dask scheduler --scheduler-file` wrote") as caught:
-        dask(address, tmp_path)
+        dask(address, tmp_path, 0.1)
     assert repr(address) in str(caught.value)
 
 

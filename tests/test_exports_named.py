@@ -199,7 +199,9 @@ def _needles(line: Any, row: Row) -> None:
     found = [
         value
         for key in keys
-        for value in re.findall(rf"^The access code filed under {key} is (\S+)\.$", line["context"], re.MULTILINE)
+        for value in re.findall(
+            rf"^(?:The|One) access code filed under {key} is (\S+)\.$", line["context"], re.MULTILINE
+        )
     ]
     assert sorted(found) == sorted(line["outputs"]) == sorted(row["target"].split(", "))
     assert line["type_needle_v"] == ("access code" if len(found) == 1 else "access codes")

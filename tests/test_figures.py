@@ -16,7 +16,10 @@ import made
 from pipeline.errors import ReportError
 from pipeline.figures import figures_of, style
 from pipeline.figures.builds import budgets_of, shade
-from pipeline.figures.scores import APART, Guess, Heat, Line, Point, curve_picture, heat_picture, short, spaced
+from pipeline.figures.differences import Gap, difference_picture
+from pipeline.figures.heat import Heat, heat_picture
+from pipeline.figures.labels import PANEL, WIDE, short, spaced
+from pipeline.figures.scores import Guess, Line, Point, curve_picture
 from pipeline.store.manifest import Manifest
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -104,7 +107,7 @@ def test_no_figure_of_the_process_is_touched() -> None:
 def test_inline_figures_have_ids_of_their_own_and_style_nothing_else() -> None:
     page = curve("a", name="one").inline() + curve("a", name="two").inline()
     ids = re.findall(r'\bid="([^"]+)"', page)
-    assert len(ids) == len(set(ids)) > 10
+    assert len(ids) == len(set(ids)) > 4
     used = re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', page)
     assert {one or other for one, other in used} <= set(ids)
     assert "<style" not in page
@@ -142,17 +145,58 @@ def test_a_label_is_only_ever_text(label: str) -> None:
 
 def test_labels_keep_apart_and_stay_inside() -> None:
     places = spaced([0.0, 0.01, 0.02, 0.97, 0.99, 1.0])
-    assert all(later - sooner >= APART - 1e-9 for sooner, later in pairwise(places))
+    assert all(later - sooner >= PANEL.apart - 1e-6 for sooner, later in pairwise(places))
     assert 0 <= places[0] <= places[-1] <= 1
     assert spaced([0.2, 0.5]) == [0.2, 0.5]
 
 
 def test_a_curve_and_a_heat_map_say_their_ends() -> None:
     assert "model: 80.0 % at 2K, 50.0 % at 8K. chance: 25.0 % at 2K, 25.0 % at 8K." in curve("model").alt
-    cells = [Heat(2048, 0, 1.0, 3), Heat(4096, 1, 0.25, 3)]
+    cells = [Heat(2048, 0, 1.0, 0.86, 1.0, 25), Heat(4096, 1, 0.25, 0.0, 0.75, 3)]
     picture = heat_picture("heat", "model", "A caption.", cells, ["0.0-0.5", "0.5-1.0"])
     assert "highest 100.0 % at 2K and depth 0.0-0.5, lowest 25.0 % at 4K and depth 0.5-1.0" in picture.alt
-    assert [word for word in words(picture.inline()) if word in ("100", "25", "-")] == ["100", "-", "-", "25"]
+    shown = [word for word in words(picture.inline()) if re.fullmatch(r"[\d-]+", word)]
+    assert shown == ["100", "86-100", "-", "-", "25"]
+    assert "n=3" in words(picture.inline())
+    assert "1 of 2 cells have fewer than 5 rows or an interval of 40 points" in picture.alt
+    filled = [
+        patch for patch in picture.figure.axes[0].patches if mpl.colors.to_hex(patch.get_facecolor()) != style.PAPER
+    ]
+    assert len(filled) == 1, "a cell that is unsure has no colour"
+
+
+def test_a_length_with_few_replies_is_a_gap_with_its_count_and_some_missing_make_a_mark_hollow() -> None:
+    points = [Point(2048, 0.9, 0.8, 1, 20), Point(4096, 0.8, 0.7, 0.9, 20, 15), Point(8192, None, None, None, 20, 3)]
+    points.append(Point(16384, 0.4, 0.3, 0.5, 20))
+    picture = curve_picture("gap", "bio", "A caption.", [Line("model", 0, points, reach=4096)])
+    drawn = next(line for line in picture.figure.axes[0].lines if len(line.get_xdata()) == 4)
+    assert [str(value) for value in drawn.get_ydata()] == ["90.0", "80.0", "nan", "40.0"]
+    assert [line.get_xdata()[0] for line in picture.figure.axes[0].lines if line.get_linestyle() == "None"] == [
+        4096
+    ] * 2
+    assert "\u25cf 3/20" in words(picture.inline())
+    assert "model: at 8K 3 of 20 rows have a reply." in picture.alt
+    never = curve_picture("never", "bio", "A caption.", [Line("m", 0, [points[0], Point(4096, None, None, None, 0)])])
+    assert "\u25cf not asked" in words(never.inline())
+
+
+def test_simulated_readers_are_grey_lines_told_apart_by_dash_and_name() -> None:
+    names = ["chance", "best constant", "passage", "half-name", "last-match", "forgets", "no-context", "first32k"]
+    guesses = [Guess(name, at, {2048: 0.1 * at, 4096: 0.1}) for at, name in enumerate(names)]
+    line = Line("m", 0, [Point(2048, 0.9, 0.8, 1, 9), Point(4096, 0.9, 0.8, 1, 9)])
+    picture = curve_picture("grey", "bio", "A caption.", [line], guesses, size=WIDE)
+    grey = [each for each in picture.figure.axes[0].lines if each.get_color() == style.SOFT]
+    assert len({str(each._dash_pattern) for each in grey}) == len(grey) == 8
+    assert set(names) <= set(words(picture.inline()))
+
+
+def test_differences_say_their_numbers_and_are_filled_where_they_are_told() -> None:
+    gaps = [Gap("all", 0.125, 0.05, 0.2), Gap("bio", -0.1, -0.3, 0.1)]
+    picture = difference_picture("difference", "b minus a", "A caption.", gaps)
+    assert "all +12.5 (+5.0 to +20.0); bio -10.0 (-30.0 to +10.0)" in picture.alt
+    assert {"all", "bio", "+12.5", "-10.0"} <= set(words(picture.inline()))
+    marks = [line for line in picture.figure.axes[0].lines if line.get_marker() in ("D", "o")]
+    assert [line.get_color() == style.INK for line in marks] == [True, False]
 
 
 def test_one_length_is_a_figure_too() -> None:

@@ -155,6 +155,8 @@ def test_first_and_last_mentions_do_not_pay(rows: list[Row]) -> None:
     for name in ("half-name", "last-match", "passage"):
         scores = replies(rows, name)
         for (subtask, complexity), mean in scores.items():
+            if subtask == "unanswerable" and name == "half-name":
+                assert mean <= 0.45, (name, subtask, complexity, mean)
             if subtask in PAIRED:
                 assert min(scores[subtask, 0], scores[subtask, 1]) <= 0.55, (name, subtask)
             else:

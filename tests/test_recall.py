@@ -28,7 +28,7 @@ from pipeline.store.parquet import read_rows
 from pipeline.streams import Streams, stream
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Sample
-from pipeline.tasks.recall import lists_text, niah_text, vt_chains, vt_text
+from pipeline.tasks.recall import haystack, lists_text, niah_text, vt_chains, vt_text
 from pipeline.worlds import needles
 from pipeline.worlds.frequencies import Bursts, arrivals, zipf
 from pipeline.worlds.words import pool
@@ -48,7 +48,8 @@ KNOBS: tuple[tuple[str, int, dict[str, Any]], ...] = (
     ("niah_mk3", 1, {"near": 16}),
     ("niah_mv", 8, {"near": 0, "distractors": 0}),
     ("niah_mv", 4, {"order": "text"}),
-    ("niah_mq", 8, {"near": 16, "distractors": 4}),
+    ("niah_mq", 8, {"near": 16, "distractors": 0}),
+    ("niah_mq", 2, {"distractors": 4}),
     ("vt", 2, {"twins": 3}),
     ("vt", 5, {"operations": "add"}),
     ("vt", 10, {"operations": "mixed"}),
@@ -327,7 +328,8 @@ def test_a_second_value_or_a_changed_one_is_found(rows: dict[str, list[Row]], su
     needle = next(n for n in row["needles"] if n["role"] == "relevant")
     line = row["prompt"][needle["char_start"] : needle["char_end"]]
     other = line.replace(row["target"][:7], "8765432") if row["target"][:7] in line else line
-    for text in (line + line, other[:-4] + "0" + other[-3:], ""):
+    digit = "1" if other[-4] == "0" else "0"
+    for text in (line + line, other[:-4] + digit + other[-3:], ""):
         changed = row["prompt"][: needle["char_start"]] + text + row["prompt"][needle["char_end"] :]
         assert answer_faults({**row, "prompt": changed}, stratum), text
 
@@ -353,11 +355,71 @@ def test_pools_of_words_hold_no_word_twice_and_none_that_replies_are_full_of() -
         assert score({**row, "target": target, "answers": [target], "choices": None}, target) == 1.0, target
 
 
-def test_entries_of_rows_stand_in_no_pool() -> None:
+def test_a_grid_of_keys_gives_each_as_many_near_ones() -> None:
+    for size, degree, unlike in ((3, 3, 3), (10, 3, 0), (9, 9, 0), (1, 1, 3)):
+        grid, others = needles.draw_grid(stream("grid", size), size, degree, unlike)
+        keys = [key for step in grid for key in step]
+        assert len({*keys, *others}) == size * degree + unlike
+        for key in keys:
+            assert sum(key.adjective == other.adjective for other in keys) == degree
+            assert sum(key.noun == other.noun for other in keys) == degree
+        for step in (*grid, others):
+            assert len({key.adjective for key in step}) == len({key.noun for key in step}) == len(step)
+
+
+def test_entries_of_rows_are_left_out_of_their_haystack() -> None:
     streams = Streams((3, "row"))
-    pooled = {key for key, _ in needles.pooled(streams, needles.POOLED)}
-    drawn = needles.draw_keys(streams, stream("keys"), 50)
-    assert not pooled & {*map(str, drawn)}
-    near = needles.near_keys(streams, stream("near"), drawn[0], 16)
-    assert not pooled & {*map(str, near)}
-    assert sum(key.adjective == drawn[0].adjective for key in near) == 8
+    pooled = [key for key, _ in needles.pooled(streams, needles.POOLED)]
+    assert sorted(needles.places(streams, pooled[40:44])) == [40, 41, 42, 43]
+    assert needles.places(streams, pooled[-1:]) == {len(pooled) - 1}
+    filler = haystack.filler("words", cell("niah_mk2", 1), streams, pooled[:3000])
+    assert filler.order.limit + len(filler.spares) == 32768 // 7 - 3000
+    assert min(filler.order.take(1000).min(), filler.spares.min()) >= 3000
+
+
+def parts(key: str) -> list[str]:
+    """Return what near keys share: the words of a key, or the first digits of a UUID."""
+    return key.split(" ") if " " in key else [key[:8]]
+
+
+def told_by_form(row: Row) -> list[list[str]]:
+    """Return the keys that the needles tell apart, those that look most like asked ones first: without the question."""
+    found = niah_text.read_needles(row["prompt"])
+    codes = [one.key for one in found if one.thing == niah_text.CODE]
+    words = Counter(word for key in {*codes} for word in parts(key))
+    filed, values = Counter(one.key for one in found), Counter(codes)
+    forms: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    for key in values:
+        near = sum(words[word] for word in parts(key))
+        forms[near, filed[key], values[key]].append(key)
+    return [forms[form] for form in sorted(forms, reverse=True)]
+
+
+@pytest.mark.parametrize(
+    ("subtask", "most"),
+    [("niah_mk1", 0.25), ("niah_mk2", 0.3), ("niah_mk3", 0.25), ("niah_mv", 0.4), ("niah_mq", 0.45)],
+)
+def test_the_needles_do_not_tell_what_is_asked_about(rows: dict[str, list[Row]], subtask: str, most: float) -> None:
+    said, sizes = list[float](), list[int]()
+    for row in rows[subtask]:
+        asked = row["complexity"] if subtask == "niah_mq" else 1
+        best = told_by_form(row)[0]
+        sizes.append(len(best))
+        chosen = stream("guess", row["id"]).sample(best, asked) if len(best) >= asked else best
+        codes = niah_text.read_needles(row["prompt"])
+        values = [one.value for key in chosen for one in codes if (one.thing, one.key) == (niah_text.CODE, key)]
+        said.append(score(row, ", ".join(values)))
+    assert fmean(said) <= most
+    assert subtask == "niah_mk2" or min(sizes) >= 4
+
+
+def test_a_key_that_stands_out_by_its_form_is_found(rows: dict[str, list[Row]]) -> None:
+    for subtask in ("niah_mk1", "niah_mv", "niah_mq"):
+        row = rows[subtask][0]
+        changed = row["prompt"]
+        asked = {*json.loads(row["metadata"])["latent"]["keys"]}
+        for one in reversed(niah_text.read_needles(changed)):
+            if one.thing != niah_text.CODE and one.key not in asked:
+                changed = changed[: one.start] + changed[one.end :]
+        faults = answer_faults({**row, "prompt": changed}, cell(subtask, 12, 8192, row["complexity"]))
+        assert any("have the form of" in fault for fault in faults), faults

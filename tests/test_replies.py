@@ -109,6 +109,7 @@ RIVALS = {
     "all_in_order": ("Quito", "4 May 1976", "Eve Nowhere Else"),
     "citation": ("Quito [99999]", "4 May 1976 [99999]"),
     "cited": ("Quito [99999]",),
+    "key_points": ("Agnes Nobody, 1805",),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -95,8 +96,18 @@ def test_the_command_says_the_same_the_second_time(recipe: Path, tmp_path: Path)
     first = builds.run(*args, small=False)
     before = builds.stamps(tmp_path / "out")
     second = builds.run(*args, small=False)
+    assert re.fullmatch(r"carrara: \d+ s of CPU time: (\w+ \d+%, )+\w+ \d+%\n", first.stderr)
     assert (second.returncode, second.stdout, second.stderr) == (0, first.stdout, "")
     assert builds.stamps(tmp_path / "out") == before
+
+
+def test_the_time_of_each_stage_is_told(recipe: Path, built: Path, tmp_path: Path) -> None:
+    fresh, again = builds.stages(recipe, tmp_path / "fresh"), builds.stages(recipe, built)
+    fresh.build()
+    again.build()
+    assert list(fresh.spent) == ["render", "fit", "sample", "count", "pack", "prove", "seal"]
+    assert min(fresh.spent.values()) > 0
+    assert list(again.spent) == ["seal"]
 
 
 def test_stages_that_are_done_write_nothing(recipe: Path, built: Path) -> None:

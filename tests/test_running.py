@@ -203,7 +203,8 @@ TOO_LONG: dict[str, tuple[int, Any]] = {
         400,
         {
             "error": {
-                "message": "This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 "
+                "message": "This model's maximum context length is 4096 tokens. However, your messages resulted in "
+                "5000 "
                 "tokens. Please reduce the length of the messages.",
                 "type": "invalid_request_error",
                 "param": "messages",
@@ -231,7 +232,8 @@ TOO_LONG: dict[str, tuple[int, Any]] = {
         400,
         {
             "object": "error",
-            "message": "This model's maximum context length is 4096 tokens. However, you requested 5064 tokens (5000 in "
+            "message": "This model's maximum context length is 4096 tokens. However, you requested 5064 tokens "
+            "(5000 in "
             "the messages, 64 in the completion).",
             "type": "BadRequestError",
             "param": None,

@@ -11,6 +11,7 @@ import pytest
 
 import made
 from pipeline.errors import PredictionsError
+from pipeline.metrics import headline
 from pipeline.score.cells import Tables
 from pipeline.score.intervals import Resampler, Units
 from pipeline.score.results import Cell, Record, Scored
@@ -53,7 +54,6 @@ def test_the_cumulative_average_divides_each_bucket_by_how_often_it_is_stacked()
     assert points[2048] == pytest.approx(short / 2)
     assert points[65536] == pytest.approx((short + middle) / (2 + 2))
     assert points[524288] == pytest.approx((short + middle + long) / (2 + 2 + 2))
-    assert found.by("family")[0].mean == pytest.approx(points[524288])
     assert [cell.mean for cell in found.by("length")] == pytest.approx([0.5, 0.25, 0.25])
 
 
@@ -76,6 +76,23 @@ def test_families_count_the_same_in_a_mean_of_several() -> None:
     assert found.overall is not None
     assert found.overall.mean == pytest.approx(0.5)
     assert [cell.mean for cell in found.by("family")] == [1.0, 0.0]
+
+
+def test_the_headline_is_a_mean_of_families_of_subtasks_of_lengths() -> None:
+    """More rows, lengths or tasks weigh nothing: f.s is (1 + (0 + 1) / 2) / 2 = 3/4, f.t 0, so f 3/8; g is 1."""
+    rows = [record(at, 1.0) for at in range(9)]
+    rows += [record(10, 0.0, length=4096), record(11, 1.0, length=4096)]
+    rows += [record(20 + at, 0.0, subtask="t") for at in range(3)]
+    rows += [record(30, 1.0, family="g")]
+    found = tables(rows)
+    assert found.overall is not None
+    assert found.overall.mean == pytest.approx((3 / 8 + 1) / 2)
+    assert [cell.mean for cell in found.by("family")] == pytest.approx([3 / 8, 1])
+    assert [cell.mean for cell in found.by("family", "subtask")] == pytest.approx([3 / 4, 0, 1])
+    assert [cell.mean for cell in found.by("family", "length")] == pytest.approx([0.5, 0.5, 1])
+    plain = {each.id: {"family": each.family, "subtask": each.subtask, "length": each.length} for each in rows}
+    assert headline(plain, {each.id: each.score for each in rows}) == pytest.approx(found.overall.mean)
+    assert headline({}, {}) != headline({}, {}), "nan"
 
 
 def test_rows_without_an_answer_count_as_nothing_and_the_answered_stand_beside() -> None:

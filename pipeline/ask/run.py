@@ -30,8 +30,8 @@ IN_A_ROW = 8
 class Outcome:
     """What a run brought: how many replies, and how far the server's count of prompt tokens is from the row's.
 
-    `failed` names rows with the server's words, and so does `refused` those that it will never answer; `off` counts rows
-    by that difference, 0 is as it should be.
+    `failed` names rows with the server's words, and so does `refused` those that it will never answer; `off` counts
+    rows by that difference, 0 is as it should be.
     """
 
     replies: int = 0

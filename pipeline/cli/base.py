@@ -19,7 +19,7 @@ from pipeline.engine.dask import WAIT, dask
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import lock_in
 from pipeline.paths import read_text
-from pipeline.profiles import DEFAULT_PROFILES, shipped_profiles
+from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.keeping import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
@@ -80,7 +80,8 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, 'all', a TOML file, a model on the Hub (org/name) or its folder. Repeatable.  "
+                help="Profile: a shipped name, 'all' that need no download, a TOML file, a model (org/name on the Hub) "
+                "or its folder. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
@@ -115,7 +116,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--dask-wait", "wait", type=click.FloatRange(0, min_open=True), default=WAIT, show_default=True,
-                metavar="SECONDS", help="How long to wait for the scheduler and for a first worker.",
+                metavar="SECONDS", help="How long to wait for a first worker, and for a new one if all are lost.",
             ),
             click.option("--quiet", is_flag=True, help="Do not show progress."),
         ]
@@ -147,7 +148,7 @@ def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[
         FrozenError: if a model is named that a frozen folder does not have.
     """
     split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
-    names = (each for words in split for name in words for each in (shipped_profiles() if name == "all" else (name,)))
+    names = (each for words in split for name in words for each in (base_profiles() if name == "all" else (name,)))
     return tuple(dict.fromkeys(name if root is None else _settled(name, root) for name in names)) or DEFAULT_PROFILES
 
 

@@ -13,6 +13,7 @@ from pipeline.cli.group import cli
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import SEED_BITS, SIZES, load_recipe
+from pipeline.release.cost import costs_of
 from pipeline.release.extend import extend as extended
 from pipeline.release.extend import next_folder, open_extension
 from pipeline.release.freeze import freeze as frozen
@@ -20,6 +21,7 @@ from pipeline.release.recut import file_name, new_seed, next_major, recipes_in, 
 from pipeline.release.recut import recut as again
 from pipeline.store.files import below
 from pipeline.terminal.printing import say
+from pipeline.terminal.tables import table
 
 
 @cli.command()
@@ -56,6 +58,7 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder for the new version.  [default: beside the frozen one]"
 )
+@click.option("--dry-run", is_flag=True, help="Print what is to be built and about how long it takes, and stop.")
 @run_options
 def extend(
     *,
@@ -64,18 +67,22 @@ def extend(
     recipes: Sequence[str],
     size: str | None,
     out: Path | None,
+    dry_run: bool,
     **how: Any,
 ) -> None:
     """Add profiles, tiers, strata or rows to a frozen release, and freeze the result as its next minor version.
 
     Existing ids, questions, relevant texts and keys do not change. The frozen folder is left untouched; the new folder
-    links to its files. If you have only the lock, you can add profiles but nothing else.
+    links to its files. If you have only the lock, you can add profiles but nothing else. The cost is printed first.
     """
     if how["part"] != "1/1":
         raise RecipeError(f"--part {how['part']} cannot be used with extend: a version is frozen as a whole")
     more = [load_recipe(name) for name in recipes]
     names = profile_names(tokenizers, next_folder(source, out)) if tokenizers else ()
     extension = open_extension(source, out, names, more, size)
+    say(table([cost.record for cost in costs_of(extension, how["workers"])]))
+    if dry_run:
+        return
     lock = extended(extension, lambda plan: open_stages(plan, **how))
     say(
         f"{lock.title} is frozen in {extension.out}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}"

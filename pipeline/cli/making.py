@@ -17,6 +17,8 @@ from pipeline.cli.records import (
     chance_parts,
     makeup_records,
     plan_records,
+    slow_lines,
+    spent_lines,
     state_records,
 )
 from pipeline.prove.chance import chances, drawn_keys, makeups
@@ -35,9 +37,10 @@ from pipeline.terminal.tables import table
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
-    """Show what RECIPE would build and what already exists. Nothing is written but a copy of --corpus.
+    """Show what RECIPE would build and what already exists.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written but copies of --corpus and of a
+    model's tokenizer.
     """
     check_fit(plan, plan.profiles)
     parts = {
@@ -54,6 +57,8 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
     say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
     names = ", ".join(profile.name for profile in plan.profiles)
     say(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
+    for line in slow_lines(plan.profiles):
+        say(line)
 
 
 @cli.command()
@@ -93,7 +98,11 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
     RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Anything already built is kept, so an interrupted
     build continues where it stopped.
     """
-    manifests = open_stages(plan, **how).build()
+    stages = open_stages(plan, **how)
+    manifests = stages.build()
+    if not stages.quiet:
+        for line in spent_lines(stages.spent):
+            say(line, err=True)
     if as_json:
         named = {profile.name: manifest for profile, manifest in zip(plan.profiles, manifests, strict=True)}
         say(json.dumps(to_builtins(named), indent=1))

@@ -12,8 +12,8 @@ import click
 from pipeline.cli.group import cli
 from pipeline.errors import ProfileError
 from pipeline.profiles.hub import safe_name
-from pipeline.profiles.loading import profile_source, shipped_profiles
 from pipeline.profiles.keeping import PROFILE
+from pipeline.profiles.loading import profile_source, shipped_profiles
 from pipeline.terminal.printing import say
 from pipeline.terminal.tables import table
 
@@ -43,7 +43,7 @@ def add(
     """Write the profile of a model, check it against transformers, and say what was found.
 
     NAME is org/name on the Hugging Face Hub, or org/name@revision; FOLDER holds a model's tokenizer.json and
-    tokenizer_config.json. No code of the model's is run. The folder holds all that is needed to count without a network.
+    tokenizer_config.json. No code of the model's is run. What is written is enough to count without a network.
     """
     from pipeline.profiles.adopting import Wanted, adopt, source_of_model
     from pipeline.profiles.findings import findings, joint_records

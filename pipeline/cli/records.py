@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, fsum, sqrt
 from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.plan import Plan, Shard
+from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
-from pipeline.store.chance import Chance, pooled
+from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.store.manifest import Manifest
 
 DISK_BYTES = 0.6
@@ -61,10 +62,23 @@ def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
     ]
 
 
+def slow_lines(profiles: Iterable[Profile]) -> Iterator[str]:
+    """Yield a line for each profile whose counters take much of the time of a build."""
+    for profile in profiles:
+        fast, second = profile.fast, profile.check
+        if fast.slow:
+            yield f"{profile.name}: {fast.engine} counts slowly ({fast.cost or 'no quicker engine has its ids'})"
+        if second.slow:
+            yield (
+                f"{profile.name}: {second.engine} counts again, slowly ({second.cost or 'its speed is not stated'}): a "
+                "sample of the rows in `build`, all of them in `verify`"
+            )
+
+
 def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
     """Return the chance tables of each family: by kind of stratum, and over all complexities of a subtask."""
     families: dict[str, list[Chance]] = {}
-    for chance in found:
+    for chance in one_constant(list(found)):
         families.setdefault(chance.family, []).append(chance)
     parts = {}
     for family, chances in families.items():
@@ -128,6 +142,13 @@ def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
 def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:
     """Return what is printed when a build ends: where the shards are, how many, and what was proven."""
     return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
+
+
+def spent_lines(spent: Mapping[str, float]) -> list[str]:
+    """Return where the time of a build went, in one line; none for a build that found nothing to do."""
+    total = sum(spent.values())
+    shares = ", ".join(f"{stage} {seconds / total:.0%}" for stage, seconds in spent.items() if seconds >= total / 200)
+    return [f"carrara: {total:,.0f} s of CPU time: {shares}"] if "pack" in spent else []
 
 
 def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:

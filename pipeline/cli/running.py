@@ -136,7 +136,7 @@ def run(
 def _settings(asked: Endpoint, sent: Mapping[str, Any]) -> dict[str, str]:
     """Return what is noted of a run: whom it asked, when it began, and what it sent beside the prompt."""
     told = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
-    date = datetime.now(UTC).strftime("%Y-%m-%d")
+    date = datetime.now(UTC).strftime("%Y-%m-%d")  # noqa: TID251 - a run is dated, no build is
     return {"model": asked.model, **told, "endpoint": asked.url, "date": date}
 
 
@@ -153,16 +153,10 @@ def _note(
         note = read_asked(path)
         _check_same(out, note.asked, settings)
         selections = list(dict.fromkeys([*note.asked.selections, selection]))
-        before = note.left_out()
-        before = {
-            row_id: why for row_id, why in before.items() if row_id in left or row_id not in _ids(split, selection)
-        }
+        now = {row["id"] for row in split.rows(["id"], selection)}
+        before = {row_id: why for row_id, why in note.left_out().items() if row_id in left or row_id not in now}
     reasons = before | dict.fromkeys(left, f"longer than --max-length {most}")
     write_asked(path, asked_of(split, BY, selections, reasons.values(), settings=settings), reasons)
-
-
-def _ids(split: Split, selection: Selection) -> set[str]:
-    return {row["id"] for row in split.rows(["id"], selection)}
 
 
 def _check_same(out: Path, asked: Asked, settings: Mapping[str, str]) -> None:

@@ -17,6 +17,7 @@ from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.score.cells import GROUPS, Tables
+from pipeline.score.judging import records_for_a_judge, write_judge_records
 from pipeline.score.reading import files_of
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import fault_lines, page, result_of
@@ -40,8 +41,8 @@ REPORTED = 2
     multiple=True,
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  [default: the one that "
-    "PREDICTIONS are in]",
+    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
+    "[default: the one that PREDICTIONS are in]",
 )
 @click.option(
     "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."
@@ -58,6 +59,12 @@ REPORTED = 2
     "--out",
     type=click.Path(path_type=Path),
     help="Also write the result, with the score of each row, to this JSON file.",
+)
+@click.option(
+    "--judge-records",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write question, key points or target, reply and score of each row to FILE, for a judge of your own.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 @click.option(
@@ -76,6 +83,7 @@ def score(
     quirks: Sequence[str],
     model: str,
     out: Path | None,
+    judge_records: Path | None,
     as_json: bool,
     workers: int,
     exports: Sequence[Path],
@@ -95,19 +103,16 @@ def score(
     columns = tuple(filter(None, (by or "").replace(" ", "").split(",")))
     _check(columns, quirks)
     splits = [split_from(one, KEYS) for one in (where, *stack)]
+    files, selection = files_of(predictions), selection_of(**chosen)
     scored = score_predictions(
-        splits,
-        files_of(predictions),
-        model=model,
-        selection=selection_of(**chosen),
-        quirks=quirks,
-        workers=workers,
-        exports=exports,
+        splits, files, model=model, selection=selection, quirks=quirks, workers=workers, exports=exports
     )
     tables = Tables(scored)
     if out:
         with written_aside(out) as aside:
             aside.write_text(json.dumps(result_of(tables, rows=True, by=columns), indent=1) + "\n", encoding="ascii")
+    if judge_records:
+        write_judge_records(judge_records, records_for_a_judge(scored, splits, files, selection))
     say(json.dumps(result_of(tables, by=columns), indent=1) if as_json else page(tables, columns))
     for line in scored.warnings:
         say(f"warning: {line}", err=True)

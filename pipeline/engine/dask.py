@@ -26,7 +26,7 @@ from pipeline.terminal.printing import say
 
 R = TypeVar("R")
 WAIT = 25.0
-"""Seconds to wait for a scheduler and its first worker, and for either once they are lost."""
+"""Seconds to wait for a first worker unless said otherwise, and at most for a reply."""
 CLOSING = 3.0
 """Seconds that leaving a cluster may take."""
 
@@ -37,7 +37,7 @@ def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executo
     Args:
         address: of the scheduler, such as ``tcp://host:8786``, or the path of the JSON file that it wrote of itself.
         folder: absolute path of the folder that jobs read and write.
-        wait: seconds to wait for the scheduler and its first worker.
+        wait: seconds to wait for a first worker, and for a new one if all are gone.
 
     Raises:
         RecipeError: if Dask is not installed, or the address is none.
@@ -47,7 +47,7 @@ def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executo
     except ImportError:
         raise RecipeError("--dask needs the package distributed: pip install 'carrara[dask]'") from None
     hush()
-    return Cluster(scheduler_at(address), folder, wait)
+    return Cluster(scheduler_at(address, min(wait, WAIT)), folder, wait)
 
 
 @dataclass
@@ -66,7 +66,7 @@ class Cluster:
             BuildError: if the scheduler or its workers are not there, or one of these is not fit.
         """
         try:
-            opened = OnDask(self.address, self.folder, self.wait)
+            opened = OnDask(self.address, self.folder, self.wait, again=self.was_there)
         except BrokenExecutor as fault:
             raise BuildError(f"{fault}: {CONTINUE}") from fault
         except UnreachableError as fault:
@@ -85,14 +85,15 @@ class Cluster:
 class OnDask(Watched):
     """The workers of a Dask cluster, all of them looked at."""
 
-    def __init__(self, address: str, folder: Path, wait: float) -> None:
+    def __init__(self, address: str, folder: Path, wait: float, *, again: bool) -> None:
         self._address, self._wait = address, wait
+        self._reply = min(wait, WAIT) / 2
         self._flying: dict[Future[Any], Any] = {}
         self._alone_since: float | None = None
         self._end = time.monotonic() + wait
         self.pulse = max(0.2, min(2.0, wait / 4))
         self.most_threads = 1
-        self._client = connected(address, wait)
+        self._client = connected(address, self._reply if again else 2 * self._reply)
         self._marked: Marked | None = None
         try:
             self._marked = Marked(folder)
@@ -124,7 +125,7 @@ class OnDask(Watched):
             BrokenExecutor: if the scheduler does not say.
         """
         try:
-            found: Mapping[str, int] = self._client.sync(self._client.scheduler.ncores, callback_timeout=self._wait)
+            found: Mapping[str, int] = self._client.sync(self._client.scheduler.ncores, callback_timeout=self._reply)
         except Exception as fault:
             raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
         self.window = max(IN_FLIGHT, 2 * len(found))
@@ -133,9 +134,11 @@ class OnDask(Watched):
 
     def _looked(self) -> dict[str, Seen]:
         """Return what the workers see; one that has just gone is left out."""
-        left = max(self._end - time.monotonic(), min(CLOSING, self._wait))
+        left = max(self._end - time.monotonic(), CLOSING)
         try:
-            said = self._client.run(eval, question(self._charge.mark), on_error="return", callback_timeout=left)
+            said = self._client.run(
+                eval, question(self._charge.mark), on_error="return", callback_timeout=min(left, WAIT)
+            )
         except Exception as fault:
             raise BuildError(
                 f"not all workers at {self._address} say in time what is installed there ({first_line(fault)}): "

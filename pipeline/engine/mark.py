@@ -10,8 +10,10 @@ from pathlib import Path
 
 from pipeline.engine.remote import Mark, file_digest
 from pipeline.errors import BuildError
+from pipeline.paths import aside_of
 
-NAME = ".shared-"
+NAME = ".shared"
+"""The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
 
 
 class Marked:
@@ -29,14 +31,19 @@ class Marked:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             _clear(folder)
-            self._own = folder / f"{NAME}{secrets.token_hex(8)}"
-            self._held = os.open(self._own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-            os.write(self._held, secrets.token_bytes(32))
-            os.fsync(self._held)
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(self._held, fcntl.LOCK_SH)
+            self._own = aside_of(folder / NAME)
+            while not self._own.exists():  # another client may clear it away before it is locked
+                self._make(self._own)
             return Mark(str(self._own), file_digest(str(self._own)), writes=True)
         return None
+
+    def _make(self, path: Path) -> None:
+        self._close()
+        self._held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(self._held, fcntl.LOCK_SH)
+        os.write(self._held, secrets.token_bytes(32))
+        os.fsync(self._held)
 
     def _found(self, folder: Path) -> Mark:
         for root, folders, names in os.walk(folder):
@@ -49,15 +56,20 @@ class Marked:
     def remove(self) -> None:
         """Remove the mark, if it is our own."""
         if self._own is not None:
-            self._own.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._own.unlink()
+        self._own = None
+        self._close()
+
+    def _close(self) -> None:
         if self._held >= 0:
             os.close(self._held)
-        self._own, self._held = None, -1
+        self._held = -1
 
 
 def _clear(folder: Path) -> None:
     """Remove the marks of processes that were killed."""
-    for stale in sorted(folder.glob(f"{NAME}*")):
+    for stale in sorted(folder.glob(f"{NAME}.part-*")):
         with suppress(OSError):
             held = os.open(stale, os.O_RDONLY)
             try:

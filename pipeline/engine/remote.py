@@ -10,6 +10,7 @@ import hashlib
 import os
 import pickle
 import socket
+import sys
 import tempfile
 import threading
 import time
@@ -53,6 +54,8 @@ class Charge(NamedTuple):
 def look(mark: Mark | None) -> Seen:
     """Look at the package and the folder from this process. Raises nothing: a fault is part of what is seen."""
     try:
+        if sys.version_info < (3, 11):  # noqa: UP036 (it is looked at where any version may be)
+            raise ImportError(f"Python is {sys.version.split()[0]} there, and 3.11 or later is needed")
         import pipeline
 
         release = getattr(pipeline, "__version__", "")

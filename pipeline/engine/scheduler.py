@@ -6,11 +6,13 @@ import asyncio
 import json
 import logging
 import re
+import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import BuildError, RecipeError
+from pipeline.paths import read_text
 
 ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})/?")
 CONTINUE = "run the same command again to continue"
@@ -20,19 +22,14 @@ class UnreachableError(BuildError):
     """No scheduler answers."""
 
 
-def scheduler_at(given: str) -> str:
-    """Return the address of a scheduler, which may be in a file that it wrote.
+def scheduler_at(given: str, wait: float = 0) -> str:
+    """Return the address of a scheduler, which may be in a file that it has written, or writes soon.
 
     Raises:
         RecipeError: if that is no address.
     """
     if given.endswith(".json"):
-        try:
-            return scheduler_at(str(json.loads(Path(given).read_text(encoding="utf-8"))["address"]))
-        except (OSError, ValueError, LookupError, TypeError) as fault:
-            raise RecipeError(
-                f"--dask {given!r} cannot be read ({fault}): give the file that `dask scheduler --scheduler-file` wrote"
-            ) from None
+        return scheduler_at(_written(Path(given), time.monotonic() + wait))
     found = ADDRESS.fullmatch(given)
     if not found or not 0 < int(found["port"]) < 65536:
         raise RecipeError(
@@ -40,6 +37,20 @@ def scheduler_at(given: str) -> str:
             "that `dask scheduler --scheduler-file` wrote"
         )
     return given.rstrip("/") if "://" in given else f"tcp://{given.rstrip('/')}"
+
+
+def _written(path: Path, end: float) -> str:
+    """Return the address that is in the file of a scheduler; one that has just been started may still write it."""
+    while True:
+        try:
+            return str(json.loads(read_text(path))["address"])
+        except (OSError, ValueError, LookupError, TypeError) as fault:
+            if time.monotonic() > end:
+                raise RecipeError(
+                    f"--dask {str(path)!r} cannot be read ({fault}): give the file that `dask scheduler "
+                    "--scheduler-file` wrote"
+                ) from None
+        time.sleep(0.1)
 
 
 def connected(address: str, wait: float) -> Any:

@@ -10,7 +10,7 @@ from pipeline.export import reranking
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys
 from pipeline.export.json_lines import Tally, add_line, group_name, task_name
-from pipeline.export.named import helmet_icl, helmet_line, names_of
+from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of
 from pipeline.export.substring import strings
 from pipeline.metrics import facts
 from pipeline.rows import Row
@@ -97,6 +97,8 @@ def line_of(row: Row) -> tuple[str, Row] | str:
         return TURNS
     if own := helmet_icl(row):
         return f"HELMET draws the examples of {own} itself, and reads no file (score with --quirk label=em)"
+    if row["family"] == "summ":
+        return f"HELMET takes the documents of {' and '.join(HELMET_SUMMARIES)} from the Hub, and has a model judge"
     own = names_of(row).helmet
     if own == reranking.NAME and any(reranking.demonstrations(row)):
         return own, helmet_line(row)
@@ -124,8 +126,7 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
     }
     joined = {name: ",".join(map(str, values)) for name, values in lists.items()}
     shots = SHOTS if {JSON_KV, reranking.NAME} & {each.dataset for each in tests} else 0
-    cold = {"do_sample": False, "temperature": 0.0}
-    return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False, **cold})
+    return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False})
 
 
 EXPORT = Export(
@@ -135,8 +136,8 @@ EXPORT = Export(
     "helmet",
     write,
     lambda split, held: {"room": ROOM, "one": ONE, "several": SEVERAL},
-    sampling="The configurations set `do_sample` false and `temperature` 0; HELMET's `seed` 42 draws demonstrations and is not "
-    "sent.",
-    headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven categories of "
-    "its own. Its results, scored by Carrara's rules, have a headline.",
+    sampling="HELMET's own defaults are `do_sample` false and `temperature` 0; its `seed` 42 draws demonstrations "
+    "and is not sent.",
+    headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven "
+    "categories of its own. Its results, scored by Carrara's rules, have a headline.",
 )

@@ -19,6 +19,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     if parts.rows:
         copy_metrics(folder)
         write_card(folder / "data", parts.rows)
+        (folder / "headline.py").write_text(template("headline.py"), encoding="ascii")
         (folder / "carrara_tasks.py").write_text(template("lighteval/carrara_tasks.py"), encoding="ascii")
         names = {part: f"{lead(split)}:{part.name}" for part in parts.rows}
         stops = parts.stops(split)
@@ -50,6 +51,6 @@ EXPORT = Export(
     write,
     lambda split, held: {"lead": lead(split)},
     sampling="lighteval's own default is `temperature` 0; give no other in `generation_parameters`, and no seed.",
-    headline="lighteval's `all` is the plain mean of its tasks, which differs where families have different numbers of them; "
-    "the headline of its details, to the digit, is printed by `headline.py` here (see above).",
+    headline="lighteval's `all` is the plain mean of its tasks, which differs where families have different numbers "
+    "of them; the headline of its details, to the digit, is printed by `headline.py` here (see above).",
 )

@@ -88,8 +88,8 @@ def headline_weights(rows: Mapping[Part, int]) -> dict[str, dict[str, float]]:
     """Return the weights of tasks in the headline, and in that of each length, by the name of the metric.
 
     A group of lm-eval has the plain mean of the metrics of all tasks below it, however they are nested, and no other.
-    With a weight on each task's metric that mean is one of families, their subtasks and those's lengths. Where there are
-    several tiers, each has a headline of its own.
+    With a weight on each task's metric that mean is one of families, their subtasks and those's lengths. Where there
+    are several tiers, each has a headline of its own.
     """
     tiers = list(dict.fromkeys(part.tier for part in rows))
     found = {HEADLINE: _weights(rows)}
@@ -154,6 +154,6 @@ EXPORT = Export(
     write,
     lambda split, held: {"lead": lead(split), "end": END},
     sampling="Every task sets `temperature` 0 and `do_sample` false; lm-eval's API models add a `seed` of 1234.",
-    headline="It is `headline` of the group that holds everything, to the digit; the line of a task in that column, and in "
-    "`at_length`, is only its part in the mean of its groups.",
+    headline="It is `headline` of the group that holds everything, to the digit; the line of a task in that column, "
+    "and in `at_length`, is only its part in the mean of its groups.",
 )

@@ -78,5 +78,6 @@ EXPORT = Export(
     "mrcr_v2",
     write,
     sampling="The files hold no settings: send `temperature` 0 and no seed.",
-    headline="MRCR v2 has one mean a file. Of replies kept as JSON Lines of `id` and `prediction` it is that of this subtask.",
+    headline="MRCR v2 has one mean a file. Of replies kept as JSON Lines of `id` and `prediction` it is that of "
+    "this subtask.",
 )

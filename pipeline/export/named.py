@@ -1,6 +1,6 @@
 """Rows under the names that RULER and HELMET give their tasks, so that their own graders apply.
 
-The data sets of HELMET that `icl` is like have names here too, but no files: HELMET draws their examples itself.
+The data sets of HELMET that `icl` and `summ` are like have names here too, but no files: HELMET reads theirs itself.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ HELMET_ICL: Mapping[int, str] = {
     151: "icl_clinic150",
 }
 """What HELMET calls its data sets of labelled texts, by how many labels they have."""
+HELMET_SUMMARIES = ("infbench_sum", "multi_lexsum")
+"""What HELMET calls its data sets of summaries."""
 OTHER_TASKS: Mapping[str, object] = {"asks": "value", "order": "asked", "operations": "none", "ratio": 10, "alpha": 2.0}
 """Knobs that make another task of a subtask, with the values that do not."""
 QUESTIONS: Mapping[str, object] = {"decoys": 0, "negatives": "random"}

@@ -28,6 +28,7 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
     parts = write_parts(split, selection, home / "data", turns=True)
     if parts.rows:
         copy_metrics(home)
+        (folder / "headline.py").write_text(template("headline.py"), encoding="ascii")
         (home / "__init__.py").write_text(template("verifiers/environment.py"), encoding="ascii")
         (folder / "pyproject.toml").write_text(tomlkit.dumps(_project(split)), encoding="utf-8")
     return parts.written
@@ -56,7 +57,8 @@ EXPORT = Export(
     "verifiers",
     write,
     lambda split, held: {"package": package(split)},
-    sampling="This package's harness sends `temperature` 0 and no seed; `--sampling.temperature` and the like replace them.",
-    headline="verifiers knows no means but those of all rows, which is what it prints for `row_score`; the headline of its "
-    "traces, to the digit, is printed by `headline.py` here (see above).",
+    sampling="This package's harness sends `temperature` 0 and no seed; `--sampling.temperature` and the like "
+    "replace them.",
+    headline="verifiers knows no means but those of all rows, which is what it prints for `row_score`; the headline "
+    "of its traces, to the digit, is printed by `headline.py` here (see above).",
 )

@@ -27,7 +27,7 @@ class Gap:
 
 def difference_picture(name: str, title: str, caption: str, gaps: Sequence[Gap]) -> Picture:
     """Draw differences as marks with their intervals, first above last; filled where the interval leaves out 0."""
-    widest = max(0.1, *(abs(end) for gap in gaps for end in (gap.low, gap.high)))
+    least, most = min(-0.05, *(gap.low for gap in gaps)), max(0.05, *(gap.high for gap in gaps))
     with styled():
         figure, axes = panel(WIDTH, 76 + LINE * len(gaps), (104, 42, 92, 34))
         axes.axvline(0, color=SOFT, linewidth=1.2)
@@ -39,7 +39,7 @@ def difference_picture(name: str, title: str, caption: str, gaps: Sequence[Gap])
             )  # fmt: skip
             axes.text(1.03, at, signed(gap.mean), transform=axes.get_yaxis_transform(), va="center", fontsize=9.5)
         axes.set(title=title, xlabel="difference, points", ylim=(len(gaps) - 0.5, -0.6))
-        axes.set_xlim(-102 * widest, 102 * widest)
+        axes.set_xlim(102 * least, 102 * most)
         axes.set_yticks(range(len(gaps)), [gap.label for gap in gaps])
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)

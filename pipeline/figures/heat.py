@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WIDTH, CELL = 470, 34
-UNSURE = 0.4
-"""The width of an interval from which on a cell is not filled: its colour would say more than is known."""
+UNSURE, FEW = 0.4, 5
+"""A cell whose interval is so wide, or whose units are fewer, has no colour: it would say more than is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,15 @@ class Heat:
 
     @property
     def unsure(self) -> bool:
-        """Tell whether the interval is so wide that the colour says little."""
-        return self.high - self.low >= UNSURE
+        """Tell whether there are too few units, or too wide an interval, for a colour."""
+        return self.units < FEW or self.high - self.low >= UNSURE
 
 
 def heat_picture(name: str, title: str, caption: str, cells: Sequence[Heat], bins: Sequence[str]) -> Picture:
     """Draw mean scores by depth of the needle (down) and length (across), in percent, each above its interval.
 
-    Cells whose interval is wide are framed, not filled; a dash stands where no row is.
+    Where units are few, their number stands in its place. Unsure cells are framed, not filled; a dash stands where no
+    row is.
     """
     lengths = sorted({each.length for each in cells})
     means = {(each.length, each.depth): each for each in cells}
@@ -65,7 +66,7 @@ def _cell(axes: Axes, place: tuple[int, int], found: Heat | None) -> None:
     ink = INK if found.unsure else "#000000" if found.mean < 0.66 else "#ffffff"
     axes.add_patch(Rectangle((left + inset, top + inset), 1 - 2 * inset, 1 - 2 * inset, facecolor=fill, edgecolor=edge))
     axes.text(left + 0.5, top + 0.37, f"{100 * found.mean:.0f}", ha="center", va="center", fontsize=9.5, color=ink)
-    span = f"{100 * found.low:.0f}-{100 * found.high:.0f}"
+    span = f"n={found.units}" if found.units < FEW else f"{100 * found.low:.0f}-{100 * found.high:.0f}"
     axes.text(left + 0.5, top + 0.75, span, ha="center", va="center", fontsize=7.5, color=ink)
 
 
@@ -75,8 +76,7 @@ def _heat_words(title: str, cells: Sequence[Heat], bins: Sequence[str]) -> str:
         f"{word} {percent(each.mean)} at {kilo(each.length)} and depth {bins[each.depth]}"
         for word, each in (("highest", best), ("lowest", worst))
     )
-    unsure = (
-        f"{sum(each.unsure for each in cells)} of {len(cells)} cells are unsure by {100 * UNSURE:.0f} points or more"
-    )
+    doubt = f"fewer than {FEW} rows or an interval of {100 * UNSURE:.0f} points"
+    unsure = f"{sum(each.unsure for each in cells)} of {len(cells)} cells have {doubt}"
     shown = f"{', '.join(ends)}. The higher the score, the darker the cell; {unsure}."
     return f"Heat map of score by depth and length: {title}; {shown}"

@@ -8,39 +8,16 @@ from itertools import count as counted
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from pipeline.figures.labels import ABOVE, BELOW, LEFT, PANEL, Size, fitted, spaced
 from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, kilo, panel, percent, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The size of a figure in CSS pixels, the room for labels at its right, and how many letters these have."""
-
-    width: int = 470
-    height: int = 300
-    right: int = 128
-    letters: int = 15
-
-    @property
-    def apart(self) -> float:
-        """The least distance of two labels, as a share of the height of the plot."""
-        return 13.9 / (self.height - BELOW - ABOVE)
-
-
-LEFT, BELOW, ABOVE = 54, 42, 34
-"""Margins of a figure in CSS pixels."""
-
-PANEL = Size()
-"""One of many: three stand beside each other on a desk, one fits a phone."""
-
-WIDE, NARROW = Size(1040, 440, 236, 30), Size(410, 380, 122, 14)
-"""The first figure of a page, on a desk and on a phone."""
-
 GUESSES: tuple[Any, ...] = (
     (0, (1, 2)), (0, (7, 2, 1, 2)), (0, (3, 2)), (0, (9, 3)), (0, (1, 1, 5, 1)), (0, (2, 4)), (0, (5, 1, 5, 4)),
-    (0, (1, 5)),
+    (0, (1, 5)), (0, (12, 2, 2, 2)),
 )  # fmt: skip
 """Dashes of the grey lines: chance, the best constant, and simulated readers."""
 
@@ -166,7 +143,13 @@ def _guess(axes: Axes, guess: Guess) -> None:
     ends = [lengths[0], *lengths, lengths[-1]]
     at = [lengths[0] / 2, *lengths, lengths[-1] * 2]
     dash = GUESSES[guess.style % len(GUESSES)]
-    axes.plot(at, [100 * guess.means[length] for length in ends], color=SOFT, linewidth=1.1, linestyle=dash)
+    axes.plot(
+        at,
+        [100 * guess.means[length] for length in ends],
+        color=SOFT,
+        linewidth=1.1 if guess.style < 2 else 0.8,
+        linestyle=dash,
+    )
 
 
 def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
@@ -182,13 +165,13 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
 def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: Size) -> None:
     """Write each line's name beside its end, in its color, pushed apart where ends are close."""
     ends = [
-        (line.means[max(line.means)], f"{MARKS[line.style % 6]} {short(line.label, size.letters)}", line.style % 6)
+        (line.means[max(line.means)], f"{MARKS[line.style % 6]} {fitted(line.label, size)}", line.style % 6)
         for line in lines
         if line.means
     ]
     colors = [SERIES[style] for _, _, style in ends] + [SOFT] * len(guesses)
     found = [(mean, text) for mean, text, _ in ends]
-    found += [(guess.means[max(guess.means)], short(guess.label, size.letters + 2)) for guess in guesses]
+    found += [(guess.means[max(guess.means)], fitted(guess.label, size)) for guess in guesses]
     placed = sorted(zip(found, colors, strict=True), key=lambda end: end[0])
     for ((_, text), color), place in zip(placed, spaced([end[0][0] for end in placed], size.apart), strict=True):
         where = (1.02, (2 + 100 * place) / 104)
@@ -197,33 +180,6 @@ def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: S
 
 MARKS = ("\u25cf", "\u25a0", "\u25b2", "\u25c6", "\u25bc", "\u271a")
 """The signs of MARKERS in running text."""
-
-
-def short(label: str, letters: int = PANEL.letters) -> str:
-    """Return a label that fits beside a line: the last part of a path, without its middle where it is long.
-
-    >>> short("org/a-model-with-a-very-long-name-8b")
-    'a-mode...ame-8b'
-    """
-    name = label.rstrip("/").rpartition("/")[2] or label
-    half = (letters - 3) // 2
-    return name if len(name) <= letters else f"{name[: letters - 3 - half]}...{name[-half:]}".replace("\n", " ")
-
-
-def spaced(places: Sequence[float], apart: float = PANEL.apart) -> list[float]:
-    """Return ascending places at least `apart` from each other, as near as may be to where they were, within 0 to 1.
-
-    >>> spaced([0.1, 0.5, 0.5], 0.062)
-    [0.1, 0.5, 0.562]
-    """
-    moved: list[float] = []
-    for place in places:
-        moved.append(max(place, moved[-1] + apart) if moved else place)
-    top = 1.0
-    for at in range(len(moved) - 1, -1, -1):
-        moved[at] = min(moved[at], top)
-        top = moved[at] - apart
-    return [round(place, 6) for place in moved]
 
 
 def _curve_words(title: str, lines: Sequence[Line], guesses: Sequence[Guess]) -> str:

@@ -6,7 +6,7 @@
 """
 
 from pipeline.profiles.counters import Counter
-from pipeline.profiles.loading import DEFAULT_PROFILES, load_profile, shipped_profiles
+from pipeline.profiles.loading import DEFAULT_PROFILES, base_profiles, load_profile, shipped_profiles
 from pipeline.profiles.profile import Profile
 
-__all__ = ["DEFAULT_PROFILES", "Counter", "Profile", "load_profile", "shipped_profiles"]
+__all__ = ["DEFAULT_PROFILES", "Counter", "Profile", "base_profiles", "load_profile", "shipped_profiles"]

@@ -47,13 +47,13 @@ def _engines(profile: Profile) -> Iterator[str]:
 
 
 def _slowly(rate: float) -> str:
-    return ", which is slow: a million tokens take a worker {:.0f} s".format(1e6 / rate) if rate < SLOW else ""
+    return f", which is slow: a million tokens take a worker {1e6 / rate:.0f} s" if rate < SLOW else ""
 
 
 def _template(profile: Profile) -> Iterator[str]:
     template = profile.template
     if template.kind != "exact":
-        yield "template: none: only recipes with frame = \"raw\" can be built"
+        yield 'template: none: only recipes with frame = "raw" can be built'
         return
     one, three = (profile.overhead(roles, "chat") for roles in (("user",), ("user", "assistant", "user")))
     system = "with a system message, too" if _takes_system(profile) else "it takes no system message"
@@ -82,7 +82,9 @@ def _dated(profile: Profile) -> str:
     found = {templates.sent_tokens(each, talk, "chat", profile.counter()) for each in days}
     spread = "which costs the same on every day of a year"
     if len(found) > 1:
-        spread = f"which costs up to {max(found) - min(found)} tokens more on another day: serve the model with this date"
+        spread = (
+            f"which costs up to {max(found) - min(found)} tokens more on another day: serve the model with this date"
+        )
     return f"date: the template sends today's, pinned to {profile.template.date}, {spread}"
 
 

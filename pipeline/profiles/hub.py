@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+import socket
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from pipeline.errors import ProfileError
 from pipeline.profiles.spec import Vocabulary
@@ -21,6 +25,8 @@ from pipeline.profiles.vocabulary import optional_module, vocabulary_file
 NAME = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}(?<![.-])", re.ASCII)
 REVISION = re.compile(r"[A-Za-z0-9][\w./-]{0,127}", re.ASCII)
 COMMIT = re.compile(r"[0-9a-f]{40}")
+PATIENCE = 10.0
+"""Seconds to wait for a connection."""
 LONGEST = 64
 """Characters of a profile's name, which becomes the name of a folder."""
 READ = (
@@ -106,16 +112,17 @@ def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
     Raises:
         ProfileError: in one line with what to do, if the Hub cannot be reached or has no such model or tokenizer.
     """
-    hub = optional_module("huggingface_hub", "hub")
-    first = next(_got(hub, model, READ[:2], offline), None) or next(_got(hub, model, SLOW, offline), None)
+    hub = _client()
+    offline = offline or is_offline() or not is_reached(hub.constants.ENDPOINT)
+    first = next(_got(hub, model, (*READ[:2], *SLOW), offline=offline), None)
     if first is None:
         raise ProfileError(f"{model} has no tokenizer_config.json and no tokenizer.json: give a model that has them")
     pinned = Model(model.repo, first.parent.name)
     names = [name for name in READ if name != first.name]
-    found = {path.name for path in _got(hub, pinned, names, offline)} | {first.name}
+    found = {path.name for path in _got(hub, pinned, names, offline=offline)} | {first.name}
     if "tokenizer.json" not in found:
-        found |= {path.name for path in _got(hub, pinned, SLOW, offline)}
-    list(_got(hub, pinned, (CARD,), offline))
+        found |= {path.name for path in _got(hub, pinned, SLOW, offline=offline)}
+    list(_got(hub, pinned, (CARD,), offline=offline))
     if found <= {"tokenizer_config.json", "config.json", "chat_template.jinja", "chat_template.json"}:
         raise ProfileError(f"{model} has no vocabulary that transformers reads without code of the model's own")
     return Fetched(model.repo, pinned.revision, first.parent)
@@ -128,21 +135,43 @@ def model_folder(vocabulary: Vocabulary) -> Path:
     return vocabulary_file(vocabulary, "tokenizer_config.json").parent
 
 
-def _got(hub: Any, model: Model, names: tuple[str, ...] | list[str], offline: bool) -> Iterator[Path]:
+def _got(hub: Any, model: Model, names: Iterable[str], *, offline: bool) -> Iterator[Path]:
     """Yield the files of a revision that are there, by their names."""
     for name in names:
         try:
-            yield Path(
-                hub.hf_hub_download(model.repo, name, revision=model.revision, local_files_only=offline or is_offline())
-            )
+            yield Path(hub.hf_hub_download(model.repo, name, revision=model.revision, local_files_only=offline))
         except Exception as fault:  # the client raises many kinds; those that are no fault are told by their names
             if not _is_absent(hub, model, name, fault):
                 raise ProfileError(_told(hub, model, fault)) from None
 
 
+def _client() -> Any:
+    """Return the Hub's client, which leaves it to errors to say what is wrong, and shows bars on terminals only."""
+    hub = optional_module("huggingface_hub", "hub")
+    utils = optional_module("huggingface_hub.utils", "hub")
+    utils.logging.set_verbosity(utils.logging.CRITICAL)
+    if not sys.stderr.isatty():
+        utils.disable_progress_bars()
+    return hub
+
+
+def is_reached(address: str) -> bool:
+    """Tell whether a server can be connected to; by way of a proxy only the client can tell, and it tries for long."""
+    if getproxies().keys() & {"http", "https", "all"}:
+        return True
+    place = urlsplit(address)
+    try:
+        with socket.create_connection(
+            (place.hostname or "", place.port or {"http": 80}.get(place.scheme, 443)), timeout=PATIENCE
+        ):
+            return True
+    except OSError:
+        return False
+
+
 def is_offline() -> bool:
     """Tell whether the environment forbids the network."""
-    return bool(optional_module("huggingface_hub", "hub").constants.HF_HUB_OFFLINE)
+    return bool(optional_module("huggingface_hub.constants", "hub").HF_HUB_OFFLINE)
 
 
 def _is_absent(hub: Any, model: Model, name: str, fault: Exception) -> bool:
@@ -150,7 +179,9 @@ def _is_absent(hub: Any, model: Model, name: str, fault: Exception) -> bool:
     kinds = _kinds(fault)
     if "LocalEntryNotFoundError" in kinds:
         others = (*READ, *SLOW)
-        return any(isinstance(hub.try_to_load_from_cache(model.repo, each, None, model.revision), str) for each in others)
+        return any(
+            isinstance(hub.try_to_load_from_cache(model.repo, each, None, model.revision), str) for each in others
+        )
     return "EntryNotFoundError" in kinds
 
 
@@ -170,12 +201,15 @@ def _told(hub: Any, model: Model, fault: Exception) -> str:
     if "GatedRepoError" in kinds:
         return f"{model.repo} is gated: accept its terms on its page, then `hf auth login`, or give a local folder"
     if "RepositoryNotFoundError" in kinds:
-        return f"{where} has no model {model.repo!r}, or it is private: check the name, or `hf auth login`"
+        return (
+            f"{where} has no model {model.repo!r}, or it is private, and there is no such folder: check the name, or "
+            "`hf auth login`"
+        )
     if "RevisionNotFoundError" in kinds:
         return f"{model.repo} has no revision {model.revision!r}: give a branch, tag or commit that it has"
     if "LocalEntryNotFoundError" in kinds and is_offline():
         return f"{model} is not in the cache, and HF_HUB_OFFLINE is set: unset it, {have}"
-    if "LocalEntryNotFoundError" in kinds and "TransportError" not in kinds:
+    if "LocalEntryNotFoundError" in kinds and is_reached(where):
         return f"{model} is not in the cache: {have}"
     if kinds & {"TransportError", "ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError"}:
         return f"{model} is not in the cache, and {where} cannot be reached: check the network and HF_ENDPOINT, {have}"

@@ -32,6 +32,8 @@ from pipeline.profiles.spec import (
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
 from pipeline.typed import Line, ModelName, Variant, Whole, typed
 
+INHERITED = ("vocabulary", "fast", "second", "template", "windows", "notice")
+DEEPEST = 4
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
 
@@ -42,14 +44,19 @@ class ProfileTable:
     Attributes:
         source: what `carrara profile add` made it from: a commit of a model's repo, or a digest of a folder's files.
         reserve: tokens for the reply, reasoning and all, in place of each task's own and of the recipe's.
+        base: a shipped profile whose tables, and notice, stand where this one has none of its own. A template without
+            a text changes single keys of the base's.
+        reach: native window of a model, and the one with its maker's own extension (the same where there is none).
     """
 
     vocabulary: dict[str, Any]
     name: Variant = ""
     source: Line = ""
     reserve: Whole = 0
+    base: Variant = ""
     title: Line = ""
     models: tuple[ModelName, ...] = ()
+    reach: dict[ModelName, tuple[Whole, Whole]] = field(default_factory=dict)
     notice: Line = ""
     fast: dict[str, Any] | None = None
     second: dict[str, Any] | None = None
@@ -60,6 +67,11 @@ class ProfileTable:
 def shipped_profiles() -> tuple[str, ...]:
     """Return the names of the shipped profiles, sorted."""
     return tuple(sorted(path.name.removesuffix(".toml") for path in _shipped_folder().glob("*.toml")))
+
+
+def base_profiles() -> tuple[str, ...]:
+    """Return the names of the shipped profiles whose vocabularies the base install has, sorted."""
+    return tuple(name for name in shipped_profiles() if not load_profile(name).vocabulary.package)
 
 
 def load_profile(name_or_path: str) -> Profile:
@@ -91,7 +103,7 @@ def _shipped_folder() -> Path:
 
 def _load(path: Path) -> Profile:
     where = path.name
-    table = typed(ProfileTable, read_toml(path), where, ProfileError)
+    table = typed(ProfileTable, _whole(read_toml(path), where), where, ProfileError)
     vocabulary = vocabulary_of(table.vocabulary, f"{where} [vocabulary]", path.parent)
     _check_digest(vocabulary, where)
     fast, second = _engines(table, where, vocabulary.form)
@@ -106,7 +118,25 @@ def _load(path: Path) -> Profile:
         template=_template(table.template, f"{where} [template]", vocabulary),
         windows=windows_of(table.windows, f"{where} [windows]"),
         reserve=table.reserve,
+        reach=tuple(table.reach.items()),
     )
+
+
+def _whole(table: dict[str, Any], where: str, depth: int = 0) -> dict[str, Any]:
+    """Return a TOML's tables, completed from those of its base."""
+    name = table.get("base", "")
+    if not name:
+        return table
+    if name not in shipped_profiles():
+        raise ProfileError(f"{where}: base: {unknown('profile', str(name), shipped_profiles())}")
+    if depth > DEEPEST:
+        raise ProfileError(f"{where}: base = {name!r}: it is its own base, by way of others")
+    below = _whole(read_toml(_shipped_folder() / f"{name}.toml"), where, depth + 1)
+    made = {key: below[key] for key in INHERITED if key in below} | table
+    own = table.get("template")
+    if isinstance(own, dict) and not own.keys() & {"kind", "text"}:
+        made["template"] = below.get("template", {}) | own
+    return made
 
 
 def _check_digest(vocabulary: Vocabulary, where: str) -> None:

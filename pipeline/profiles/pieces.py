@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.errors import ProfileError
-from pipeline.profiles.spec import Pieces, Vocabulary
+from pipeline.profiles.spec import Pairs, Pieces, Vocabulary
 from pipeline.profiles.vocabulary import source_of, vocabulary_bytes
 
 LONGEST = 1024
@@ -43,16 +43,21 @@ def _layout_fault(layout: Pieces, tokens: Sequence[bytes]) -> str:
         return f"bytes_from = {layout.bytes_from}: the 256 pieces from there on are not bytes"
     if not 0 < len(layout.control) <= layout.bytes_from:
         return f"control = {list(layout.control)}: give the names of the pieces without text, which come first"
-    edges = [edge for pair in layout.whole for edge in pair]
-    if edges != sorted(edges) or any(edge >= len(tokens) for edge in edges):
-        return f"whole = {list(map(list, layout.whole))}: give ranges of ids below {len(tokens)}, in order"
+    for name, ranges in (("whole", layout.whole), ("first", layout.first)):
+        edges = [edge for pair in ranges for edge in pair]
+        if edges != sorted(edges) or any(edge >= len(tokens) for edge in edges):
+            return f"{name} = {list(map(list, ranges))}: give ranges of ids below {len(tokens)}, in order"
     longest = max(map(len, tokens))
     return f"a piece has {longest:,} bytes: {LONGEST:,} at most are read" if longest > LONGEST else ""
 
 
 def whole_ids(layout: Pieces) -> list[int]:
     """Return the ids of the pieces that are one token wherever they stand."""
-    return [number for low, high in layout.whole for number in range(low, high + 1)]
+    return _ids(layout.whole)
+
+
+def _ids(ranges: Pairs) -> list[int]:
+    return [number for low, high in ranges for number in range(low, high + 1)]
 
 
 def whole_tags(vocabulary: Vocabulary) -> dict[str, int]:
@@ -88,7 +93,12 @@ def bpe_of_pieces(module: Any, vocabulary: Vocabulary) -> Any:
     layout = _layout(vocabulary)
     pieces = pieces_of(vocabulary)
     whole = whole_ids(layout)
-    unranked = {*whole, *range(len(layout.control)), *range(layout.bytes_from, layout.bytes_from + 256)}
+    unranked = {
+        *whole,
+        *_ids(layout.first),
+        *range(len(layout.control)),
+        *range(layout.bytes_from, layout.bytes_from + 256),
+    }
     ids = {piece: number for number, piece in enumerate(pieces)}
     unknown = layout.control[-1]
     model = module.models.BPE(ids, merges_of(pieces, unranked), unk_token=unknown, fuse_unk=True, byte_fallback=True)

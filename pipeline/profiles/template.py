@@ -78,7 +78,8 @@ def given(template: Template) -> dict[str, Any]:
     found: dict[str, Any] = {"tools": None, "documents": None, "bos_token": template.bos}
     if template.date:
         found["strftime_now"] = date.fromisoformat(template.date).strftime
-    return found | json.loads(template.variables)
+    found |= json.loads(template.variables)
+    return found
 
 
 def _only_content(messages: Messages) -> str:
@@ -148,7 +149,10 @@ def ids(template: Template, text: str, counter: Counter) -> list[int]:
     """Return the ids of a text in which special tokens are spelled out."""
     numbers, found, at = dict(template.special), [], 0
     for match in special_pattern(template).finditer(text) if numbers else ():
-        found += [*counter.encode(text[at : match.start()]), numbers[match[0] if match[0] in numbers else match[0].rstrip()]]
+        found += [
+            *counter.encode(text[at : match.start()]),
+            numbers[match[0] if match[0] in numbers else match[0].rstrip()],
+        ]
         at = match.end()
     return [*found, *counter.encode(text[at:])]
 

@@ -18,8 +18,8 @@ from pipeline.profiles.counters import Counter
 from pipeline.streams import stream
 
 SPEED_LINES, JOINS, LINES = 3000, 600, 400
-NAMES = "Marta Okafor,Jin-Ho Reyes,Ada O'Neill,Tomas Vesely,Nora Ilse Hartley,Oren Tadeo Marsh".split(",")
-TOWNS = "Oslo,Port Harcourt,Lima,Gdynia,Palembang,St. Ives".split(",")
+NAMES = ["Marta Okafor", "Jin-Ho Reyes", "Ada O'Neill", "Tomas Vesely", "Nora Ilse Hartley", "Oren Tadeo Marsh"]
+TOWNS = ["Oslo", "Port Harcourt", "Lima", "Gdynia", "Palembang", "St. Ives"]
 PLAIN: tuple[Callable[[Random], str], ...] = (
     lambda rng: f"{rng.choice(NAMES)} was born on {rng.randrange(1950, 2002)}-{rng.randrange(1, 13):02}-07.",
     lambda rng: f"{rng.choice(NAMES)} lives in {rng.choice(TOWNS)}; she'd kept {rng.randrange(10**6):,} bees.",
@@ -30,12 +30,14 @@ PLAIN: tuple[Callable[[Random], str], ...] = (
     lambda rng: f"Document {rng.randrange(10**5)} (Title: {rng.choice(TOWNS)}): is it {rng.randrange(100)} %?",
     lambda rng: f"    return x_{rng.randrange(9)} != y  # ({rng.choice(TOWNS)!r})",
 )
-STRANGE = (
-    "word Caps 1234567 007 don't we'LL \"quoted\" 'so' // /* */ <tag> </tag> || && == != -> :: ... --- ___ @home #1 50% "
-    "\u00e9t\u00e9 stra\u00dfe na\u00efve \u0434\u043e\u043c \u03bb\u03cc\u03b3\u03bf\u03c2 "
-    "\u4e2d\u6587 \u65e5\u672c\u8a9e \ud55c\uad6d\uc5b4 \u0645\u0631\u062d\u0628\u0627 \u0e01\u0e23 \u2014 \u2026 "
-    "\u00a0 \u201cx\u201d e\u0301 \u1e69\u0323 \U0001f600 \U0001f468\u200d\U0001f469 \u00bd \u2163 \uff11\uff12 \u200b \ufb01"
-).split(" ")
+STRANGE_TEXT = (
+    "word Caps 1234567 007 don't we'LL \"quoted\" 'so' // /* */ <tag> </tag> || && == != -> :: ... --- ___ @home #1 "
+    "50% \u00e9t\u00e9 stra\u00dfe na\u00efve \u0434\u043e\u043c \u03bb\u03cc\u03b3\u03bf\u03c2 \u4e2d\u6587 "
+    "\u65e5\u672c\u8a9e \ud55c\uad6d\uc5b4 \u0645\u0631\u062d\u0628\u0627 \u0e01\u0e23 \u2014 \u2026 \u00a0 "
+    "\u201cx\u201d e\u0301 \u1e69\u0323 \U0001f600 \U0001f468\u200d\U0001f469 \u00bd \u2163 \uff11\uff12 \u200b \ufb01"
+)
+STRANGE = STRANGE_TEXT.split(" ")
+ENDS = ("\n", "\n\n", "\n    ", " ", "\n\n\n", "\n", "\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +90,14 @@ def strange_lines(count: int) -> list[str]:
     return [line for line in drawn if line and line[0].isalnum() and not line[-1].isspace()][:count]
 
 
+def joined(lines: Sequence[str]) -> str:
+    """Return lines as one text, with empty lines and indented ones among them."""
+    return "".join(line + ENDS[at % len(ENDS)] for at, line in enumerate(lines))
+
+
 def first_difference(first: Counter, second: Counter, lines: Sequence[str]) -> str | None:
     """Return the first line to which two counters give other ids, or a few words if only the whole text differs."""
-    whole = "\n".join(lines) + "\n"
+    whole = joined(lines)
     if first.encode(whole) == second.encode(whole) and np.array_equal(first.counts(lines), second.counts(lines)):
         return None
     return next((line for line in lines if first.encode(line) != second.encode(line)), "all of them together")

@@ -17,6 +17,7 @@ from typing import Any
 
 from pipeline.errors import ProfileError
 from pipeline.paths import checked_file
+from pipeline.profiles.packaged import packaged_bytes
 from pipeline.profiles.spec import Vocabulary
 
 SPARE = 1 << 16
@@ -49,6 +50,8 @@ def stored_bytes(vocabulary: Vocabulary) -> bytes:
     """Return what is there, unchecked."""
     if vocabulary.entry:
         return _entry_bytes(vocabulary)
+    if vocabulary.package:
+        return packaged_bytes(vocabulary)
     path = vocabulary_file(vocabulary)
     try:
         return checked_file(path).read_bytes()
@@ -60,7 +63,7 @@ def stored_bytes(vocabulary: Vocabulary) -> bytes:
 
 def source_of(vocabulary: Vocabulary) -> str:
     """Return a few words that tell a person where a vocabulary is from."""
-    where = f"{vocabulary.hub}@{vocabulary.revision[:8]}" if vocabulary.hub else vocabulary.entry
+    where = f"{vocabulary.hub}@{vocabulary.revision[:8]}" if vocabulary.hub else vocabulary.entry or vocabulary.package
     return f"vocabulary {where or vocabulary.file}"
 
 

@@ -19,6 +19,7 @@ from pipeline.readers.mrcr import Talk
 from pipeline.readers.rag import Documents
 from pipeline.readers.recall import Recall
 from pipeline.readers.rerank import Rankings
+from pipeline.readers.summ import Summaries
 from pipeline.readers.views import READERS, Reader
 from pipeline.rows import Row
 
@@ -39,6 +40,7 @@ READINGS: dict[str, type[Reading]] = {
     "icl": Examples,
     "tally": Lines,
     "longqa": Annals,
+    "summ": Summaries,
 }
 
 

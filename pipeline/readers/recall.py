@@ -67,7 +67,7 @@ class Recall(Reading):
         if self.subtask != "niah_mv":
             return self.half_known(LAST)
         (key,) = self.keys
-        return [one for one in self.passages if one.text.startswith(f"The {niah_text.CODE} filed under {key} is ")][-1:]
+        return [one for one in self.passages if f" {niah_text.CODE} filed under {key} is " in one.text][-1:]
 
 
 def _holders(text: str, number: int) -> list[str]:

@@ -103,7 +103,11 @@ def open_extension(
         raise FrozenError(f"{lock.title} already has all of that: give a new profile, recipe or size")
     if (more or grows) and not folder:
         raise FrozenError("rows cannot be added to a lock alone: give the frozen folder")
-    kept = {name: _known(folder, name) for name in lock.profiles if folder and name not in given and (folder / name).is_dir()}
+    kept = {
+        name: _known(folder, name)
+        for name in lock.profiles
+        if folder and name not in given and (folder / name).is_dir()
+    }
     target = _target(lock, folder, out)
     _check_target(target, lock, folder)
     return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more), size)

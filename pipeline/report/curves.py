@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pipeline.figures.scores import PANEL, Guess, Line, Point, Size, curve_picture
+from pipeline.figures.labels import PANEL, Size
+from pipeline.figures.scores import Guess, Line, Point, curve_picture
 from pipeline.figures.style import Picture, kilo
 from pipeline.report.blocks import Block, Column, Fold, Gallery, Heading, Note, Table
 from pipeline.report.models import NOTHING, Asked, ranged, share
@@ -14,6 +15,8 @@ from pipeline.score.lengths import EVERYWHERE, Curve, LengthScore, Where, shared
 
 def families(asked: Asked) -> Iterator[Block]:
     """Yield a figure of score over length for each family, its subtasks behind a summary, and the numbers."""
+    if not asked.subtasks:
+        return
     readers = " Other grey lines are simulated readers." if asked.readers else ""
     yield Note(
         "Bands are 95 % intervals. Grey lines show guessing: dotted is chance, dash-dotted the best constant reply, "
@@ -45,15 +48,17 @@ def slices(asked: Asked) -> Iterator[Block]:
             [
                 curve_of(
                     asked, f"complexity-{family}-{complexity}", f"{family}, complexity {complexity}",
-                    {"family": family, "complexity": complexity},
+                    {"family": family, "complexity": complexity}, readers=False,
                 )
                 for complexity in complexities
             ]
         )  # fmt: skip
 
 
-def curve_of(asked: Asked, name: str, title: str, place: Where = EVERYWHERE, size: Size = PANEL) -> Picture:
-    """Return a figure of all models, guessers and simulated readers at a place."""
+def curve_of(
+    asked: Asked, name: str, title: str, place: Where = EVERYWHERE, size: Size = PANEL, *, readers: bool = True
+) -> Picture:
+    """Return a figure of all models, guessers and, if it is to have them, simulated readers at a place."""
     curves, reaches = asked.curves(place), asked.effective(place)
     lines = [
         Line(model.mark.label, model.mark.style, list(map(_point, curve.points)), found.length)
@@ -63,7 +68,7 @@ def curve_of(asked: Asked, name: str, title: str, place: Where = EVERYWHERE, siz
     chance = {point.length: point.chance for point in points if point.chance is not None}
     best = {point.length: point.best_constant for point in points if point.best_constant is not None}
     guesses = [Guess("chance", 0, chance), Guess("best constant", 1, best)]
-    for at, (label, read) in enumerate(asked.readings(place).items(), start=2):
+    for at, (label, read) in enumerate(asked.readings(place).items() if readers else (), start=2):
         means = {point.length: point.mean for point in read.points if point.mean is not None}
         guesses.append(Guess(label, at, means))
     return curve_picture(name, title, _caption(title, curves), lines, guesses, size=size)

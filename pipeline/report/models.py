@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from pipeline.report.blocks import Column, Mark
 from pipeline.score.cells import Tables
 from pipeline.score.effective import Effective, effective_length
-from pipeline.score.lengths import EVERYWHERE, Curve, Curves, Where, answered, inside, shared
+from pipeline.score.lengths import EVERYWHERE, Curve, Curves, Where, answered, shared
 from pipeline.score.results import Cell, Scored
 
 NOTHING = "-"
@@ -106,7 +105,7 @@ def columns_of(models: Sequence[Model], *first: str, naive: bool = False) -> lis
         *(Column(model.mark.label, numeric=True, mark=model.mark) for model in models),
         Column("chance", numeric=True),
         Column("best constant", numeric=True),
-        *([Column("best rule of thumb")] if naive else []),
+        *([Column("best naive baseline")] if naive else []),
     ]
 
 
@@ -116,13 +115,11 @@ def row_of(cells: Sequence[Cell | None], *naive: str) -> list[str]:
     return [f"{known.rows:,}", *map(interval, cells), share(known.chance), share(known.best_constant), *naive]
 
 
-def thumb_of(cells: Sequence[Cell | None], model: Model) -> str:
-    """Return the guesser without understanding that scores most of those that every row of a cell states."""
-    known = next(cell for cell in cells if cell)
-    rows = inside(model.scored.records, cast(Where, known.place))
-    stated = [(mean, name) for name, mean in known.baselines.items() if all(name in each.baselines for each in rows)]
-    best = max(stated, default=None)
-    return NOTHING if best is None else f"{best[1].replace('_', ' ')} {share(best[0])}"
+def naive_of(cells: Sequence[Cell | None], models: Sequence[Model]) -> str:
+    """Return the best naive baseline on the rows of some cells, and what it scores in percent."""
+    known, model = next((cell, model) for cell, model in zip(cells, models, strict=True) if cell)
+    best = model.tables.naive(known)
+    return NOTHING if best is None else f"{best[0]} {share(best[1])}"
 
 
 def interval(cell: Cell | None) -> str:

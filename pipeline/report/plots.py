@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pipeline.figures.heat import Heat, heat_picture
+from pipeline.figures.heat import FEW, UNSURE, Heat, heat_picture
 from pipeline.figures.scores import Guess, Line, Point, curve_picture
 from pipeline.figures.style import Picture, kilo
 from pipeline.report.blocks import Block, Gallery, Heading, Note, Table
@@ -19,11 +19,13 @@ LENGTH, UP_TO = "length", "up_to"
 
 def cumulative(models: Sequence[Model]) -> Iterator[Block]:
     """Yield a figure of the cumulative average score for all families together and for each, and the numbers."""
+    groups = grouped(models, lambda model: model.replied.cumulative("family"), "family")
+    if not groups:
+        return
     yield Note(
         "The mean over all rows with a reply up to a length. If several tiers are stacked, rows of a bucket are "
         "weighted by one over the number of tiers that hold it, so that short rows do not outweigh long ones."
     )
-    groups = grouped(models, lambda model: model.replied.cumulative("family"), "family")
     found = {str(family): cells for (family,), cells in groups.items()}
     if len(found) > 1:
         whole = grouped(models, lambda model: model.replied.cumulative())
@@ -45,8 +47,9 @@ def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
     if families:
         yield Note(
             "Rows with one relevant segment and a reply, grouped by the share of filler before it; 0 is the start of "
-            "the prompt. Below each mean is its 95 % interval; a cell whose interval is 40 points wide or more is "
-            "framed, not filled: its rows are too few for a colour."
+            f"the prompt. Below each mean is its 95 % interval, or, where there are fewer than {FEW} rows, how many. "
+            f"These cells, and those whose interval is {100 * UNSURE:.0f} points wide or more, are framed, not filled: "
+            "their rows are too few for a colour."
         )
     for family, found in families.items():
         yield Heading(family)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.figures.scores import NARROW, WIDE
+from pipeline.figures.labels import NARROW, WIDE
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Fold, Front, Note, Table, Verdict, Verdicts
 from pipeline.report.curves import curve_of, span_of
-from pipeline.report.models import NOTHING, Asked, share
-from pipeline.score.effective import Effective
+from pipeline.report.models import Asked, share
+from pipeline.score.effective import Effective, interval_of, told
 from pipeline.score.lengths import Curve, Where
 
 
@@ -17,13 +17,17 @@ def reach(asked: Asked) -> Iterator[Block]:
     """Yield how far each model reads, the curve that tells it, and the same of families and subtasks."""
     curves, found = asked.curves(), asked.effective()
     lengths = [point.length for point in curves[0].points]
+    if not lengths:
+        yield Note("These models were asked no subtask in common, so there is no curve to compare them by.")
+        return
     yield Note(
         f"Effective length: the longest up to which a model keeps {100 * asked.kept:g} % of its score at "
         f"{kilo(lengths[0])} and stays above guessing. In brackets its 95 % interval."
+        + (" Rows of one length do not tell it: ask longer ones." if len(lengths) == 1 else "")
     )
     yield Verdicts(
         [
-            Verdict(model.mark, said(each), f"({between(each)})", _why(curve, each))
+            Verdict(model.mark, told(each), f"({interval_of(each)})", _why(curve, each))
             for model, curve, each in zip(asked.models, curves, found, strict=True)
         ]
     )
@@ -38,25 +42,6 @@ def reach(asked: Asked) -> Iterator[Block]:
         yield _table(asked, "Effective length by family", "family", places)
     every: list[Where] = [{"family": family, "subtask": name} for family, own in asked.subtasks.items() for name in own]
     yield Fold("Effective length by subtask", [_table(asked, "Effective length by subtask", "subtask", every)])
-
-
-def said(found: Effective) -> str:
-    """Return an effective length in words."""
-    if found.shortest is None:
-        return "no replies"
-    if not found.length:
-        return f"below {kilo(found.shortest)}"
-    return f"at least {kilo(found.length)}" if found.at_least else kilo(found.length)
-
-
-def between(found: Effective) -> str:
-    """Return the interval of an effective length in words."""
-    if found.shortest is None:
-        return NOTHING
-    ends = [kilo(end) if end else f"below {kilo(found.shortest)}" for end in (found.low, found.high)]
-    if found.high == found.measured:
-        ends[1] += " or more"
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def _why(curve: Curve, found: Effective) -> str:
@@ -93,6 +78,6 @@ def _table(asked: Asked, caption: str, first: str, places: Sequence[Where]) -> T
     for place in places:
         found, curve = asked.effective(place), asked.curves(place)[0]
         ends = [kilo(curve.points[at].length) for at in (0, -1)]
-        cells = [f"{said(each)} ({between(each)})" if each.shortest else said(each) for each in found]
+        cells = [f"{told(each)} ({interval_of(each)})" if each.shortest else told(each) for each in found]
         rows.append([".".join(str(value) for value in place.values()), *ends, *cells])
     return Table(caption, columns, rows)

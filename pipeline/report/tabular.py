@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from pipeline.report.blocks import Block, Column, Listing, Note, Table
-from pipeline.report.models import NOTHING, Model, columns_of, interval, row_of, share, side_by_side, thumb_of
+from pipeline.report.models import NOTHING, Model, columns_of, interval, naive_of, row_of, share, side_by_side
 from pipeline.score.results import STATES, Fault
 from pipeline.score.views import SAID
 
@@ -19,12 +19,13 @@ def summary(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each family, and of all together."""
     yield Note(
         "Mean scores in percent over all rows that were asked, those without a reply as 0, with their 95 % intervals. "
-        "The headline is the mean of families of that of subtasks of that of lengths; idk counts as accuracy over its "
-        "rows. Chance is a blind guess among all answers; the best constant is the score of the best single reply for "
-        "each kind of question, chosen with knowledge of the answers. A rule of thumb answers without understanding."
+        "The headline is the plain mean over families, of each over its subtasks, of each over its lengths. Chance is "
+        "a blind guess among all answers; the best constant is the score of the best single reply for each kind of "
+        "question, chosen with knowledge of the answers. A naive baseline is a guesser of the task's own that follows "
+        "a rule."
     )
     families = side_by_side(models, lambda model: model.tables.by("family"), "family")
-    rows = [[str(family), *row_of(cells, thumb_of(cells, models[0]))] for (family,), cells in families.items()]
+    rows = [[str(family), *row_of(cells, naive_of(cells, models))] for (family,), cells in families.items()]
     if len(families) > 1:
         rows.append(["headline", *row_of([model.tables.overall for model in models], NOTHING)])
     yield Table("Scores by family, %", columns_of(models, "family", naive=True), rows)
@@ -34,8 +35,7 @@ def subtasks(models: Sequence[Model]) -> Iterator[Block]:
     """Yield the scores of each subtask."""
     found = side_by_side(models, lambda model: model.tables.by("family", "subtask"), "family", "subtask")
     rows = [
-        [f"{family}.{subtask}", *row_of(cells, thumb_of(cells, models[0]))]
-        for (family, subtask), cells in found.items()
+        [f"{family}.{subtask}", *row_of(cells, naive_of(cells, models))] for (family, subtask), cells in found.items()
     ]
     yield Table("Scores by subtask, %", columns_of(models, "family and subtask", naive=True), rows)
 
@@ -66,12 +66,12 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def figures(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield the figures that scores are the mean of, where they are several."""
+    """Yield the figures that scores are made of, where they are several."""
     places = ("family", "subtask", "figure")
     found = side_by_side(models, lambda model: model.tables.figures(), *places)
     rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
     if rows:
-        yield Note("Scores of these subtasks are the plain mean of several figures, which tell apart what goes wrong.")
+        yield Note("Scores of these subtasks are made of several figures, which tell apart what goes wrong.")
         yield Table("Figures apart, %", columns_of(models, "family, subtask and figure"), rows)
 
 

@@ -128,7 +128,7 @@ class Tables:
         )
 
     def figures(self) -> list[Cell]:
-        """Return a cell for each figure that the scores of a subtask are the mean of; its place ends in ``figure``."""
+        """Return a cell for each figure that the scores of a subtask are made of; its place ends in ``figure``."""
         kinds = sorted({(each.family, each.subtask) for each in self.scored.records if each.figures})
         found = []
         for family, subtask in kinds:
@@ -173,8 +173,19 @@ class Tables:
             cut=sum(each.cut for each in rows),
         )
 
+    def naive(self, cell: Cell) -> tuple[str, float] | None:
+        """Return the naive baseline that scores most on a cell's rows, of those that most of them state, and its score.
+
+        The score is over the rows that state it. None if there is none beside chance and the best constant.
+        """
+        rows = [each for each in self.scored.records if _is_in(each, cell.place)]
+        counts = Counter(name for each in rows for name in each.baselines)
+        stated = [name for name in cell.baselines if 2 * counts[name] > len(rows)]
+        best = max(stated, key=lambda name: (cell.baselines[name], name), default=None)
+        return None if best is None else (best.replace("_", " "), cell.baselines[best])
+
     def _stacked(self, rows: Iterable[Record]) -> dict[str, float]:
-        """Return the weight of each row in their cumulative average; they sum to 1, those of each family to the same."""
+        """Return the weight of each row in their cumulative average; they sum to 1, and families weigh the same."""
         totals: dict[str, float] = defaultdict(float)
         rows = list(rows)
         for each in rows:
@@ -208,7 +219,7 @@ def alone(record: Record) -> float:
 
 
 def _figure(name: str, record: Record) -> float:
-    """Return one of the figures that the score of a row is the mean of."""
+    """Return one of the figures that the score of a row is made of."""
     return record.figures.get(name, 0.0)
 
 

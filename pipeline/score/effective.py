@@ -1,8 +1,9 @@
 """Effective length: how far a model reads as well as it reads a short text.
 
 It is the longest length up to which, at every length, the score stays at or above a stated share of that at the
-shortest length, and above what guessing scores there. RULER (arXiv 2404.06654) holds scores against that of one model
-at 4K; NoLiMa (arXiv 2502.05167) against 85 % of the model's own score in short texts, as is done here.
+shortest length, and above what guessing scores there; at the shortest with all of its interval. RULER (arXiv
+2404.06654) holds scores against that of one model at 4K; NoLiMa (arXiv 2502.05167) against 85 % of the model's own
+score in short texts, as is done here.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.errors import PredictionsError
-from pipeline.score.intervals import DRAWS, LEVEL, Floats
-from pipeline.score.lengths import Curve, LengthScore, Where
-from pipeline.typed import Share
+from pipeline.score.intervals import LEVEL, Floats
+from pipeline.score.lengths import EVERYWHERE, Curve, Curves, LengthScore, Where
+from pipeline.score.results import Scored
+from pipeline.typed import Share, Whole
 
 KEPT = 0.85
 """The share of the shortest length's score that is to be kept, unless said."""
@@ -30,8 +32,8 @@ class Effective:
     Attributes:
         place: what the rows have in common.
         kept: the share of the score that is to be kept.
-        length: the effective length; 0 if already the shortest length scores no better than guessing.
-        low, high: its interval, of lengths that were asked; 0 as in `length`.
+        length: the effective length; 0 if already the score at the shortest length cannot be told from guessing.
+        low, high: its interval, of lengths that were asked, `length` among them; 0 as in `length`.
         shortest: the length that others are held against; None without a score there.
         base: the score at `shortest`.
         measured: the longest length before the first without a score: an effective length that is `measured` may be
@@ -41,13 +43,13 @@ class Effective:
 
     place: Where
     kept: Share
-    length: int
-    low: int
-    high: int
-    shortest: int | None
+    length: Whole
+    low: Whole
+    high: Whole
+    shortest: Whole | None
     base: Share | None
-    measured: int
-    asked: int
+    measured: Whole
+    asked: Whole
 
     @property
     def at_least(self) -> bool:
@@ -69,14 +71,54 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
         return Effective(curve.place, kept, 0, 0, 0, None, None, 0, asked)
     lengths = np.array([0, *(point.length for point in points)])
     floors = np.array([point.floor for point in points])
-    found = lengths[_held(np.array([[point.mean] for point in points]), floors, kept)][0]
-    drawn = lengths[_held(np.array([point.draws for point in points]), floors, kept)]
+    sure = points[0].low is None or points[0].low > floors[0]
+    found = lengths[_held(np.array([[point.mean] for point in points]), floors, kept)][0] if sure else 0
+    draws = np.array([point.draws for point in points])
+    if points[0].mean == 0:
+        draws[0] = 0.0  # that no row scores leaves room for a small chance, which is no base to keep
+    drawn = lengths[_held(draws, floors, kept)]
     low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], method="inverted_cdf")
-    assert drawn.shape == (DRAWS,)
     return Effective(
-        curve.place, kept, int(found), int(low), int(high), points[0].length, points[0].mean,
+        curve.place, kept, int(found), int(min(low, found)), int(max(high, found)), points[0].length, points[0].mean,
         points[-1].length, asked,
     )  # fmt: skip
+
+
+def effective_lengths(scored: Scored, kept: float = KEPT) -> list[Effective]:
+    """Return the effective length over all families together, if there are several, and of each."""
+    curves, families = Curves(scored), sorted({record.family for record in scored.records})
+    places: list[Where] = [*([EVERYWHERE] if len(families) > 1 else []), *({"family": name} for name in families)]
+    return [effective_length(curves.curve(place), kept) for place in places]
+
+
+def told(found: Effective) -> str:
+    """Return an effective length in words."""
+    if found.shortest is None:
+        return "no replies"
+    if not found.length:
+        return f"below {named(found.shortest)}"
+    return f"at least {named(found.length)}" if found.at_least else named(found.length)
+
+
+def interval_of(found: Effective) -> str:
+    """Return the interval of an effective length in words."""
+    if found.shortest is None:
+        return "-"
+    ends = [named(end) if end else f"below {named(found.shortest)}" for end in (found.low, found.high)]
+    if found.high == found.measured:
+        ends[1] += " or more"
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+
+
+def named(length: int) -> str:
+    """Return a length as it is called.
+
+    >>> [named(2048), named(1048576), named(3000)]
+    ['2K', '1M', '3000']
+    """
+    if length % 1024:
+        return str(length)
+    return f"{length >> 10}K" if length < 1 << 20 or length % (1 << 20) else f"{length >> 20}M"
 
 
 def _measured(points: Sequence[LengthScore]) -> list[LengthScore]:

@@ -39,7 +39,7 @@ def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
         PredictionsError: if the split withholds its keys, or has a scorer that is not known here.
     """
     best = _constants(split)
-    for row in _reader(split)(COLUMNS, selection):
+    for row in reader(split)(COLUMNS, selection):
         yield _key_row(row, split.tags.get(row["tier"], ""), best)
 
 
@@ -49,11 +49,11 @@ def known_ids(split: Split) -> Iterator[str]:
     Raises:
         PredictionsError: if the split withholds its keys.
     """
-    for row in _reader(split)(["id"], ALL):
+    for row in reader(split)(["id"], ALL):
         yield row["id"]
 
 
-def _reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
+def reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
     """Return what reads rows with keys: those of ``keys``, or where there are none, those of ``data``."""
     return split.key_rows if _has_keys(split, "keys") else split.rows
 

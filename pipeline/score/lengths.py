@@ -81,7 +81,7 @@ class Curves:
     def __init__(self, scored: Scored) -> None:
         self._records = scored.records
         self._resampler = Resampler()
-        self._known: dict[tuple[tuple[str, str | int], ...], Curve] = {}
+        self._known: dict[tuple[object, ...], Curve] = {}
 
     @cached_property
     def _answered(self) -> frozenset[str]:
@@ -111,9 +111,10 @@ class Curves:
             place: columns and their values, such as ``{"family": "bio"}``.
             held: which kinds are compared at which lengths, if not those of these records: see `shared`.
         """
-        key = tuple(place.items())
+        held = self.held(place) if held is None else held
+        key = (tuple(place.items()), frozenset((kind, frozenset(own)) for kind, own in held.items()))
         if key not in self._known:
-            self._known[key] = self._curve(place, self._inside(place), self.held(place) if held is None else held)
+            self._known[key] = self._curve(place, self._inside(place), held)
         return self._known[key]
 
     def _curve(self, place: Where, rows: Sequence[Record], held: Held) -> Curve:

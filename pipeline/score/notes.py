@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipeline.errors import PredictionsError
-from pipeline.score.keys import KeyRow
+from pipeline.score.keys import ALL, KeyRow, reader
 from pipeline.store.asked import Note, asked_in, found_for, read_asked
 from pipeline.store.split import Split
 
@@ -66,7 +66,8 @@ def _concerns(note: Note, splits: Sequence[Split]) -> bool:
     same = [split for split in splits if set(split.tags.values()) & set(note.asked.tags.values())]
     if same and all(split.tokenizer != note.asked.tokenizer for split in same):
         raise PredictionsError(
-            f"{str(note.path)!r} says that what was asked is of tokenizer {note.asked.tokenizer}, but {_titles(same)} is "
+            f"{str(note.path)!r} says that what was asked is of tokenizer {note.asked.tokenizer}, but "
+            f"{_titles(same)} is "
             f"of {same[0].tokenizer}: ids are the same for every tokenizer; give the folder of {note.asked.tokenizer}"
         )
     return bool(same)
@@ -91,7 +92,8 @@ def _never(split: Split, notes: Sequence[Note]) -> dict[str, str]:
     own = [note for note in notes if set(split.tags.values()) & set(note.asked.tags.values())]
     if not own:
         return {}
-    asked = set().union(*(note.ids(split) for note in own))
+    read = reader(split)
+    asked = set().union(*(note.ids(read) for note in own))
     left = {row_id: why for note in own for row_id, why in note.left_out().items()}
     by = UNSELECTED.format(by=" and ".join(dict.fromkeys(note.asked.by for note in own)))
-    return {row["id"]: left.get(row["id"], by) for row in split.key_rows(["id"]) if row["id"] not in asked}
+    return {row["id"]: left.get(row["id"], by) for row in read(["id"], ALL) if row["id"] not in asked}

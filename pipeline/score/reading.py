@@ -15,14 +15,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import PredictionsError
+from pipeline.score.harnesses import HELMET, LIGHTEVAL, LONGBIO, shape_of
 from pipeline.score.results import Fault
-from pipeline.score.shapes import SHAPES, Entry, Shape, shape_of
+from pipeline.score.shapes import SHAPES, Entry, Shape
+from pipeline.store.asked import ASKED
 
 LONGEST_LINE = 256 * 1024 * 1024
 """Bytes of a line that are read; a logged sample of a million tokens takes up to 20 MB."""
-FOLDER = ("samples_*.jsonl", "*.eval", "*.jsonl", "*.parquet", "*.json")
+FOLDER = (
+    *("samples_*.jsonl", "*.eval", "traces.jsonl", "predictions/*/*.jsonl", "details_*.parquet"),
+    *("inference_results.json", "*.jsonl", "*.parquet", "*.json"),
+)
 """What is looked for in a folder: the first that is there."""
-FORMS = "give JSON Lines or Parquet with id and prediction, or the output of lm-eval, Inspect, a batch or carrara run"
+FORMS = (
+    "give JSON Lines or Parquet with id and prediction, or the output of carrara run, of a batch, or of a harness that "
+    "rows are exported to"
+)
 UNREADABLE = (ValueError, RecursionError)
 ZSTD, ENCRYPTED = 93, 1
 INFLATED = 2000
@@ -49,8 +57,9 @@ def _files(path: Path) -> list[Path]:
         what = "is a device or a pipe, not a file" if path.exists() else "does not exist"
         raise PredictionsError(f"{str(path)!r} {what}: {FORMS}")
     for pattern in FOLDER:
-        if found := sorted(each for each in path.rglob(pattern) if each.is_file()):
-            return found
+        found = (each for each in path.rglob(pattern) if each.is_file() and not each.name.endswith(ASKED))
+        if some := sorted(found):
+            return some
     raise PredictionsError(f"{str(path)!r} has no predictions: {FORMS}")
 
 
@@ -69,6 +78,8 @@ def read_predictions(path: Path) -> Iterator[Found]:
             yield from _log(path)
         elif _is_log(start):
             yield from _plain_log(path)
+        elif path.suffix == ".json" and start.lstrip()[:1] in (b"{", b"[") and _is_indented(start):
+            yield from _whole(path)
         else:
             yield from _lines(path)
     except OSError as fault:
@@ -134,19 +145,67 @@ def _misfit(where: str, shape: Shape) -> Fault:
 def _parquet(path: Path) -> Iterator[Found]:
     try:
         with pq.ParquetFile(path) as file:
-            columns = [name for name in ("id", "prediction", "error") if name in file.schema_arrow.names]
-            if columns[:2] != ["id", "prediction"]:
-                names = ", ".join(file.schema_arrow.names[:8])
-                raise PredictionsError(f"{str(path)!r} has the columns {names}: it must have id and prediction")
+            names = file.schema_arrow.names
+            shape, columns = (LIGHTEVAL, ["doc", "model_response"]) if "model_response" in names else (PLAIN, OURS)
+            columns = [name for name in columns if name in names]
+            if len(columns) < 2 or (shape is PLAIN and columns[:2] != OURS[:2]):
+                raise PredictionsError(
+                    f"{str(path)!r} has the columns {', '.join(names[:8])}: it must have id and prediction"
+                )
             number = 0
-            for batch in file.iter_batches(256, columns=columns):
+            for batch in file.iter_batches(256 if shape is PLAIN else 8, columns=columns):
                 for body in batch.to_pylist():
                     number += 1
-                    yield PLAIN.read(f"{path}: row {number}", body)
+                    where = f"{path}: row {number}"
+                    yield shape.read(where, body) if shape.fits(body) else _misfit(where, shape)
     except (ValueError, TypeError, LookupError, pa.ArrowException) as fault:
         if isinstance(fault, MemoryError):
             raise
         raise PredictionsError(f"{str(path)!r} cannot be read ({_first(fault)}): write it again") from None
+
+
+def _is_indented(start: bytes) -> bool:
+    """Tell whether a file starts as JSON over several lines, or as a list."""
+    first = start.lstrip()
+    return first[:1] == b"[" or first.split(b"\n", 1)[0].strip() == b"{"
+
+
+def _whole(path: Path) -> Iterator[Found]:
+    """Read the results of HELMET or LongBio-Benchmark, which are one value of JSON.
+
+    LongBio-Benchmark knows rows by their number in the file of data that it copies beside its results.
+    """
+    found = _json(path)
+    items: Any = None
+    shape = LONGBIO if isinstance(found, list) else HELMET
+    if isinstance(found, list):
+        rows = _json(path.with_name("data.json")) if path.with_name("data.json").is_file() else []
+        items = [_numbered_row(each, rows) for each in found]
+    elif isinstance(found, dict):
+        items = found.get("data")
+    if not isinstance(items, list) or not any(isinstance(each, dict) and shape.fits(each) for each in items):
+        raise PredictionsError(f"{str(path)!r} is not a file of predictions: {FORMS}")
+    for number, each in enumerate(items, start=1):
+        where = f"{path}: item {number}"
+        yield shape.read(where, each) if isinstance(each, dict) and shape.fits(each) else _misfit(where, shape)
+
+
+def _json(path: Path) -> Any:
+    if path.stat().st_size > LONGEST_LINE:
+        raise PredictionsError(f"{str(path)!r} has {LONGEST_LINE:,} bytes or more: it is no file of predictions")
+    try:
+        return json.loads(path.read_bytes())
+    except UNREADABLE as fault:
+        raise PredictionsError(f"{str(path)!r} is not a file of predictions ({_first(fault)}): {FORMS}") from None
+
+
+def _numbered_row(item: Any, rows: Any) -> Any:
+    """Return a result of LongBio-Benchmark with the id of its row."""
+    try:
+        number = item["datapoint"]["context_idx"]
+        return {**item, "id": rows[number]["id"]} if number >= 0 else item
+    except (LookupError, TypeError):
+        return item
 
 
 def _log(path: Path) -> Iterator[Found]:
@@ -238,4 +297,6 @@ def _first(fault: BaseException) -> str:
     return (str(fault).splitlines() or ["no reason given"])[0][:160]
 
 
+OURS = ["id", "prediction", "error", "refused", "finish_reason", "prompt_sha256"]
+"""Columns of a Parquet file of predictions."""
 INSPECT, PLAIN = (next(shape for shape in SHAPES if shape.name == name) for name in ("Inspect", "plain"))

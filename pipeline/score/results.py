@@ -39,7 +39,7 @@ class Record:
         prediction: the reply, its middle cut out where it is longer than twice HEAD; empty without one.
         target, question: columns of the row.
         baselines: what guessers score on the row (on the pair), by name; ``best_constant`` from the manifest.
-        figures: what the score is the mean of, by name; empty where it is a single figure.
+        figures: what the score is made of, by name; empty where it is a single figure.
         finish: why the reply ended, in the server's word; ``length`` if it was cut off; empty if that is not known.
         completion_tokens, seconds: tokens of the reply and the time it took; None if they are not known.
     """

@@ -24,7 +24,7 @@ WORTH_A_POOL = 2000
 
 Job = tuple[int, tuple[str, ...], list[Row], list[str]]
 Judged = tuple[float, Mapping[str, float]]
-"""A score, and the figures that it is the mean of, if there are any."""
+"""A score, and the figures that it is made of, if there are any."""
 
 
 def score_predictions(
@@ -51,8 +51,8 @@ def score_predictions(
             beside the files and in the folders above them.
 
     Raises:
-        PredictionsError: if a file is of no known form, a prediction is of another split or of another tokenizer's, keys
-            are withheld, or splits share rows.
+        PredictionsError: if a file is of no known form, a prediction is of another split or of another tokenizer's,
+            keys are withheld, or splits share rows.
     """
     scorers_of(quirks)
     notes = notes_of(paths, exports, splits)
@@ -85,7 +85,8 @@ def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split])
         names = " + ".join(dict.fromkeys(split.tokenizer for split in splits))
         more = f" and {len(joined.untold) - 1} more files" if len(joined.untold) > 1 else ""
         yield (
-            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; ids are "
+            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; "
+            f"ids are "
             f"the same for all, so make sure that they were {names}'s, or give --export FOLDER"
         )
 
@@ -127,7 +128,7 @@ def _usable(answer: Answer | None) -> str | None:
 
 
 def _scores(keys: Sequence[KeyRow], texts: Sequence[str | None], quirks: tuple[str, ...], workers: int) -> list[Judged]:
-    """Return the score of each row by itself, and the figures it is the mean of; 0 without a text."""
+    """Return the score of each row by itself, and the figures it is made of; 0 without a text."""
     given = [at for at, text in enumerate(texts) if text is not None]
     scores: list[Judged] = [(0.0, dict.fromkeys(facts(key.row["scorer"]).figures, 0.0)) for key in keys]
     pool = processes(workers if len(given) >= WORTH_A_POOL else 1)

@@ -19,6 +19,8 @@ from pipeline.rows import sha256_text
 from pipeline.store.refusals import CUT, FULL, SAID, error_words, is_final
 
 Body = Mapping[str, Any]
+TOLD = (None, "text", "output_text")
+"""Types of the parts of a content that are said, not thought."""
 MOST = 1 << 40
 """Tokens or seconds that no reply has."""
 
@@ -58,13 +60,8 @@ class Shape:
     read: Callable[[str, Body], Entry]
 
 
-def shape_of(body: object) -> Shape | None:
-    """Return the format of an object, or None if it is unknown."""
-    return next((shape for shape in SHAPES if shape.fits(body)), None) if isinstance(body, Mapping) else None
-
-
 def _plain(where: str, body: Body) -> Entry:
-    error = _said(body.get("refused") or body.get("error"))
+    error = said_of(body.get("refused") or body.get("error"))
     return Entry(
         where,
         body["id"],
@@ -73,8 +70,8 @@ def _plain(where: str, body: Body) -> Entry:
         final=bool(body.get("refused")) or is_final(0, error),
         finish=finished(body.get("finish_reason")),
         digest=_text(body.get("prompt_sha256")),
-        tokens=_number(body.get("completion_tokens"), int),
-        seconds=_number(body.get("seconds"), float),
+        tokens=number(body.get("completion_tokens"), int),
+        seconds=number(body.get("seconds"), float),
     )
 
 
@@ -94,16 +91,14 @@ def _inspect(where: str, body: Body) -> Entry:
         row_id = metadata["id"]
     again = isinstance(body["epoch"], int) and body["epoch"] > 1
     error, output = body.get("error"), body["output"]
-    finish, digest = _finish(output), digest_of(body.get("input"))
+    finish, digest = finish_of(output), digest_of(body.get("input"))
     if error or finish in FULL:
-        said = _said(error) or _text(_chosen(output)) or finish
+        said = said_of(error) or _text(chosen(output)) or finish
         final = finish in FULL or is_final(0, said)
         return Entry(where, row_id, None, said[:SAID], final, again, finish, digest)
-    usage = output.get("usage") if isinstance(output, Mapping) else None
-    tokens = _number(usage.get("output_tokens"), int) if isinstance(usage, Mapping) else None
-    seconds = _number(output.get("time"), float) if isinstance(output, Mapping) else None
-    chosen = _chosen(output)
-    return Entry(where, row_id, chosen, "", False, again, finish, digest, tokens, seconds)
+    tokens = usage_of(output, "output_tokens")
+    seconds = number(output.get("time"), float) if isinstance(output, Mapping) else None
+    return Entry(where, row_id, chosen(output), "", False, again, finish, digest, tokens, seconds)
 
 
 def _batch(where: str, body: Body) -> Entry:
@@ -117,9 +112,8 @@ def _batch(where: str, body: Body) -> Entry:
         said = words[0] or f"HTTP {status}"
         final = is_final(status if isinstance(status, int) else 0, words[1] or said)
         return Entry(where, body["custom_id"], None, said, final)
-    usage = answer.get("usage") if isinstance(answer, Mapping) else None
-    tokens = _number(usage.get("completion_tokens"), int) if isinstance(usage, Mapping) else None
-    return Entry(where, body["custom_id"], _chosen(answer), finish=_finish(answer), tokens=tokens)
+    tokens = usage_of(answer, "completion_tokens")
+    return Entry(where, body["custom_id"], chosen(answer), finish=finish_of(answer), tokens=tokens)
 
 
 def digest_of(text: object) -> str:
@@ -133,7 +127,7 @@ def finished(reason: object) -> str:
     return "length" if word in CUT else word
 
 
-def _finish(answer: object) -> str:
+def finish_of(answer: object) -> str:
     """Return why the first choice of a completion ended."""
     try:
         choice = answer["choices"][0]  # type: ignore[index]
@@ -142,17 +136,24 @@ def _finish(answer: object) -> str:
         return ""
 
 
-def _number(value: object, kind: type[Any]) -> Any:
+def number(value: object, kind: type[Any]) -> Any:
     """Return a count or a time, if it is one."""
     fits = isinstance(value, int if kind is int else int | float) and not isinstance(value, bool)
     return kind(value) if fits and 0 <= value < MOST else None  # type: ignore[operator]
+
+
+def usage_of(answer: object, name: str) -> int | None:
+    """Return a count of tokens that a completion tells."""
+    usage = answer.get("usage") if isinstance(answer, Mapping) else None
+    found: int | None = number(usage.get(name), int) if isinstance(usage, Mapping) else None
+    return found
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _chosen(answer: object) -> object:
+def chosen(answer: object) -> object:
     """Return the text of the first choice of a completion or a chat; what is thought aloud is no part of it."""
     try:
         choice = answer["choices"][0]  # type: ignore[index]
@@ -160,12 +161,12 @@ def _chosen(answer: object) -> object:
     except (LookupError, TypeError, AttributeError):
         return None
     if isinstance(content, list):
-        parts = [part.get("text") for part in content if isinstance(part, Mapping)]
+        parts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") in TOLD]
         return "".join(part for part in parts if isinstance(part, str))
     return content
 
 
-def _said(error: object) -> str:
+def said_of(error: object) -> str:
     """Return what an error says, in one line."""
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("code") or "no reason given"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pipeline import __version__
 from pipeline.score.cells import Tables
+from pipeline.score.effective import KEPT, Effective, effective_lengths, interval_of, told
 from pipeline.score.results import (
     ANSWERED,
     EMPTY,
@@ -60,6 +61,7 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
         "settings": dict(scored.settings),
         "warnings": list(scored.warnings),
         "overall": plain_result(tables.overall) if tables.overall else None,
+        "effective": [plain_result(each) for each in effective_lengths(scored)],
         "tables": {name: [plain_result(cell) for cell in cells] for name, cells in made.items()},
         "cumulative": [plain_result(cell) for cell in tables.cumulative("family")],
         "classes": [plain_result(each) for each in tables.classes()],
@@ -98,17 +100,20 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
 def page(tables: Tables, by: Sequence[str] = ()) -> str:
     """Return the tables of a result as text."""
     if by:
-        return _titled(f"by {', '.join(by)}", table([_record(cell) for cell in tables.by(*by)]))
-    parts = [_titled(_title(tables), table([_record(cell) for cell in _summary(tables)]))]
-    parts.append(_titled("by family, subtask", table([_record(cell) for cell in tables.by("family", "subtask")])))
+        return _titled(f"by {', '.join(by)}", table([_record(tables, cell) for cell in tables.by(*by)]))
+    parts = [_titled(_title(tables), table([_record(tables, cell) for cell in _summary(tables)]))]
+    subtasks = tables.by("family", "subtask")
+    parts.append(_titled("by family, subtask", table([_record(tables, cell) for cell in subtasks])))
     for name in ("length", "complexity", "depth"):
         cells = [*tables.by("family", "subtask", name), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
+    reach = f"effective length: up to it {KEPT:.0%} of the score at the shortest length is kept"
+    parts.append(_titled(reach, table([_effective(each) for each in effective_lengths(tables.scored)])))
     parts.append(_titled("cumulative average score up to length", table(_pivot(tables.cumulative("family"), "up_to"))))
     if classes := tables.classes():
         parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
     if figures := tables.figures():
-        parts.append(_titled("figures that scores are the mean of", table(_pivot(figures, "figure", sort=False))))
+        parts.append(_titled("figures that scores are made of", table(_pivot(figures, "figure", sort=False))))
     return "\n\n".join(parts)
 
 
@@ -128,10 +133,8 @@ def _title(tables: Tables) -> str:
 
 def headline_line(whole: Cell) -> str:
     """Return the headline with its interval and what it is the mean of."""
-    return (
-        f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): the mean over families of the mean over their "
-        "subtasks of the mean over their lengths"
-    )
+    how = "the mean over families of the mean over their subtasks of the mean over their lengths"
+    return f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): {how}"
 
 
 def counts_line(scored: Scored) -> str:
@@ -152,7 +155,8 @@ def _summary(tables: Tables) -> list[Cell]:
     return [*families, *([whole] if whole and len(families) > 1 else [])]
 
 
-def _record(cell: Cell) -> dict[str, Any]:
+def _record(tables: Tables, cell: Cell) -> dict[str, Any]:
+    best = tables.naive(cell)
     place = {name: str(value) for name, value in cell.place.items()} or {"family": "headline"}
     return {
         **place,
@@ -163,6 +167,7 @@ def _record(cell: Cell) -> dict[str, Any]:
         "of answered": "-" if cell.answered_mean is None else cell.answered_mean,
         "chance": "-" if cell.chance is None else cell.chance,
         "best constant": "-" if cell.best_constant is None else cell.best_constant,
+        "best naive baseline": "-" if best is None else f"{best[0]} {best[1]:.3f}",
     }
 
 
@@ -183,6 +188,17 @@ def _across(value: str | int | float, column: str) -> str:
     if column in ("length", "up_to") and isinstance(value, int):
         return f"{value // 1024}K" if value < 1024 * 1024 else f"{value // 1024 // 1024}M"
     return f"{value:.1f}+" if isinstance(value, float) else str(value)
+
+
+def _effective(each: Effective) -> dict[str, Any]:
+    return {
+        "family": each.place.get("family", "all families"),
+        "effective length": told(each),
+        "95 %": interval_of(each),
+        "from": "-" if each.shortest is None else _across(each.shortest, "length"),
+        "score there": "-" if each.base is None else each.base,
+        "longest": _across(each.asked, "length"),
+    }
 
 
 def _classes(each: Classes) -> dict[str, Any]:

@@ -7,12 +7,13 @@ tokenizer's folder, and with which settings.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import PredictionsError
+from pipeline.rows import Row
 from pipeline.store.files import written_aside
 from pipeline.store.split import Selection, Split
 from pipeline.typed import Line, Plain, Tier, Whole, read_record
@@ -64,11 +65,10 @@ class Note:
         """
         return read_left_out(left_out_of(self.path))
 
-    def ids(self, split: Split) -> set[str]:
-        """Return the ids of the rows of a split that were asked."""
-        left = self.left_out()
-        rows = (row for chosen in self.asked.selections for row in split.key_rows(["id"], chosen))
-        return {row["id"] for row in rows} - left.keys()
+    def ids(self, read: Callable[[Sequence[str], Selection], Iterator[Row]]) -> set[str]:
+        """Return the ids of the rows of a split that were asked; `read` reads columns of its rows."""
+        rows = (row for chosen in self.asked.selections for row in read(["id"], chosen))
+        return {row["id"] for row in rows} - self.left_out().keys()
 
 
 def asked_of(split: Split, by: str, selections: Sequence[Selection], reasons: Iterable[str], **more: Any) -> Asked:

@@ -22,6 +22,7 @@ FAMILIES = (
     "icl",
     "tally",
     "longqa",
+    "summ",
 )
 """Modules of this package, each with the `TASKS` of the family of its name and `NOTES` on it."""
 

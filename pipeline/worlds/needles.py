@@ -1,13 +1,13 @@
 """The world of needles: what can be filed, under which key, and with which value (RULER, section 3.1).
 
-One world for each seed. A key is an adjective and a noun, a value a number of seven digits; no two entries share a key
-or a value. Three quarters of all keys are for pools, the rest for the rows' own entries, which are drawn one by one:
-so whatever stands in a pool, no row has to look.
+One world for each seed. A key is an adjective and a noun, a value a number of seven digits; no two entries of pools
+share a key or a value. The keys of a row's own entries may be those of entries of pools, which are then to be left out
+of it; their values are those of none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
@@ -36,15 +36,6 @@ class Key:
         return f"{pool(ADJECTIVES)[self.adjective]} {pool(NOUNS)[self.noun]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """The keys that rows draw from, and those of them that share a word."""
-
-    keys: tuple[Key, ...]
-    by_adjective: dict[int, list[Key]]
-    by_noun: dict[int, list[Key]]
-
-
 def source_digest() -> str:
     """Return the digest of the pools that keys are made of."""
     return pool_digest(ADJECTIVES, NOUNS)
@@ -57,22 +48,29 @@ def pooled(streams: Streams, count: int) -> Iterator[tuple[str, str]]:
         yield str(_key(number)), str(FIRST + values[place])
 
 
-def draw_keys(streams: Streams, rng: Random, count: int) -> list[Key]:
-    """Draw keys that stand in no pool, no two of which share a word."""
-    keys = _reserve(streams.world(WORLD)).keys
-    found: list[Key] = []
-    while len(found) < count:
-        key = rng.choice(keys)
-        if all(key.adjective != other.adjective and key.noun != other.noun for other in found):
-            found.append(key)
-    return found
+def draw_grid(rng: Random, size: int, degree: int, unlike: int) -> tuple[list[list[Key]], list[Key]]:
+    """Draw keys of which each shares its adjective with as many others as its noun, and keys that share nothing.
+
+    Args:
+        rng: what is drawn from.
+        size: how many adjectives there are, and nouns.
+        degree: how many keys have a given adjective, or noun: each key has ``2 * (degree - 1)`` near ones.
+        unlike: how many keys share no word with any other.
+
+    Returns:
+        `degree` lists of `size` keys each, no two keys of a list sharing a word; and the keys that are unlike.
+    """
+    adjectives, nouns = (rng.sample(range(len(pool(name))), size + unlike) for name in (ADJECTIVES, NOUNS))
+    grid = [[Key(adjectives[row], nouns[(row + step) % size]) for row in range(size)] for step in range(degree)]
+    return grid, [*map(Key, adjectives[size:], nouns[size:])]
 
 
-def near_keys(streams: Streams, rng: Random, key: Key, count: int) -> list[Key]:
-    """Draw keys that share a word with a key: half of them its adjective, the others its noun."""
-    held = _reserve(streams.world(WORLD))
-    same = rng.sample([one for one in held.by_adjective[key.adjective] if one != key], count // 2)
-    return same + rng.sample([one for one in held.by_noun[key.noun] if one != key], count - count // 2)
+def places(streams: Streams, keys: Iterable[str]) -> frozenset[int]:
+    """Return the places of keys in the order in which pools take them."""
+    words = {word: place for name in (ADJECTIVES, NOUNS) for place, word in enumerate(pool(name))}
+    held = _places(streams.world(WORLD))
+    split = (key.split(" ") for key in keys)
+    return frozenset(held[words[one] * len(pool(NOUNS)) + words[other]] for one, other in split)
 
 
 def draw_values(streams: Streams, rng: Random, count: int) -> list[str]:
@@ -92,18 +90,6 @@ def stem_of(uuid: str, digits: int) -> str:
     return uuid.replace("-", "")[:digits]
 
 
-@lru_cache(maxsize=2)
-def _reserve(world: Streams) -> Reserve:
-    """Return the keys of a world that rows draw from."""
-    keys = tuple(map(_key, _order(world)[POOLED:]))
-    by_adjective: dict[int, list[Key]] = {}
-    by_noun: dict[int, list[Key]] = {}
-    for key in keys:
-        by_adjective.setdefault(key.adjective, []).append(key)
-        by_noun.setdefault(key.noun, []).append(key)
-    return Reserve(keys, by_adjective, by_noun)
-
-
 def _key(number: int) -> Key:
     return Key(*divmod(number, len(pool(NOUNS))))
 
@@ -114,6 +100,15 @@ def _order(world: Streams) -> Sequence[int]:
     numbers = list(range(len(pool(ADJECTIVES)) * len(pool(NOUNS))))
     world.of("keys").shuffle(numbers)
     return numbers
+
+
+@lru_cache(maxsize=2)
+def _places(world: Streams) -> Sequence[int]:
+    """Return the place of every key in the order of the world, by number."""
+    found = [0] * len(_order(world))
+    for place, number in enumerate(_order(world)):
+        found[number] = place
+    return found
 
 
 def _values(streams: Streams) -> Permutation:

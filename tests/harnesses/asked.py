@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from answering import KEY, digest, known
-from pipeline.metrics import score
+from pipeline.metrics import counted, headline, score
 from pipeline.store.split import Split
 
 CHANCE = {"bio": 0.15, "idk": 0.6, "latent_list": 0.3, "mrcr": 0.05}
@@ -44,6 +44,12 @@ class Asked:
         ]
         assert chosen, stratum
         return sum(chosen) / len(chosen)
+
+    def headline(self, **stratum: Any) -> float:
+        """Return the headline of the rows of a stratum, but for those with turns if `turns` is False."""
+        turns = stratum.pop("turns", True)
+        rows = {row["id"]: row for row in self.rows if row == {**row, **stratum} and (turns or row["messages"] is None)}
+        return headline(rows, counted(rows, {row_id: self.scores[row_id] for row_id in rows}))
 
     def key(self, path: Path) -> Path:
         """Write what the model of a harness answers from."""

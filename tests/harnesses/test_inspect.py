@@ -59,10 +59,11 @@ def test_who_answers_another_row_scores_what_that_is_worth(
     for family in {row["family"] for row in wrong.rows}:
         found = metrics(logs[f"{family}_32k"])
         assert found["mean"] == pytest.approx(wrong.mean(family=family))
+        assert found["headline"] == pytest.approx(wrong.headline(family=family))
         for length in {row["length"] for row in wrong.rows if row["family"] == family}:
-            assert found[f"length {length}"] == pytest.approx(wrong.mean(family=family, length=length))
+            assert found[f"length {length}"] == pytest.approx(wrong.headline(family=family, length=length))
         for complexity in {row["complexity"] for row in wrong.rows if row["family"] == family}:
-            mean = wrong.mean(family=family, complexity=complexity)
+            mean = wrong.headline(family=family, complexity=complexity)
             assert found[f"complexity {complexity}"] == pytest.approx(mean)
     classes = [wrong.mean(family="idk", complexity=complexity) for complexity in (0, 1)]
     assert metrics(logs["idk_32k"])["balanced"] == pytest.approx(sum(classes) / 2)

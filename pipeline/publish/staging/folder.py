@@ -11,6 +11,7 @@ from typing import Protocol
 
 from pipeline import metrics
 from pipeline.errors import StageError, unknown
+from pipeline.profiles.keeping import KEPT, PROFILE
 from pipeline.publish.card import Curve, Facts, croissant_of, evaluation_of, keys_card_of, pages_of
 from pipeline.publish.card.papers import NOTHING, Notes, license_text, sources_text
 from pipeline.publish.staging.checks import check_licence, check_secret, check_split
@@ -107,6 +108,7 @@ def stage(
     if keys == "inline":
         with tree_aside(folder) as aside:
             _copy_shards(split, aside)
+            _copy_profile(split, aside)
             _finish(Split(aside, split.manifest), shown, keys)
         return Staged(folder, version)
     check_secret(split)
@@ -114,6 +116,7 @@ def stage(
     _cleared(private)
     with tree_aside(folder) as aside, tree_aside(private, secret=True) as hidden:
         told, kept = part(split, aside, hidden)
+        _copy_profile(split, aside)
         _finish(Split(aside, told), shown, keys)
         _finish_keys(Split(hidden, kept), shown)
     return Staged(folder, version, private)
@@ -138,6 +141,14 @@ def _copy_shards(split: Split, folder: Path) -> None:
             target = below(folder, str(source.relative_to(split.folder)))
             target.parent.mkdir(parents=True, exist_ok=True)
             link(source, target)
+
+
+def _copy_profile(split: Split, folder: Path) -> None:
+    """Publish the TOML of a profile that is no shipped one; its vocabulary is its owner's, and stays where it is."""
+    source = split.folder / KEPT / PROFILE
+    if source.is_file():
+        (folder / KEPT).mkdir()
+        shutil.copyfile(source, folder / KEPT / PROFILE)
 
 
 def _finish(split: Split, shown: Shown, keys: str) -> None:

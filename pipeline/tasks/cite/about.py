@@ -10,7 +10,7 @@ from random import Random
 from pipeline.tasks.cite.text import plain
 from pipeline.tasks.cite.wordings import LAST, OPENINGS, clauses
 from pipeline.tasks.rag.asking import Place
-from pipeline.worlds.gazetteer import Gazetteer, Passage, Thing, forms, kinds
+from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
 from pipeline.worlds.gazetteer.forms import SLOT
 from pipeline.worlds.gazetteer.passages import Writer, pronouns_of
 from pipeline.worlds.gazetteer.things import era_of
@@ -57,15 +57,22 @@ def whole(world: Gazetteer, rng: Random, kind: str, taken: Sequence[str] = ()) -
     """Invent a thing of which every relation has a value that no other has."""
     for _ in count():
         thing = world.invent(rng, kind, {}, taken)
-        for form in kinds()[kind]:
-            known = thing.stated[form.name]
-            for relation in form.relations:
-                if relation.name not in known:
-                    era = relation is era_of(form)
-                    known[relation.name] = str(thing.era) if era else world.cast.value(rng, thing, relation, known)
-        if len({*thing.facts.values()}) == len(thing.facts):
+        values = [value for form in kinds()[kind] for value in _completed(world, rng, thing, form)]
+        if None not in values and len({*values}) == len(values):
             return thing
     raise AssertionError
+
+
+def _completed(world: Gazetteer, rng: Random, thing: Thing, form: Form) -> Iterator[str | None]:
+    """State all relations of a form, and yield what is stated; none where the world has nothing of the time."""
+    known = thing.stated[form.name]
+    for relation in form.relations:
+        if relation.name not in known:
+            era = relation is era_of(form)
+            value = str(thing.era) if era else world.cast.value(rng, thing, relation, known)
+            if value is not None:
+                known[relation.name] = value
+        yield known.get(relation.name)
 
 
 def _clear(world: Gazetteer, asked: About) -> bool:

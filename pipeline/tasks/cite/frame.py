@@ -59,6 +59,7 @@ class Cite(Task):
     __slots__ = ()
 
     family = "cite"
+    version = 2
     scorer = "cited"
     max_new_tokens = 300
     shots = 2

@@ -18,11 +18,12 @@ import numpy as np
 from pipeline.errors import PoolError
 from pipeline.metrics import NUMBERS, SOURCED, cited
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Piece, PoolSpec, Published, Sample
+from pipeline.streams import Indices, Streams
+from pipeline.tasks.base import Digest, Key, Piece, Published, Sample
 from pipeline.tasks.cite import text
 from pipeline.tasks.rag import own_haystack, own_listed, own_text
-from pipeline.tasks.rag.own import KNOBS, MOST_SHOWN, OwnRag
+from pipeline.tasks.rag.own import KNOBS, is_short
+from pipeline.tasks.rag.own_numbered import OwnNumbered
 from pipeline.worlds.corpora.records import Corpus, Question
 from pipeline.worlds.corpora.rules import holds, searched
 
@@ -42,52 +43,35 @@ Held = Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCite(OwnRag):
+class OwnCite(OwnNumbered):
     """All answers to a question, with documents that hold them. `complexity` is how many answers there are."""
 
     listing: bool = False
 
     family = "cite"
     title = "all answers that a user's own passages give, each with the id of a document that holds it"
+    lacking = "the corpus has no question with so many answers that its passages hold"
     scorer = "cited"
     max_new_tokens = 300
 
-    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of passages with their numbers."""
-        return (own_haystack.spec(stratum, self.corpora, numbered=True),)
+    def askable(self, corpus: Corpus, needed: int) -> Sequence[int]:
+        """Return the places of the questions with so many answers that passages hold."""
+        return _askable(corpus, needed, listing=self.listing)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
-        """Draw a question, dealt over all with so many answers that passages hold.
-
-        Raises:
-            PoolError: if there is none.
-        """
-        corpus = self.corpus(stratum)
-        some = _askable(corpus, stratum.complexity, listing=self.listing)
-        if not some:
-            raise PoolError(f"{stratum}: the corpus has no question with so many answers that its passages hold")
-        number = some[deal(shared.of("question"), stratum.rows, index, len(some))]
-        question = corpus.questions[number]
+    def needed(self, corpus: Corpus, question: Question, stratum: Stratum, own: Streams) -> tuple[Sequence[str], Key]:
+        """Return the ids of the passages that are chosen for the answers, and the key."""
         held = chosen(corpus, question)
         names = own.of("support").sample([*held], len(held))
-        latent = {
-            "number": number,
-            "question_id": question.id,
-            "depths": [spread(shared.of("depth", place), stratum.rows, index) for place in range(len(names))],
-            "shown": self._examples(corpus, own.of("shown"), stratum, number),
-        }
-        relevant = tuple(self.written(corpus, corpus.places[name]) for name in names)
-        key = _key(corpus, question, held, self.listing)
-        return Sample("", stratum, index, latent, relevant, question.question, key)
+        return names, _key(corpus, question, held, self.listing)
 
-    def _examples(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
+    def shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
         """Draw demonstrations: other questions, each with short documents that stand nowhere else."""
         wanted, found = self.shots_of(stratum), list[dict[str, Any]]()
         asked, sought = corpus.questions[number], own_haystack.sought(corpus, number)
         gone, some = {*asked.gold}, _showable(corpus)
 
         def fit(name: str) -> bool:
-            short = name not in gone and _size(corpus, name) <= MOST_SHOWN
+            short = name not in gone and is_short(corpus, name)
             return short and not sought.held(np.array([corpus.places[name]]))[0]
 
         for place in rng.sample(range(len(some)), len(some)):
@@ -124,11 +108,7 @@ class OwnCite(OwnRag):
 
     def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
         """Return how many documents are filler, and what tells that a document supports an answer."""
-        return {**OwnRag.filled(self, sample, units), "support": "string"}
-
-    def written(self, corpus: Corpus, place: int) -> str:
-        """Return a passage as prompts have it, under its number."""
-        return own_text.document(corpus.passages[place], own_haystack.numbers(corpus)[place])
+        return {**OwnNumbered.filled(self, sample, units), "support": "string"}
 
     def tail(self, question: str) -> str:
         """Return what stands behind the documents."""
@@ -209,11 +189,6 @@ def _sound(key: Key, question: Question) -> bool:
 def _showable(corpus: Corpus) -> Sequence[Question]:
     every = [one for one in corpus.questions if 0 < len(one.answers) <= SHOWN_FACTS]
     return [one for one in every if one.shown] or every
-
-
-def _size(corpus: Corpus, name: str) -> int:
-    passage = corpus.passages[corpus.places[name]]
-    return len(passage.title) + len(passage.text)
 
 
 def _faults(row: Published) -> Iterator[str]:

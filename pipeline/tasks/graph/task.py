@@ -12,8 +12,8 @@ from pipeline.metrics import NO_MEMBERS
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Streams, deal
 from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.depths import depths
 from pipeline.tasks.graph import chance, pool, proof, reader, text
-from pipeline.tasks.graph.depths import depths
 from pipeline.tasks.graph.walks import Walk, alone, drawn_route, drawn_search, reach
 from pipeline.worlds.graphs import Graph
 

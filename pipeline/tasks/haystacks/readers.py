@@ -14,7 +14,7 @@ from pipeline.tasks.haystacks.noise import SENTENCES
 from pipeline.tasks.haystacks.prose_reader import is_prose
 
 Span = tuple[int, int]
-FILED = re.compile(r"The [a-z]+ (?:code|number) filed under .+ is [0-9a-f-]+\.\n")
+FILED = re.compile(r"(?:The|One) [a-z]+ (?:code|number) filed under .+ is [0-9a-f-]+\.\n")
 """What no line of a user's documents may look like."""
 
 

@@ -24,6 +24,7 @@ class Intents(Task):
 
     family = "icl"
     subtask = "intents"
+    version = 2
     title = "the label of a message, by what many labelled examples show"
     scorer = "label"
     max_new_tokens = 20

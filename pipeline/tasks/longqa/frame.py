@@ -27,6 +27,7 @@ from pipeline.tasks.base import (
 )
 from pipeline.tasks.longqa import text
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, listed, source_digest
+from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
 NONE = np.empty(0, dtype=np.int64)
 ROOM = 0.985
@@ -35,6 +36,8 @@ APART = 20
 """Days between two entries of a row about one thing, at the least."""
 ROLL, MOST_ON_ROLL = "jury", 5
 """The kind of entry in which people are named once more, and how many of them in one."""
+LIVES, NEARBY = 30 * 365, 8 * 365
+"""Days within which people are told of who are named together, and how far off another entry about somebody is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +172,29 @@ def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
     return found
 
 
-def rolls(world: Chronicle, rng: Random, names: Sequence[str]) -> list[Told]:
-    """Return entries that name everybody of some people once more, in any order."""
-    names = rng.sample(names, len(names))
-    found = []
-    for start in range(0, len(names), MOST_ON_ROLL):
-        some = names[start : start + MOST_ON_ROLL]
-        day = world.day_at(rng.random())
-        more = [one for one in rng.sample(world.living(day), 3) if one not in names]
-        some += more[: max(2 - len(some), rng.randrange(2))]
-        found.append(Told(day, ROLL, {"names": listed(rng.sample(some, len(some)))}, "anchor"))
-    return found
+def buyers(told: Sequence[Told]) -> dict[str, int]:
+    """Return everybody who buys something in what is told, with the day."""
+    return {one.about["buyer"]: one.day for one in told if "buyer" in one.about}
+
+
+def near(rng: Random, day: int) -> int:
+    """Draw a day some years before or behind another."""
+    return min(max(day + rng.randrange(-NEARBY, NEARBY), FIRST_DAY), LAST_DAY)
+
+
+def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Told]:
+    """Return entries that name everybody of some people once more, near a day on which one of them is known to live."""
+    groups = list[list[str]]()
+    for name in sorted(days, key=lambda one: (days[one], one)):
+        if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < LIVES:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return [_roll(world, rng, some, near(rng, days[rng.choice(some)])) for some in groups]
+
+
+def _roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> Told:
+    """Return an entry that names some people, with others of the time."""
+    more = [one for one in rng.sample(world.living(day), 3) if one not in some]
+    every = [*some, *more[: max(2 - len(some), rng.randrange(2))]]
+    return Told(day, ROLL, {"names": listed(rng.sample(every, len(every)))}, "anchor")

@@ -32,6 +32,7 @@ class Kin(LongQa):
     __slots__ = ()
 
     subtask = "kin"
+    version = 2
     title = "a relative of somebody, over steps that births, marriages and deaths tell"
     complexities = (2, 3, 4)
 
@@ -45,8 +46,10 @@ class Kin(LongQa):
         mine, others = found[0], found[1:]
         rng = own.of("asked")
         question = rng.choice(text.RELATIVES).format(relative=phrase(rng, path, mine))
-        names = [name for one in found for name in (one.last, *one.others[-1:])]
-        told = [*mine.told, *(one for other in others for one in other.told), *rolls(world, own.of("rolls"), names)]
+        named = {name: one.day for family in found for one in family.told for name in one.about.values()}
+        ends = [name for family in found for name in (family.last, *family.others[-1:])]
+        told = [*mine.told, *(one for other in others for one in other.told)]
+        told += rolls(world, own.of("rolls"), {name: named[name] for name in ends if name in named})
         shown = {
             "asked": "-".join(path),
             "person": mine.first,

@@ -19,6 +19,7 @@ from pipeline.tasks.longqa.reader import (
     history,
     owner_asked,
     read,
+    standing,
     whose,
 )
 
@@ -88,12 +89,16 @@ def pair_faults(row: Published) -> Iterator[str]:
     yield from _twin_faults(row, found, told, prop)
     sales = [event for event in told if event.kind in ESTATE]
     earlier = [event for event in sales if event.line.day <= day]
-    if len(earlier) != row.stratum.complexity or any(event.kind != "sale" for event in sales):
-        yield f"{len(earlier)} sales of {prop} come before the day, not {row.stratum.complexity}"
-    if len(sales) - len(earlier) < 1:
-        yield f"no sale of {prop} comes after the day"
+    stand = standing(earlier)
+    if len(stand) != row.stratum.complexity:
+        yield f"{len(stand)} sales of {prop} stand on the day, not {row.stratum.complexity}"
+    undone = [event.kind for event in earlier if event not in stand]
+    if undone != ["sale", "undo"] * int(row.metadata["latent"]["undone"]) or (stand and earlier[-1] is not stand[0]):
+        yield f"sales of {prop} are not set aside one by one before the one that tells"
+    if any(event.kind != "sale" for event in sales[len(earlier) :]) or len(sales) == len(earlier):
+        yield f"no sale of {prop} comes after the day, or something else befalls its title"
     relevant = marked(row, "relevant")
-    if earlier and relevant != spans([event.line for event in earlier]):
+    if stand and relevant != spans([event.line for event in stand]):
         yield "the entry marked as relevant is not the sale"
     if len(relevant) != 1 or not set(relevant) <= set(spans([event.line for event in told])):
         yield "the entry marked as relevant is not about the property"

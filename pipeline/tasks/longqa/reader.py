@@ -136,7 +136,7 @@ def happening_kinds() -> tuple[str, ...]:
 
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    said = [*lines("events").items(), *lines("happenings").items()]
+    said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
     return [(kind, _pattern(one)) for kind, some in said for one in some if not one.startswith(ASKED)]
 
 
@@ -180,36 +180,45 @@ def whose(told: Sequence[Event]) -> Event | None:
     Raises:
         ValueError: if one of them sets aside or restores a sale that there is not.
     """
+    left = standing(told)
+    return left[-1] if left else None
+
+
+def standing(told: Sequence[Event]) -> list[Event]:
+    """Return all sales that stand behind some events, in their order.
+
+    Raises:
+        ValueError: if one of them sets aside or restores a sale that there is not.
+    """
     sales: list[Sale] = []
     since: list[Sale] = []
     for step, event in enumerate(told, start=1):
-        standing = [one for one in sales if not one.out]
+        good = [one for one in sales if not one.out]
         if event.kind == "sale":
             sales.append(Sale(event))
             since = []
         elif event.kind in ("undo", "undo2"):
             count = 1 if event.kind == "undo" else 2
-            if len(standing) < count:
+            if len(good) < count:
                 raise ValueError("a sale is set aside, and none stands")
-            for one in standing[-count:]:
+            for one in good[-count:]:
                 one.out = step
-            since = [*since, standing[-1]] if count == 1 else []
+            since = [*since, good[-1]] if count == 1 else []
         elif event.kind == "redo":
             if not since:
                 raise ValueError("a sale is restored, and none was set aside since the last")
             since.pop().out = 0
             sales.sort(key=lambda one: one.event.line.start)
-    left = [one for one in sales if not one.out]
-    return left[-1].event if left else None
+    return [one.event for one in sales if not one.out]
 
 
-def history(found: Sequence[Line], prop: str) -> list[Event]:
-    """Return all that is told of a property.
+def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list[Event]:
+    """Return all that is told of a property, in sentences of some kinds: sales and happenings, unless others are given.
 
     Raises:
         ValueError: if something cannot be read.
     """
-    kinds = (*ESTATE, *happening_kinds())
+    kinds = kinds or (*ESTATE, *happening_kinds())
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 

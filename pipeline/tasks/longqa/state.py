@@ -14,7 +14,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Role, Sample, Turns
 from pipeline.tasks.longqa import proof, reader, text
-from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, days_at, quiet, rolls, strewn
+from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, buyers, days_at, quiet, rolls, strewn
 from pipeline.tasks.longqa.histories import history
 from pipeline.worlds.chronicle import Chronicle, new_year, written, year
 from pipeline.worlds.chronicle.entries import LAST_DAY
@@ -98,6 +98,7 @@ class State(LongQa):
     __slots__ = ()
 
     subtask = "state"
+    version = 2
     title = "who owned a property on a day, as sales are made, set aside and restored"
     complexities: tuple[int, ...] = (1, 5, 20)
     shortest = 8192
@@ -113,8 +114,8 @@ class State(LongQa):
             for at, ((kind, buyer), day) in enumerate(zip(found.steps, found.days, strict=True))
         ]
         other = twins(world, own.of("near"), twin, len(told), found.buyers)
-        names = [*found.buyers, *(one.about["buyer"] for one in other if one.kind == SALE)]
-        told += [*other, *rolls(world, own.of("rolls"), names)]
+        told += other
+        told += rolls(world, own.of("rolls"), buyers(told))
         shown = {
             "property": prop,
             "twin": twin,
@@ -196,6 +197,7 @@ class Choice(State):
     __slots__ = ()
 
     subtask = "choice"
+    version = 2
     title = "which of four owners of a property it belonged to on a day"
     scorer = "choice"
     complexities = (1, 5)

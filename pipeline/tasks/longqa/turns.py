@@ -18,7 +18,19 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns
 from pipeline.tasks.longqa import sessions, talk, text
-from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, days_at, quiet, rolls, strewn, written
+from pipeline.tasks.longqa.frame import (
+    Drawn,
+    LongQa,
+    Told,
+    asked_property,
+    buyers,
+    days_at,
+    near,
+    quiet,
+    rolls,
+    strewn,
+    written,
+)
 from pipeline.worlds.chronicle import Chronicle, chronicle
 from pipeline.worlds.chronicle import written as dated
 from pipeline.worlds.chronicle.entries import LAST_DAY
@@ -36,12 +48,12 @@ WEDDING = "wedding"
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What is told of the asked property: entries by day, and who is asked for."""
+    """What is told of the asked property: entries by day, who is asked for, and who is named, each with a day."""
 
     told: list[Told]
     answer: str
     asked: range
-    names: list[str]
+    names: dict[str, int]
 
 
 class ChatTurns(LongQa):
@@ -50,6 +62,7 @@ class ChatTurns(LongQa):
     __slots__ = ()
 
     subtask = "turns"
+    version = 2
     title = "what was told in dated sessions of a chat, in pairs of rows in which it was told and not"
     scorer = "idk_pair"
     complexities = (0, 1)
@@ -66,13 +79,12 @@ class ChatTurns(LongQa):
         depth, stated = spread(shared.of("depth"), stratum.rows, index), stratum.complexity == 1
         mine = _plot(world, own.of("plot"), kind, prop, depth, stated=stated)
         sales = 1 if kind in ("update", "temporal") else SALES
-        other = _others(world, own.of("near"), twin, sales, mine.names)
-        names = [*mine.names, *(one.about["buyer"] for one in other if "buyer" in one.about)]
-        told = [*mine.told, *other, *rolls(world, own.of("rolls"), names)]
+        other = _others(world, own.of("near"), twin, sales, [*mine.names])
+        told = [*mine.told, *other, *rolls(world, own.of("rolls"), {**mine.names, **buyers(other)})]
         day = own.of("asked").choice(mine.asked)
         question = own.of("words").choice(text.TALKED[kind]).format(prop=prop, day=dated(day))
         forms = (mine.answer,) if stated else text.REFUSALS
-        shown = {"asked": kind, "property": prop, "twin": twin, "buyers": mine.names}
+        shown = {"asked": kind, "property": prop, "twin": twin, "buyers": [*mine.names]}
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
     def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
@@ -148,23 +160,24 @@ def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, *, 
     depths = [*sorted(depth * rng.random() for _ in range(before)), depth]
     depths += [depth + (1 - depth) * (0.2 + 0.8 * rng.random()) for _ in range(later)]
     days = days_at(world, depths)
-    told, names = list[Told](), list[str]()
+    told, names = list[Told](), dict[str, int]()
     fresh = Names(rng, set(world.population.names.taken)) if kind == "sessions" else None
     happened = quiet(rng, MENTIONS + SALES)
     for at, day in enumerate(days):
         living = [one for one in world.living(day) if one not in names]
-        names.append(fresh.new(woman=False) if fresh else rng.choice(living))
+        name = fresh.new(woman=False) if fresh else rng.choice(living)
+        names[name] = day
         silent = not stated and at <= before and not fresh
-        about = {"prop": prop} if silent else {"prop": prop, "buyer": names[-1]}
+        about = {"prop": prop} if silent else {"prop": prop, "buyer": name}
         told.append(Told(day, happened.pop() if silent else "sale", about, "relevant" if at == before else "decoy"))
-    answer = names[before]
+    answer = [*names][before]
     rest = strewn(world, rng, MENTIONS - len(told))
     told += [Told(day, happened.pop(), {"prop": prop}, "decoy") for day in rest]
     if fresh:
-        wife, day = fresh.new(woman=True), world.day_at(rng.random())
+        wife, day = fresh.new(woman=True), near(rng, days[before])
         husband = answer if stated else fresh.new(woman=False)
         told.append(Told(day, WEDDING, {"husband": husband, "wife": wife}, "relevant"))
-        names, answer = [*names, wife], wife
+        names[wife], answer = day, wife
     until = days[before + 1] if later else LAST_DAY
     return Plot(told, answer, range(days[before] + 1, max(until, days[before] + 2)), names)
 

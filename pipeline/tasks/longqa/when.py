@@ -31,6 +31,7 @@ class When(LongQa):
     __slots__ = ()
 
     subtask = "when"
+    version = 2
     title = "the year in which something befell a property, described in other words than the annals have"
     reply = text.YEAR
 

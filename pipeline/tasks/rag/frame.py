@@ -34,6 +34,7 @@ class Rag(Task):
     __slots__ = ()
 
     family = "rag"
+    version = 2
     scorer = "exact"
     shots = 2
     most_shots = 2

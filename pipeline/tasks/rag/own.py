@@ -54,6 +54,7 @@ class OwnRag(Task):
 
     family = "rag"
     title = "a question about a user's own passages"
+    lacking = "the corpus has no question to ask that needs so many passages: leave it out"
     scorer = "exact"
     shots = 2
     most_shots = 2
@@ -76,19 +77,24 @@ class OwnRag(Task):
         corpus = self.corpus(stratum)
         some = self.askable(corpus, stratum.complexity)
         if not some:
-            raise PoolError(f"{stratum}: the corpus has no question to ask that needs so many passages: leave it out")
+            raise PoolError(f"{stratum}: {self.lacking}")
         number = some[deal(shared.of("question"), stratum.rows, index, len(some))]
         question = corpus.questions[number]
+        names, key = self.needed(corpus, question, stratum, own)
         latent = {
             "number": number,
             "question_id": question.id,
-            "depths": _depths(stratum, index, shared),
-            "shown": self._shown(corpus, own.of("shown"), stratum, number),
+            "depths": _depths(stratum, index, shared, len(names)),
+            "shown": self.shown(corpus, own.of("shown"), stratum, number),
         }
-        relevant = tuple(self.written(corpus, corpus.places[name]) for name in question.gold)
-        return Sample("", stratum, index, latent, relevant, question.question, self.keyed(corpus, question))
+        relevant = tuple(self.written(corpus, corpus.places[name]) for name in names)
+        return Sample("", stratum, index, latent, relevant, question.question, key)
 
-    def _shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
+    def needed(self, corpus: Corpus, question: Question, stratum: Stratum, own: Streams) -> tuple[Sequence[str], Key]:
+        """Return the ids of the passages that a question needs in a row, and its key."""
+        return question.gold, self.keyed(corpus, question)
+
+    def shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
         """Draw demonstrations: other questions, each with its answer and documents of its own."""
         wanted, found = self.shots_of(stratum), list[dict[str, Any]]()
         asked, held = corpus.questions[number], own_haystack.sought(corpus, number)
@@ -188,10 +194,10 @@ class OwnRag(Task):
         return corpus_of(self.corpora, str(stratum.knob("corpus", "")))
 
 
-def _depths(stratum: Stratum, index: int, shared: Streams) -> list[float]:
+def _depths(stratum: Stratum, index: int, shared: Streams, count: int) -> list[float]:
     if stratum.complexity == 1:
         return [depths.depth(stratum, index, shared)]
-    return [spread(shared.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
+    return [spread(shared.of("depth", place), stratum.rows, index) for place in range(count)]
 
 
 def _documents(corpus: Corpus, question: Question, gone: Container[str], held: Sought) -> list[str]:
@@ -201,16 +207,17 @@ def _documents(corpus: Corpus, question: Question, gone: Container[str], held: S
     """
 
     def fit(name: str) -> bool:
-        short = name not in gone and _size(corpus, name) <= MOST_SHOWN
+        short = name not in gone and is_short(corpus, name)
         return short and not held.held(np.array([corpus.places[name]]))[0]
 
     others = islice(filter(fit, question.ranked), max(1, SHOWN - len(question.gold)))
     return [*question.gold, *others] if all(map(fit, question.gold)) else []
 
 
-def _size(corpus: Corpus, name: str) -> int:
+def is_short(corpus: Corpus, name: str) -> bool:
+    """Tell whether a passage is short enough for a demonstration."""
     passage = corpus.passages[corpus.places[name]]
-    return len(passage.title) + len(passage.text)
+    return len(passage.title) + len(passage.text) <= MOST_SHOWN
 
 
 SINGLE = OwnRag("single", (1,), {**KNOBS, "negatives": NEGATIVES, **depths.DEPTH}, shuffled=False)

@@ -13,24 +13,20 @@ from functools import lru_cache
 from itertools import chain
 
 from pipeline.metrics import MEMBERS
-from pipeline.recipe import Stratum
-from pipeline.tasks.base import Key, PoolSpec, Published
+from pipeline.tasks.base import Key, Published
 from pipeline.tasks.rag import own_haystack, own_text
-from pipeline.tasks.rag.own import JUDGED, KNOBS, OwnRag
+from pipeline.tasks.rag.own import JUDGED, KNOBS
+from pipeline.tasks.rag.own_numbered import OwnNumbered
 from pipeline.tasks.rag.proof import question
 from pipeline.worlds.corpora.records import Corpus, Question
 
 
 @dataclass(frozen=True, slots=True)
-class OwnListed(OwnRag):
+class OwnListed(OwnNumbered):
     """The documents that were judged relevant to a question. `complexity` is how many they are."""
 
     scorer = "members"
     max_new_tokens = 128
-
-    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of passages with their numbers."""
-        return (own_haystack.spec(stratum, self.corpora, numbered=True),)
 
     def askable(self, corpus: Corpus, needed: int) -> Sequence[int]:
         """Return the places of the questions with so many relevant passages; they need no answers."""
@@ -45,10 +41,6 @@ class OwnListed(OwnRag):
         numbers = own_haystack.numbers(corpus)
         target = MEMBERS.join(str(numbers[corpus.places[name]]) for name in question.gold)
         return Key(target, (target,))
-
-    def written(self, corpus: Corpus, place: int) -> str:
-        """Return a passage as prompts have it, under its number."""
-        return own_text.document(corpus.passages[place], own_haystack.numbers(corpus)[place])
 
     def tail(self, question: str) -> str:
         """Return what stands behind the documents."""

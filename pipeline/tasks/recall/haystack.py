@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Filler, PoolSpec
@@ -9,6 +11,7 @@ from pipeline.tasks.haystacks.addresses import addresses, addresses_spec
 from pipeline.tasks.haystacks.noise import noise, noise_spec
 from pipeline.tasks.haystacks.prose import essays_spec, prose
 from pipeline.tasks.recall import pairs
+from pipeline.worlds import needles
 
 SPECS = {"essay": essays_spec, "addresses": addresses_spec, "noise": noise_spec}
 PROSE = {"essay": prose, "addresses": addresses}
@@ -21,8 +24,10 @@ def spec(name: str, stratum: Stratum) -> PoolSpec:
     return SPECS[name](stratum) if name in SPECS else pairs.spec(name, stratum.tier)
 
 
-def filler(name: str, stratum: Stratum, own: Streams) -> Filler:
-    """Return a row's filler from a haystack."""
+def filler(name: str, stratum: Stratum, own: Streams, keys: Iterable[str] = ()) -> Filler:
+    """Return a row's filler from a haystack, without the entries of some keys."""
     if name in PROSE:
         return PROSE[name](own, stratum, shuffled=stratum.knob("haystack_order", ORDER[0]) == "shuffled")
-    return noise(own, stratum) if name == "noise" else pairs.filler(name, stratum.tier, own)
+    if name == "noise":
+        return noise(own, stratum)
+    return pairs.filler(name, stratum.tier, own, needles.places(own, keys) if name == "words" else frozenset())

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pipeline.recipe import Knob, Stratum
 from pipeline.streams import Streams, spread
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.recall import depths, haystack, niah_proof
+from pipeline.tasks.recall import depths, haystack, niah_keys, niah_proof
 from pipeline.tasks.recall import niah_text as text
 from pipeline.worlds import needles
 
@@ -19,8 +19,6 @@ ORDER = {"order": ("asked", "text")}
 """Whether the values of a key are wanted in any order, or in that of the text (Yu et al. 2025, Sequential-NIAH)."""
 UNLIKE = 3
 """Other keys beside those that are near: RULER has three in niah_multikey_1."""
-STEM = 8
-"""Hexadecimal digits that near UUIDs share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +34,8 @@ class Niah(Task):
         uuids: whether a key is a UUID, and whether a value is.
         unlike: how many other needles have keys that share nothing with the asked ones.
         near: how many other keys share a word, or the first digits, with each asked one: the default first.
-        distractors: how many other things may be filed under an asked key: the default first.
+            As many do with each of some keys that are not asked about.
+        distractors: how many other things may be filed under each key: the default first.
     """
 
     subtask: str
@@ -51,6 +50,7 @@ class Niah(Task):
     complexities: tuple[int, ...] = (1,)
 
     family = "recall"
+    version = 2
     max_new_tokens = 128
     shortest = 2048
 
@@ -76,20 +76,23 @@ class Niah(Task):
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the asked keys with their values, and what is to be mistaken for them."""
         own, form = depths.shared_by_six(stratum, index, own, shared), self._form(stratum)
-        keys, near = self._keys(stratum, own)
-        count = stratum.complexity if self.form == "values" else 1
-        filed = [(text.CODE, key) for key in keys for _ in range(count)]
-        decoys = [(text.CODE, key) for key in near for _ in range(count)]
+        keys = self._keys(stratum, own)
+        several = self.form == "values"
+        counts = niah_keys.counts(keys, stratum.complexity) if several else [1] * len(keys.all)
+        filed = [(text.CODE, key) for key, count in zip(keys.all, counts, strict=True) for _ in range(count)]
         others = own.of("others").sample(text.OTHERS, self._number("distractors", stratum))
-        decoys += [(thing, key) for thing in others for key in keys]
-        values = self._values(len(filed) + len(decoys), own)
-        lines = [text.needle(key, value, thing) for (thing, key), value in zip(filed + decoys, values, strict=True)]
-        answer = ", ".join(self._in_order(values[: len(filed)], stratum, index, shared))
-        latent: dict[str, Any] = {"keys": keys, "decoys": lines[len(filed) :]}
+        filed += [(thing, key) for thing in others for key in keys.all]
+        values = self._values(len(filed), own)
+        lines = [
+            text.needle(key, value, thing, text.ONE if several and thing == text.CODE else text.THE)
+            for (thing, key), value in zip(filed, values, strict=True)
+        ]
+        answer = ", ".join(self._in_order(values[: stratum.complexity], stratum, index, shared))
+        latent: dict[str, Any] = {"keys": keys.asked, "decoys": lines[stratum.complexity :]}
         if self.form == "one":
             latent["depth"] = depths.depth(stratum, index, shared)
-        question = text.asking(form, keys)
-        return Sample("", stratum, index, latent, tuple(lines[: len(filed)]), question, Key(answer, (answer,)))
+        question = text.asking(form, keys.asked)
+        return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key(answer, (answer,)))
 
     def _in_order(self, values: Sequence[str], stratum: Stratum, index: int, shared: Streams) -> list[str]:
         """Return values in the order of the key: that of the question, of the text, or any where none is asked for."""
@@ -107,17 +110,21 @@ class Niah(Task):
         """Return the scorer: values in the order of the text are judged as the nodes of a route are."""
         return "route" if self._form(stratum) == "ordered" else self.scorer
 
-    def _keys(self, stratum: Stratum, own: Streams) -> tuple[list[str], list[str]]:
-        """Draw the asked keys, and the others: those near to each asked key, and unlike ones."""
-        rng, near = own.of("keys"), self._number("near", stratum)
-        asked = stratum.complexity if self.form == "keys" else 1
+    def _keys(self, stratum: Stratum, own: Streams) -> niah_keys.Keys:
+        """Draw the asked keys, and those that are to be mistaken for them."""
+        near = self._number("near", stratum)
         if self.uuids[0]:
-            key = needles.draw_uuid(rng)
-            return [key], [needles.draw_uuid(rng, needles.stem_of(key, STEM)) for _ in range(near)]
-        drawn = needles.draw_keys(own, rng, asked + self.unlike)
-        keys, unlike = drawn[:asked], drawn[asked:]
-        alike = [one for key in keys for one in needles.near_keys(own, rng, key, near)]
-        return [*map(str, keys)], [*map(str, (*alike, *unlike))]
+            return niah_keys.draw_uuids(own.of("keys"), near)
+        return niah_keys.draw(own.of("keys"), self._asked(stratum), near, self.unlike)
+
+    def _asked(self, stratum: Stratum) -> int:
+        """Return how many keys are asked about."""
+        return stratum.complexity if self.form == "keys" else 1
+
+    def _alike(self, stratum: Stratum) -> int:
+        """Return how many keys have the form of an asked one, itself among them."""
+        near, several = self._number("near", stratum), self.form == "values"
+        return niah_keys.alike(self._asked(stratum), near, self.unlike, uuids=self.uuids[0], several=several)
 
     def _values(self, count: int, own: Streams) -> list[str]:
         rng = own.of("values")
@@ -139,7 +146,7 @@ class Niah(Task):
         return Layout(
             head=(Piece(text.head(name, form), "instruction"),),
             placed=tuple(placed),
-            filler=haystack.filler(name, stratum, own),
+            filler=haystack.filler(name, stratum, own, _keys_of(sample)),
             tail=(Piece(text.tail(form, sample.question), "question"),),
         )
 
@@ -154,22 +161,26 @@ class Niah(Task):
     def check(self, row: Published) -> list[str]:
         """Prove that keys and values are unique, marks right, and decoys as near and as many as promised."""
         promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
+        promised["alike"] = self._alike(row.stratum)
         return list(niah_proof.faults(row, self._haystack(row.stratum), self._form(row.stratum), **promised))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
-        """Return the chance of a guess, and what lines score: one of those written for the row, the first, or all.
+        """Return the chance of a guess, and what is said without the question: the values of one line or key, or all.
 
+        A line or key is one of those with the form of what is asked about; in a haystack without other keys it is any.
         Where the order counts, it is what all the right values score in random order.
         """
-        count = len(sample.relevant)
-        lines = count + len(sample.latent["decoys"])
+        count, alike = len(sample.relevant), self._alike(sample.stratum)
         if self._form(sample.stratum) == "ordered":
             return {"uniform": 0.0, "any_order": fsum(1 / perm(count, right) for right in range(1, count + 1)) / count}
         if self.form != "one":
-            return {"uniform": 0.0, "all_lines": 2 * count / (count + lines)}
+            codes = count + sum(text.CODE in line for line in sample.latent["decoys"])
+            listed = {"uniform": 0.0, "all_codes": 2 * count / (count + codes)}
+            return listed if self.form == "keys" else {**listed, "any_like": 1 / alike}
         first = depths.first_line(sample.latent["depth"])
-        line = "any_near" if self.haystacks[0] in ("words", "uuids") else "any_line"
-        return {"uniform": 0.0, line: 1 / lines, "first_line": first}
+        lines = 1 + len(sample.latent["decoys"])
+        guess = {"any_line": 1 / lines} if alike == 1 else {"any_like": 1 / alike}
+        return {"uniform": 0.0, **guess, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that a single needle stands at."""
@@ -184,6 +195,11 @@ class Niah(Task):
     def _knob(self, name: str, stratum: Stratum, field: str = "") -> Knob:
         default: Knob = getattr(self, field or name)[0]
         return stratum.knob(name, default)
+
+
+def _keys_of(sample: Sample) -> list[str]:
+    """Return the keys of all lines written for a row."""
+    return [one.key for one in text.read_needles("".join([*sample.relevant, *sample.latent["decoys"]]))]
 
 
 def _spread(stratum: Stratum, index: int, count: int, shared: Streams) -> Iterator[float]:

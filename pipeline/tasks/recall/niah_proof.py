@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.readers import strangers
@@ -11,6 +12,18 @@ from pipeline.tasks.recall.niah_text import CODE, END, START, Needle, is_ordered
 
 STEM = 8
 """Characters that near UUIDs share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The form of a key: how many values it has, how many keys are near to it, and what else is filed under it.
+
+    Near keys count up to what is promised. Keys of one form cannot be told from each other but by the question.
+    """
+
+    values: int
+    near: int
+    things: tuple[str, ...]
 
 
 def solve(text: str, form: str) -> str:
@@ -31,8 +44,17 @@ def solve(text: str, form: str) -> str:
     return ", ".join(values[0] if is_ordered(text) else sorted(values[0]))
 
 
-def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int) -> Iterator[str]:
-    """Yield what is wrong with a row, judged by its text and its marks alone."""
+def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
+    """Yield what is wrong with a row, judged by its text and its marks alone.
+
+    Args:
+        row: the row.
+        haystack: what its needles stand in.
+        form: in which form it asks.
+        near: how many keys are near to each asked one.
+        distractors: how many other things are filed under it.
+        alike: how many keys have the form of an asked one.
+    """
     found, asked = read_needles(row.text), read_asked(row.text)
     if is_ordered(row.text) != (form == "ordered"):
         yield "the question and the knob do not agree on whether the order of the text counts"
@@ -41,14 +63,16 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
     yield from _uniqueness(found, form, row.text, mine)
     if len(mine) != row.stratum.complexity:
         yield f"{len(mine)} lines answer the question, but {row.stratum.complexity} are promised"
-    others = {one.thing for one in found if one.key in asked} - {CODE}
-    if len(others) != distractors:
-        yield f"{len(others)} other things are filed under what is asked for, but {distractors} are promised"
-    codes = {one.key for one in found if one.thing == CODE} - {*asked}
+    shapes = _shapes(found, near // 2)
     for key in asked:
-        alike = sum(_alike(one, key) for one in codes)
-        if alike < near:
-            yield f"{alike} keys are near to {key}, but {near} are promised"
+        shape = shapes.get(key, Shape(0, 0, ()))
+        if len(shape.things) != distractors:
+            yield f"{len(shape.things)} other things are filed under {key}, but {distractors} are promised"
+        if shape.near < near // 2 * 2:
+            yield f"{shape.near} keys are near to {key}, but {near} are promised"
+        rivals = sum(one == shape for one in shapes.values())
+        if rivals < alike:
+            yield f"{rivals} keys have the form of {key}, but {alike} are promised"
     yield from _haystack(row, haystack, found)
 
 
@@ -81,6 +105,30 @@ def _haystack(row: Published, haystack: str, found: Sequence[Needle]) -> Iterato
         yield "a line is neither of the haystack nor a needle"
 
 
-def _alike(key: str, asked: str) -> bool:
-    words, others = key.split(" "), asked.split(" ")
-    return key[:STEM] == asked[:STEM] if len(words) == 1 else words[0] == others[0] or words[1] == others[1]
+def _shapes(found: Sequence[Needle], half: int) -> dict[str, Shape]:
+    """Return the form of every key that access codes are filed under; keys are near up to `half` on either side."""
+    values, things = Counter[str](), dict[str, list[str]]()
+    for one in found:
+        if one.thing == CODE:
+            values[one.key] += 1
+        else:
+            things.setdefault(one.key, []).append(one.thing)
+    firsts, lasts = (Counter(_halves(key)[side] for key in values) for side in (0, 1))
+    return {
+        key: Shape(count, _near(key, firsts, lasts, half), tuple(sorted(things.get(key, ()))))
+        for key, count in values.items()
+    }
+
+
+def _near(key: str, firsts: Counter[str], lasts: Counter[str], half: int) -> int:
+    """Return how many keys begin or end as a key does, as far as they count."""
+    first, last = _halves(key)
+    if not last:
+        return min(firsts[first] - 1, 2 * half)
+    return min(firsts[first] - 1, half) + min(lasts[last] - 1, half)
+
+
+def _halves(key: str) -> tuple[str, str]:
+    """Return the two words of a key; of a UUID its first digits and nothing."""
+    first, _, last = key.partition(" ")
+    return (first, last) if last else (key[:STEM], "")

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 CODE = "access code"
 OTHERS = ("account number", "gate number", "invoice number", "locker number", "order number", "permit number")
 """What else may be filed under the asked key, in the same words."""
-NEEDLE = "The {thing} filed under {key} is {value}.\n"
+NEEDLE = "{article} {thing} filed under {key} is {value}.\n"
+THE, ONE = "The", "One"
+"""What a line begins with: the second where a key has several values."""
 
 LINES = "each of which states a number or a code and what it is filed under"
 HAYSTACKS = {
@@ -43,7 +45,7 @@ QUESTIONS = {
 START = "Text:\n"
 END = "This is the end of the text."
 
-STATED = re.compile(r"^The ([a-z]+ (?:code|number)) filed under (.+) is ([0-9a-f-]+)\.\n", re.MULTILINE)
+STATED = re.compile(r"^(?:The|One) ([a-z]+ (?:code|number)) filed under (.+) is ([0-9a-f-]+)\.\n", re.MULTILINE)
 ASKED = re.compile(
     r"^Question: What (?:is the|are the|are all the) access codes? filed under (.+?)"
     r"(, in the order in which they stand in the text)?\?$",
@@ -62,9 +64,9 @@ class Needle:
     end: int
 
 
-def needle(key: object, value: str, thing: str = CODE) -> str:
+def needle(key: object, value: str, thing: str = CODE, article: str = THE) -> str:
     """Return the line that states a value."""
-    return NEEDLE.format(thing=thing, key=key, value=value)
+    return NEEDLE.format(article=article, thing=thing, key=key, value=value)
 
 
 def head(haystack: str, form: str) -> str:

@@ -29,10 +29,12 @@ def spec(form: str, tier: str) -> PoolSpec:
     return PoolSpec(f"{form}-{tier}", 1, tier, source, make_entries)
 
 
-def filler(form: str, tier: str, own: Streams) -> Filler:
-    """Return entries in random order, and others for spares."""
-    spares = Shuffled(own.of("spares"), size(form, tier)).take(SPARES)
-    order = Shuffled(own.of("filler"), size(form, tier), frozenset(spares.tolist()))
+def filler(form: str, tier: str, own: Streams, without: frozenset[int] = frozenset()) -> Filler:
+    """Return entries in random order, but for some by their places, and others for spares."""
+    count = size(form, tier)
+    taken = frozenset(place for place in without if place < count)
+    spares = Shuffled(own.of("spares"), count, taken).take(SPARES)
+    order = Shuffled(own.of("filler"), count, taken.union(spares.tolist()))
     return Filler(spec(form, tier).name, order, spares)
 
 

@@ -12,7 +12,8 @@ from pipeline.tasks.rag.asking import slot_of
 from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
 from pipeline.worlds.gazetteer.names import QUALIFIED, bare
 from pipeline.worlds.gazetteer.passages import naming, since
-from pipeline.worlds.gazetteer.things import AGES, era_of
+from pipeline.worlds.gazetteer.things import era_of
+from pipeline.worlds.gazetteer.times import apart
 from pipeline.worlds.words import pool
 
 CONDITIONS = 3
@@ -27,8 +28,8 @@ REST = {4: "three", 10: "nine"}
 """How many come after the first, by how many are asked for."""
 ONCE = frozenset(
     {
-        *("person_life.spouse", "town.native", "school.pupil", "school.head", "inn.landlord", "lighthouse.keeper"),
-        *("museum.keeper", "mill.miller", "firm.heir", "river.head"),
+        *("person_life.spouse", "town.benefactor", "school.pupil", "school.head", "inn.landlord", "lighthouse.keeper"),
+        *("museum.keeper", "mill.miller", "firm.heir", "river.fish"),
     }
 )
 """Relations in which many things do not have the same value: nobody marries ten times."""
@@ -164,8 +165,8 @@ def _years(
 
 def bounds(world: Gazetteer, form: Form, relation: Relation, value: str) -> tuple[int, int] | None:
     """Return the first and last years that a thing can be of whose relation has a value; none where all will do."""
-    if relation.type != "person":
+    if relation.type not in world.cast.things:
         return None
-    soonest, latest = relation.span or AGES
-    born = world.thing(value).era
-    return (born - latest if form.kind == "person" and not soonest else born + soonest), born + latest
+    soonest, latest = apart(form.kind, relation)
+    begun = world.thing(value).era
+    return begun + soonest, begun + latest

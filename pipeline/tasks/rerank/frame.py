@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.graph.depths import depths
+from pipeline.tasks.depths import depths
 from pipeline.tasks.rag import haystack
 from pipeline.tasks.rag.text import numbered
 from pipeline.tasks.rerank import chance, proof, reader, text
@@ -33,6 +33,7 @@ class Rerank(Task):
     __slots__ = ()
 
     family = "rerank"
+    version = 2
     scorer = "ndcg"
     shots = 2
     most_shots = 2

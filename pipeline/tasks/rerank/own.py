@@ -16,10 +16,11 @@ from typing import Any
 from pipeline.errors import PoolError
 from pipeline.metrics import RANKED, TIED
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Piece, PoolSpec, Published, Sample
+from pipeline.streams import Streams
+from pipeline.tasks.base import Digest, Key, Piece, Published, Sample
 from pipeline.tasks.rag import own_haystack, own_listed, own_text
-from pipeline.tasks.rag.own import KNOBS, MOST_SHOWN, OwnRag
+from pipeline.tasks.rag.own import KNOBS, is_short
+from pipeline.tasks.rag.own_numbered import OwnNumbered
 from pipeline.tasks.rerank import chance, text
 from pipeline.worlds.corpora.records import Corpus, Question
 
@@ -31,50 +32,30 @@ SHOWN, BESIDE = 4, 2
 
 
 @dataclass(frozen=True, slots=True)
-class OwnBest(OwnRag):
+class OwnBest(OwnNumbered):
     """The ten documents that answer a question best. `complexity` is how many have a grade above 0."""
 
     family = "rerank"
     title = "the ten of a user's own passages that answer a question best, the best first"
+    lacking = "no question of the corpus has so many passages of a grade above 0"
     scorer = "ndcg"
     max_new_tokens = 256
 
-    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of passages with their numbers."""
-        return (own_haystack.spec(stratum, self.corpora, numbered=True),)
-
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
-        """Draw a question, dealt over all that have enough graded passages, and some of these.
-
-        Raises:
-            PoolError: if there is none.
-        """
-        corpus = self.corpus(stratum)
-        some = self.askable(corpus, stratum.complexity)
-        if not some:
-            raise PoolError(f"{stratum}: no question of the corpus has so many passages of a grade above 0")
-        number = some[deal(shared.of("question"), stratum.rows, index, len(some))]
-        question = corpus.questions[number]
+    def needed(self, corpus: Corpus, question: Question, stratum: Stratum, own: Streams) -> tuple[Sequence[str], Key]:
+        """Return the ids of graded passages, grades in turn, and the key."""
         chosen = in_turn(own.of("graded"), _grades(question), stratum.complexity)
-        names = own.of("graded order").sample([*chosen], len(chosen))
-        latent = {
-            "number": number,
-            "question_id": question.id,
-            "depths": [spread(shared.of("depth", place), stratum.rows, index) for place in range(len(names))],
-            "shown": self._examples(corpus, own.of("shown"), stratum, question),
-        }
-        relevant = tuple(self.written(corpus, corpus.places[name]) for name in names)
-        return Sample("", stratum, index, latent, relevant, question.question, _key(corpus, chosen))
+        return own.of("graded order").sample([*chosen], len(chosen)), _key(corpus, chosen)
 
-    def _examples(self, corpus: Corpus, rng: Random, stratum: Stratum, asked: Question) -> list[dict[str, Any]]:
+    def shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
         """Draw demonstrations: other questions, each with a few short documents that stand nowhere else."""
+        asked = corpus.questions[number]
         wanted, found, gone = self.shots_of(stratum), list[dict[str, Any]](), {*asked.gold}
         some = self.showable(corpus)
         for place in rng.sample(range(len(some)), len(some)):
             if len(found) == wanted:
                 break
             free = {name: grade for name, grade in _every(some[place]).items() if name not in gone}
-            short = {name: grade for name, grade in free.items() if _size(corpus, name) <= MOST_SHOWN}
+            short = {name: grade for name, grade in free.items() if is_short(corpus, name)}
             graded = in_turn(rng, {name: grade for name, grade in short.items() if grade > 0}, SHOWN)
             if some[place].question == asked.question or len({*graded.values()}) < len(
                 {*_grades(some[place]).values()}
@@ -110,10 +91,6 @@ class OwnBest(OwnRag):
         """Return the questions of demonstrations: those kept for them, or if there are none, all."""
         return _showable(corpus)
 
-    def written(self, corpus: Corpus, place: int) -> str:
-        """Return a passage as prompts have it, under its number."""
-        return own_text.document(corpus.passages[place], own_haystack.numbers(corpus)[place])
-
     def tail(self, question: str) -> str:
         """Return what stands behind the documents."""
         return text.TAIL.format(reply=text.BEST_ANSWERS, question=question)
@@ -146,11 +123,6 @@ def _every(question: Question) -> dict[str, int]:
 def _grades(question: Question) -> dict[str, int]:
     """Return the passages of a grade above 0, with their grades."""
     return {name: grade for name, grade in _every(question).items() if grade > 0}
-
-
-def _size(corpus: Corpus, name: str) -> int:
-    passage = corpus.passages[corpus.places[name]]
-    return len(passage.title) + len(passage.text)
 
 
 def _key(corpus: Corpus, graded: Mapping[str, int]) -> Key:

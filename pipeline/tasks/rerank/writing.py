@@ -111,9 +111,11 @@ class Author:
         if relation is era_of(forms()[self._asked.form]):
             return str(thing.era)
         out = {value for _, value in self._asked.conditions}
-        while (value := self._world.cast.value(self._rng, thing, relation, thing.facts)) in out:
-            pass
-        return value
+        for _ in range(TRIES):
+            value = self._world.cast.value(self._rng, thing, relation, thing.facts)
+            if value is not None and value not in out:
+                return value
+        return self._world.cast.anyone(thing, relation.type, out)
 
     def _mention(
         self, form: Form, era: int, values: Mapping[str, str], gone: set[str], mentions: list[Mention]

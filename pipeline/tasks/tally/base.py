@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
 from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.graph.depths import depths
+from pipeline.tasks.depths import depths
 from pipeline.tasks.tally import pool, proof, reader, text
 from pipeline.worlds.utterances import Intent
 

@@ -62,6 +62,7 @@ class Count(OfOneClerk):
     """How many messages of a kind a clerk received."""
 
     subtask = "count"
+    version = 2
     title = "how many messages of one kind one clerk received"
     scorer = "count"
     complexities = (5, 20, 80)
@@ -99,6 +100,7 @@ class When(OfOneClerk):
     """In which month the last of a number of messages came; `complexity` is the number."""
 
     subtask = "when"
+    version = 2
     title = "in which month one clerk received so many messages of one kind"
     scorer = "exact"
     complexities = (5, 20)

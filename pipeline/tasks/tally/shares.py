@@ -113,6 +113,7 @@ class Most(Shares):
     """The act that most messages ask for; `complexity` is how many acts there are."""
 
     subtask = "most"
+    version = 2
     title = "what most of all messages ask for"
     complexities = (10,)
     first = 0
@@ -122,6 +123,7 @@ class Compare(Shares):
     """Which of two acts more messages ask for; others are as frequent as these, or more so."""
 
     subtask = "compare"
+    version = 2
     title = "which of two things more of all messages ask for"
     complexities = (2,)
     first = 0

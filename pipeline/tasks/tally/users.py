@@ -21,6 +21,7 @@ class Users(TallyTask):
     """
 
     subtask = "users"
+    version = 2
     title = "the clerks who received messages of two kinds"
     scorer = "members"
     max_new_tokens = 128

@@ -10,7 +10,7 @@ from random import Random
 
 from pipeline.worlds.words import pool, pool_digest
 
-FILES = ("chronicle/events", "chronicle/happenings", "chronicle/colour", "chronicle/names", "chronicle/talk")
+FILES = tuple(f"chronicle/{name}" for name in ("events", "happenings", "deeds", "colour", "names", "talk"))
 SECTION = re.compile(r"\[(\w+)\]")
 CHOICE = re.compile(r"\[([^\]]*)\]")
 ASKED = "? "
@@ -63,8 +63,8 @@ def lines(name: str) -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def wordings() -> Mapping[str, Sequence[Wording]]:
-    """Return the sentences of every kind of event, happenings among them."""
-    said = {**lines("events"), **lines("happenings")}
+    """Return the sentences of every kind of event, happenings and deeds among them."""
+    said = {**lines("events"), **lines("happenings"), **lines("deeds")}
     return {kind: [Wording.of(one) for one in some if not one.startswith(ASKED)] for kind, some in said.items()}
 
 
@@ -75,6 +75,12 @@ def happenings() -> Mapping[str, Sequence[str]]:
         kind: [one.removeprefix(ASKED) for one in some if one.startswith(ASKED)]
         for kind, some in lines("happenings").items()
     }
+
+
+@cache
+def deeds() -> tuple[str, ...]:
+    """Return the kinds of things that somebody does for a property, or in vain, but for buying it."""
+    return tuple(lines("deeds"))
 
 
 @cache

@@ -19,7 +19,7 @@ from pipeline.streams import Indices, Streams
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, Entry, entry
 from pipeline.worlds.chronicle.population import Population, Soul, populate
 from pipeline.worlds.chronicle.titles import REDO, SALE, UNDO, UNDO2, Title
-from pipeline.worlds.chronicle.wording import happenings, words_of
+from pipeline.worlds.chronicle.wording import deeds, happenings, words_of
 
 WORLD = "chronicle@1"
 TOKENS_PER_ENTRY = 22
@@ -29,6 +29,8 @@ FEWEST_PROPERTIES, LIKE = 60, 3
 OTHERS = ("election", "jury", "move", "debt", "price", "works")
 STEPS = (SALE, SALE, SALE, SALE, UNDO, UNDO, REDO, UNDO2)
 """How often each step of a title is drawn, where it can be taken."""
+BUSY = 0.3
+"""The share of what befalls a property that somebody does for it, or in vain, in annals that tell of deeds."""
 INCOMERS_DEATHS = 0.3
 """The share of incomers whose death is told."""
 Draft = tuple[int, str, Mapping[str, str]]
@@ -61,17 +63,21 @@ class Chronicle:
         return entry(rng, day, kind, about, self.living(day))
 
 
-def chronicle(streams: Streams, tier: str) -> Chronicle:
-    """Return the world of a tier; `streams` are those of any row or pool below the same seed."""
-    return _chronicle(streams.world(WORLD, tier), TIERS[tier] // TOKENS_PER_ENTRY)
+def chronicle(streams: Streams, tier: str, *, busy: bool = False) -> Chronicle:
+    """Return the world of a tier; `streams` are those of any row or pool below the same seed.
+
+    In a `busy` one the same people also rent, mend, keep and lend on properties, or would like to.
+    """
+    return _chronicle(streams.world(WORLD, tier, *(["busy"] if busy else [])), TIERS[tier] // TOKENS_PER_ENTRY)
 
 
 @lru_cache(maxsize=2)
 def _chronicle(world: Streams, size: int) -> Chronicle:
-    rng = world.of("facts")
+    rng, busy = world.of("facts"), "busy" in world.path
     people = populate(world.of("people"), size // 7, 24 + size // 60)
     properties = _properties(rng, max(FEWEST_PROPERTIES, size // 27))
-    drafts = [*_families(rng, people.souls), *_estates(rng, people, properties, round(0.42 * size / len(properties)))]
+    drafts = [*_families(rng, people.souls)]
+    drafts += _estates(rng, people, properties, round(0.42 * size / len(properties)), BUSY if busy else 0)
     drafts += [(_day(rng), rng.choice(OTHERS), {}) for _ in range(size - len(drafts))]
     texts = world.of("texts")
     entries = [
@@ -129,11 +135,14 @@ def sex(*, woman: bool) -> dict[str, str]:
     return {"son": "daughter" if woman else "son"}
 
 
-def _estates(rng: Random, people: Population, properties: Sequence[str], each: int) -> Iterator[Draft]:
+def _estates(rng: Random, people: Population, properties: Sequence[str], each: int, busy: float) -> Iterator[Draft]:
     """Yield what befell each property: about half of it sales and the like, no happening of a kind twice."""
     for prop in properties:
         kinds, title = rng.sample(list(happenings()), len(happenings())), Title()
         for day in sorted(_day(rng) for _ in range(each)):
+            if busy and rng.random() < busy:
+                yield day, rng.choice(deeds()), {"prop": prop, "person": rng.choice(people.living(day))}
+                continue
             if kinds and rng.random() < 0.45:
                 yield day, kinds.pop(), {"prop": prop}
                 continue

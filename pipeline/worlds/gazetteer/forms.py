@@ -31,7 +31,7 @@ NAMES = (f"{FOLDER}/towns", f"{FOLDER}/rivers")
 SLOT = re.compile(r"\{(\w+)\}")
 SUBJECT = frozenset({"Name", "It", "it", "him", "Its", "its"})
 """Slots that name the subject."""
-BLOCK = re.compile(r"\[(\w+)\] (\w+)(?:@(\w+))?(?: (\+?)(\d+)-(\d+))?")
+BLOCK = re.compile(r"\[(\w+)\] (\w+)(?:@(\w+))?(?: (\+?)(-?\d+)-(-?\d+))?")
 MARKS = "-?=~<>*"
 
 
@@ -39,9 +39,9 @@ MARKS = "-?=~<>*"
 class Relation:
     """A relation of a kind of thing: the type of its values, and the lines on it by mark.
 
-    Numbers and years lie in `span`, which for years that are `later` counts from the thing's first year. A person was
-    born so many years before it; in the lives of people, so many years before or after. Where `of` is given, the value
-    is that of this kind of the thing in relation `of`: the river of the town.
+    Numbers and years lie in `span`, which for years that are `later` counts from the thing's first year. The first year
+    of a thing that is a value lies so many years before it, or after it if they are negative. Where `of` is given, the
+    value is that of this kind of the thing in relation `of`: the river of the town.
     """
 
     name: str

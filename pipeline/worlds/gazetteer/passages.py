@@ -68,49 +68,67 @@ class Writer:
         """Write one passage; its colour names the things `wanted`, each a slot and what fills it."""
         form, rng = forms()[form_name], self._rng
         said = [(rng.choice(form.relation(name).wordings), value) for name, value in thing.stated[form_name].items()]
-        colours = list(self._naming(form, wanted))
+        colours = list(self._naming(thing, form, wanted))
         while len(colours) < rng.choice(COLOURS):
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
         while sum(len(text.split()) for text, _ in [*said, *colours]) < LEAST:
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
         items = [(text, self._filled(thing, form, text, {"value": value})) for text, value in said]
         for sentence, fills in colours:
-            items.insert(rng.randint(1, len(items)), (sentence, self._filled(thing, form, sentence, fills)))
+            items.insert(rng.randint(1, len(items)), (sentence, fills))
         named = tuple((slot, value) for _, fills in items for slot, value in fills.items() if slot != "value")
         return Passage(thing, form_name, " ".join(_told(rng, thing, form, items)), named)
 
     def _colour(self, thing: Thing, form: Form, taken: Sequence[str]) -> tuple[str, Mapping[str, str]]:
-        """Return the next sentence of colour of a form: all of them come before the deal begins anew."""
+        """Return the next sentence of colour of a form that can be said of a thing: all come before a new deal."""
         deck = self._dealt.setdefault(form.name, [])
-        if not deck:
-            deck += [*form.colour, *_varied(form) * (OFTEN - 1)]
-            self._rng.shuffle(deck)
-        sentence = deck.pop()
-        return (sentence, {}) if sentence not in taken else self._colour(thing, form, taken)
+        while True:
+            if not deck:
+                deck += [*form.colour, *_varied(form) * (OFTEN - 1)]
+                self._rng.shuffle(deck)
+            sentence = deck.pop()
+            if sentence not in taken and (fills := self._fitting(thing, form, sentence, {})) is not None:
+                return sentence, fills
 
-    def _naming(self, form: Form, wanted: Sequence[tuple[str, str]]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    def _naming(
+        self, thing: Thing, form: Form, wanted: Sequence[tuple[str, str]]
+    ) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Yield sentences of colour, no two the same, with slots that are to be filled with what is wanted."""
         taken = set[str]()
         for slot, value in wanted:
             sentence = self._rng.choice([one for one in naming(form.name, slot) if one not in taken])
             taken.add(sentence)
-            yield sentence, {slot: value}
+            yield sentence, self._filled(thing, form, sentence, {slot: value})
 
-    def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> dict[str, str]:
-        """Fill the slots of a sentence."""
+    def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Fill the slots of a sentence that has to be said, even if nothing that it could name is of the time."""
+        found = self._fitting(thing, form, sentence, given)
+        if found is None:
+            kinds = [slot.removeprefix("a_") for slot in map(str.lower, slots(sentence))]
+            named = {slot: thing.kind if slot == "other" else slot for slot in kinds if slot not in given}
+            things = {slot: kind for slot, kind in named.items() if kind in self._cast.eras}
+            nearest = {slot: self._cast.anyone(thing, kind) for slot, kind in things.items()}
+            found = self._fitting(thing, form, sentence, {**nearest, **given})
+        return found or {}
+
+    def _fitting(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Fill the slots of a sentence; none if nothing that it could name is of the time."""
         filled = self._said.setdefault((thing.name, sentence), {}) if self._settled else {}
         for slot in map(str.lower, slots(sentence)):
             slot = slot.removeprefix("a_")
             if slot in given or slot not in filled:
-                filled[slot] = given[slot] if slot in given else self._fill(thing, form, slot)
+                said = given[slot] if slot in given else self._fill(thing, form, slot)
+                if said is None:
+                    return None
+                filled[slot] = said
         return dict(filled)
 
-    def _fill(self, thing: Thing, form: Form, slot: str) -> str:
+    def _fill(self, thing: Thing, form: Form, slot: str) -> str | None:
         if slot in words_of():
             return self._rng.choice(words_of()[slot])
         if slot == "year":
             return str(thing.era + self._rng.randint(*since(form)))
-        return self._cast.another(self._rng, thing.kind if slot == "other" else slot, thing.name)
+        return self._cast.another(self._rng, thing, thing.kind if slot == "other" else slot)
 
 
 def told(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:

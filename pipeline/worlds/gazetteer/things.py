@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from random import Random
 
 from pipeline.worlds.gazetteer.forms import Form, Relation, kinds, words_of
 from pipeline.worlds.gazetteer.names import QUALIFIED, Stock, bare, drawn, qualified
+from pipeline.worlds.gazetteer.times import EVER, Eras, Years, apart, together
 
-AGES = (22, 65)
-"""How old people are who design, found, paint or write, unless a form says otherwise."""
 MORE = (4, 5, 6)
 """How many facts a passage states beside the leading one."""
 YEARS = (1700, 1950)
-TRIES = 16
-"""Draws among people of the right years before others are drawn from, too."""
+LEADERS = 3
+"""How many people there are at least who can have made a work of a year."""
+TRIES = 100
+"""Draws of a first year before another is taken in which fewer people can have made a work."""
 
 
 @dataclass(slots=True)
@@ -35,68 +34,71 @@ class Thing:
         return {relation: value for facts in self.stated.values() for relation, value in facts.items()}
 
 
-class People:
-    """Everybody, in the order of their births, so that contemporaries can be drawn."""
-
-    def __init__(self, people: Sequence[Thing]) -> None:
-        self._people = sorted(people, key=lambda one: one.era)
-        self._births = [one.era for one in self._people]
-
-    def draw(self, rng: Random, first: int, last: int, taken: Collection[str]) -> str:
-        """Draw somebody who was born in or between two years, or near to them if all of those are taken."""
-        start, stop = bisect_left(self._births, first), bisect_left(self._births, last + 1)
-        if stop - start < 3:
-            start, stop = max(0, min(start, len(self._people) - 3)), min(len(self._people), max(stop, 3) + 3)
-        for turn in count():
-            one = self._people[rng.randrange(start, stop)].name
-            if one not in taken:
-                return one
-            if turn >= TRIES:
-                start, stop = max(0, start - 1), min(len(self._people), stop + 1)
-        raise AssertionError
-
-
 @dataclass(slots=True)
 class Cast:
     """All things of a world by kind, and those who draw from them."""
 
     things: dict[str, list[Thing]]
-    people: People
+    eras: dict[str, Eras]
     stock: Stock
     by_name: dict[str, Thing]
 
-    def value(self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str]) -> str:
-        """Draw the value of a relation of a thing; `facts` are those of the passage so far, which name other people."""
-        first, last = relation.span or AGES
+    def value(self, rng: Random, thing: Thing, relation: Relation, facts: Mapping[str, str]) -> str | None:
+        """Draw the value of a relation of a thing, none if there is none of its time.
+
+        `facts` are those of the passage so far, which name other things.
+        """
+        first, last = relation.span or (0, 0)
         if relation.of:
             return self.by_name[facts[relation.of]].facts[relation.type]
-        if relation.type == "person":
-            taken = {thing.name, *facts.values()}
-            if thing.kind == "person" and first == 0:
-                return self.people.draw(rng, thing.era - last, thing.era + last, taken)
-            return self.people.draw(rng, thing.era - last, thing.era - first, taken)
         if relation.type == "year":
             return str(thing.era + rng.randint(first, last)) if relation.later else str(rng.randint(first, last))
         if relation.type == "number":
             return f"{rng.randint(first, last):,}"
         if relation.type in words_of():
             return rng.choice(words_of()[relation.type])
-        return self.another(rng, relation.type, thing.name)
+        return self._of_its_time(rng, thing, relation.type, apart(thing.kind, relation), {thing.name, *facts.values()})
+
+    def another(self, rng: Random, thing: Thing, kind: str) -> str | None:
+        """Draw the name of another thing of a kind that was there when a thing was, none if none was."""
+        return self._of_its_time(rng, thing, kind, together(thing.kind, kind), {thing.name})
+
+    def anyone(self, thing: Thing, kind: str, taken: Collection[str] = ()) -> str:
+        """Return the name of the other thing of a kind that is nearest in time."""
+        return self.eras[kind].nearest(thing.era, {thing.name, *taken})
+
+    def _of_its_time(self, rng: Random, thing: Thing, kind: str, years: Years, taken: Collection[str]) -> str | None:
+        return self.eras[kind].draw(rng, thing.era - years[1], thing.era - years[0], taken)
 
     def era(self, rng: Random, kind: str, fixed: Mapping[str, str]) -> int:
-        """Draw the first year of a thing, in the lifetime of somebody who is fixed to have to do with it."""
-        for relation in (one for form in kinds()[kind] for one in form.relations):
-            if relation.type == "person" and fixed.get(relation.name) in self.by_name:
-                first, last = relation.span or AGES
-                born = self.by_name[fixed[relation.name]].era
-                return born + rng.randint(-last if kind == "person" and first == 0 else first, last)
-        return new_era(rng, kind)
+        """Draw the first year of a thing: the one that is fixed, or one in the time of all that it has to do with.
 
-    def another(self, rng: Random, kind: str, but: str) -> str:
-        """Draw the name of a thing of a kind, not that of `but`."""
-        while (one := rng.choice(self.things[kind]).name) == but:
-            pass
-        return one
+        Where these are of different times, it is in that of the first.
+        """
+        own = next(filter(None, map(era_of, kinds()[kind])), None)
+        if own and own.name in fixed:
+            return int(fixed[own.name])
+        span = own.span if own and own.span else YEARS
+        first, last = -EVER, EVER
+        for relation in (one for form in kinds()[kind] for one in form.relations):
+            if fixed.get(relation.name) in self.by_name and relation.type in self.things and not relation.of:
+                begun, (least, most) = self.by_name[fixed[relation.name]].era, apart(kind, relation)
+                if max(first, begun + least) <= min(last, begun + most):
+                    first, last = max(first, begun + least), min(last, begun + most)
+        if max(first, span[0]) <= min(last, span[1]):
+            first, last = max(first, span[0]), min(last, span[1])
+        return self._with_maker(rng, kind, first, last, fixed)
+
+    def _with_maker(self, rng: Random, kind: str, first: int, last: int, fixed: Mapping[str, str]) -> int:
+        """Draw a year in which somebody can have made a thing, if its passages begin with who did."""
+        lead = kinds()[kind][0].lead
+        for _ in range(TRIES):
+            year, (least, most) = rng.randint(first, last), apart(kind, lead)
+            if lead.type != "person" or lead.name in fixed:
+                return year
+            if self.eras["person"].count(year - most, year - least) >= LEADERS:
+                return year
+        return year
 
     def state(self, rng: Random, thing: Thing, fixed: Mapping[str, str] | None = None) -> None:
         """Draw what the passages of a thing state; what is `fixed` is stated in any case."""
@@ -107,13 +109,21 @@ class Cast:
     def _stated(self, rng: Random, thing: Thing, form: Form, fixed: Mapping[str, str]) -> dict[str, str]:
         must = [one for one in form.relations[1:] if one.name in fixed]
         rest = [one for one in form.relations[1:] if one.name not in fixed]
-        more = [*must, *rng.sample(rest, max(0, min(len(rest), rng.choice(MORE) - len(must))))]
+        wanted = 1 + max(len(must), rng.choice(MORE))
         facts: dict[str, str] = {}
-        for relation in (form.lead, *(one for one in form.relations[1:] if one in more)):
-            first_year = relation is era_of(form)
-            said = str(thing.era) if first_year else self.value(rng, thing, relation, facts)
-            facts[relation.name] = fixed.get(relation.name, said)
-        return facts
+        for relation in (form.lead, *must, *rng.sample(rest, len(rest))):
+            if len(facts) < wanted and (said := self._said(rng, thing, form, relation, {**fixed, **facts})):
+                facts[relation.name] = said
+        return {one.name: facts[one.name] for one in form.relations if one.name in facts}
+
+    def _said(self, rng: Random, thing: Thing, form: Form, relation: Relation, facts: Mapping[str, str]) -> str | None:
+        """Return what a passage states of a relation: what is fixed, or a value that is drawn."""
+        if relation.name in facts:
+            return facts[relation.name]
+        if relation is era_of(form):
+            return str(thing.era)
+        said = self.value(rng, thing, relation, facts)
+        return self.anyone(thing, relation.type, facts.values()) if said is None and relation is form.lead else said
 
 
 def era_of(form: Form) -> Relation | None:
@@ -140,7 +150,12 @@ def cast(rng: Random, stock: Stock, counts: Mapping[str, int]) -> Cast:
     towns = [town.name for town in things["town"]]
     located = {kind: _located(rng, kind, things[kind], towns) for kind in QUALIFIED if kind in things}
     by_name = {one.name: one for some in things.values() for one in some}
-    found = Cast(things, People(things["person"]), stock, by_name)
+    found = Cast(things, {kind: Eras(some) for kind, some in things.items()}, stock, by_name)
+    for kind, some in things.items():
+        if kinds()[kind][0].lead.type == "person":
+            for thing in some:
+                thing.era = found.era(rng, kind, {})
+            found.eras[kind] = Eras(some)
     for kind, some in things.items():
         places = located.get(kind, ())
         for number, thing in enumerate(some):

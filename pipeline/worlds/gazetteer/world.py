@@ -20,7 +20,7 @@ from pipeline.worlds.gazetteer.names import DRAWS, QUALIFIED, Stock
 from pipeline.worlds.gazetteer.passages import Passage, Writer
 from pipeline.worlds.gazetteer.things import Cast, Thing, cast, parts
 
-WORLD = "gazetteer@1"
+WORLD = "gazetteer@2"
 TOKENS_PER_PASSAGE = 43
 """One passage for so many tokens of the tier: about three times what a prompt can hold."""
 

@@ -40,7 +40,7 @@ def rows_task(name: str, limit: int | None, **wanted: Any) -> Task:
         dataset=MemoryDataset(samples, name=name),
         solver=reply(),
         scorer=carrara_score(),
-        metrics=[headline(), mean(), stderr(), *([] if several else seconds(found)), *curves(several)],
+        metrics=[headline(), mean(), stderr(), *([] if several else seconds(found)), *curves(several=several)],
         config=GenerateConfig(temperature=0.0),
     )
 
@@ -103,8 +103,8 @@ def carrara_score() -> Scorer:
     return score
 
 
-def curves(several: bool) -> list[Metric]:
-    """Return the headline of each length, complexity and subtask, or with several families of each length and family."""
+def curves(*, several: bool) -> list[Metric]:
+    """Return the headline of each length, complexity and subtask; with several families of each length and family."""
     axes = ("length", "family") if several else AXES
     return [grouped(headline(), name, all=False, name_template=name + " {group_name}") for name in axes]
 

@@ -1,0 +1,139 @@
+"""A reader of numbered annals that sums up what befell a property, from a prompt's text alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from pipeline.tasks.longqa.reader import (
+    BODY,
+    DATE,
+    END,
+    ESTATE,
+    Event,
+    Line,
+    day_of,
+    happening_kinds,
+    history,
+    standing,
+)
+from pipeline.tasks.summ.text import accepted
+
+LINE = re.compile(rf"^\[(\d{{5}})\] {DATE}\. (.+)\n", re.MULTILINE)
+QUESTION = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
+ASKED = re.compile(r"[\w ]+ (the \w+ \w+) up to the end of (\d{4}): (.+), (.+), and (.+)\.")
+PHRASES = {
+    "who bought it": "sale",
+    "who took it on lease": "lease",
+    "who paid for repairs to it": "repairs",
+    "who became its keeper": "keeper",
+    "who lent money on it": "loan",
+}
+DEEDS = ("lease", "repairs", "keeper", "loan", "bid", "plea")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks for: a property, the last day that counts, and kinds of events."""
+
+    prop: str
+    last: int
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Annals:
+    """Entries as read, with the number of each by where it starts."""
+
+    found: Sequence[Line]
+    numbers: dict[int, str]
+
+
+def read(text: str) -> Annals:
+    """Return every entry of a prompt.
+
+    Raises:
+        ValueError: if there are none, or anything else stands between them.
+    """
+    start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
+    if start < len(BODY) or end <= start:
+        raise ValueError("the prompt has no annals")
+    found, numbers, at = list[Line](), dict[int, str](), start
+    for match in LINE.finditer(text, start, end):
+        if match.start() != at:
+            break
+        numbers[at] = match[1]
+        found.append(Line(at, match.end(), day_of(match[2], match[3], match[4]), match[5]))
+        at = match.end()
+    if at != end:
+        raise ValueError(f"no entry: {text[at : at + 80]!r}")
+    return Annals(found, numbers)
+
+
+def question_of(text: str) -> str:
+    """Return the question that a prompt ends in.
+
+    Raises:
+        ValueError: if it ends in none.
+    """
+    found = QUESTION.search(text)
+    if not found:
+        raise ValueError("the prompt does not end in a question")
+    return found[1]
+
+
+def asked(question: str) -> Asked:
+    """Return what a question asks for.
+
+    Raises:
+        ValueError: if it is another.
+    """
+    found = ASKED.fullmatch(question)
+    if not found or not set(found.groups()[2:]) <= set(PHRASES):
+        raise ValueError(f"no question about a property: {question!r}")
+    return Asked(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
+
+
+def told_of(found: Sequence[Line], prop: str) -> list[Event]:
+    """Return all that is told of a property.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    return history(found, prop, (*ESTATE, *DEEDS, *happening_kinds()))
+
+
+def points(told: Sequence[Event], what: Asked) -> list[Event]:
+    """Return the events that belong in a summary, in order.
+
+    Raises:
+        ValueError: if a sale is set aside or restored that there is not.
+    """
+    before = [event for event in told if event.line.day <= what.last]
+    left = standing([event for event in before if event.kind in ESTATE])
+    deeds = [event for event in before if event.kind in what.kinds and event.kind not in ESTATE]
+    return sorted([*left, *deeds], key=lambda event: event.line.start)
+
+
+def named(event: Event) -> tuple[str, int] | None:
+    """Return who did something, and the year; nothing where nobody is named."""
+    name = event.values.get("buyer") or event.values.get("person")
+    return (name, date.fromordinal(event.line.day).year) if name else None
+
+
+def summed_up(text: str) -> tuple[str, ...]:
+    """Return the accepted answers of a prompt.
+
+    Raises:
+        ValueError: if it cannot be read, or nothing belongs in the summary.
+    """
+    annals, what = read(text), asked(question_of(text))
+    told = told_of(annals.found, what.prop)
+    right = points(told, what)
+    found = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
+    if not found:
+        raise ValueError(f"nothing of {what.prop} belongs in a summary")
+    others = [one for event in told if event not in right and (one := named(event))]
+    return accepted(found, others)
