@@ -36,7 +36,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import groupby, pairwise, takewhile
+from itertools import groupby, islice, pairwise, takewhile
 from math import fsum, log2
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -62,14 +62,19 @@ END = re.compile(
 NAMED = r"(?:\w{1,20}[:_])?(?:think|thinking|thought|thoughts|reasoning)"
 OPENED = re.compile(
     rf"<{NAMED}>|\[THINK\]|\u25c1think\u25b7|<\|channel>|<\|START_THINKING\|>|<\|begin_of_thought\|>|<\|inner_prefix\|>"
-    r"|<\|open\|>\s?think\s?<\|sep\|>|<unused94>|\A\s*Here(?:'s| is) my thought process:"
+    r"|<\|open\|>\s?think\s?<\|sep\|>|<unused94>"
 )
 ENDED = re.compile(
     rf"</{NAMED}>|\[/THINK\]|\u25c1/think\u25b7|<channel\|>|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|inner_suffix\|>"
-    r"|<\|close\|>\s?think\s?<\|sep\|>|<unused95>|(?m:^)Here(?:'s| is) my response:"
+    r"|<\|close\|>\s?think\s?<\|sep\|>|<unused95>"
 )
 """Marks around reasoning: of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat (with a
-name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, MedGemma, and Granite, in words."""
+name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, and MedGemma."""
+
+IN_WORDS = re.compile(
+    r"\A\s*Here(?:'s| is) my thought process:(?:.*?\n\s*Here(?:'s| is) my response:\s*|.*\Z)", re.DOTALL
+)
+"""The same as Granite marks it."""
 
 CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
 BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
@@ -132,7 +137,7 @@ def thought(prediction: str) -> str:
 
 def _final(prediction: str) -> str:
     """Return what stands in the last final channel, or all of it where a reply has no channels."""
-    if bare := BARE_CHANNEL.match(prediction):
+    if bare := BARE_CHANNEL.match(prediction) or IN_WORDS.match(prediction):
         return prediction[bare.end() :]
     channels = list(CHANNEL.finditer(prediction))
     if not channels:
@@ -1797,7 +1802,7 @@ def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[st
 def _flattened(text: str) -> str:
     """Return a text in which every object of JSON, and every list that holds more than numbers, is lines of values."""
     found, at = list[str](), 0
-    for start in (one.start() for one in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE)):
+    for start in islice((one.start() for one in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE)), MOST):
         if start < at:
             continue
         try:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-FENCE = re.compile(r"^(?P<fence>`{3,})(?P<kind>\S*)\n(?P<text>.*?)^(?P=fence)\n", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,})(?P<kind>\S*)\n(?P<text>.*?)^(?P=fence)\n", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 NAMED = re.compile(r"^`([\w.-]+)`:\n\n\Z", re.MULTILINE)
 """A line that says that the block behind it is a file."""

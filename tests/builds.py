@@ -329,9 +329,14 @@ def slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
     return slow
 
 
-if __name__ in ("__main__", "__mp_main__"):
+def make_small() -> None:
+    """Give this process small shards and slow rows."""
     plan.SHARD_TOKENS = SHARD_TOKENS
     jobs.cut_row = slowed(jobs.cut_row)
+
+
+if __name__ in ("__main__", "__mp_main__"):
+    make_small()
 
 if __name__ == "__main__":
     from pipeline.cli import cli

@@ -1,4 +1,4 @@
-"""Dask clusters of processes on this machine. Workers preload this file, so that their rows are slow enough to kill."""
+"""Dask clusters of processes on this machine. Workers preload this file: it gives them small shards and slow rows."""
 
 from __future__ import annotations
 
@@ -48,10 +48,9 @@ class Cluster:
             "PYTHONPATH": os.pathsep.join(map(str, [*path, here.parent, os.environ.get("PYTHONPATH", "")])),
             builds.PAUSE: str(pause),
         }
-        preload = ["--preload", here] if pause else []
         return self._start(
             "worker", self.address, "--nthreads", 1, "--nanny" if nanny else "--no-nanny", "--local-directory", own,
-            "--death-timeout", 60, *preload, *options, cwd=own, env=env,
+            "--death-timeout", 60, *([] if path else ["--preload", here]), *options, cwd=own, env=env,
         )  # fmt: skip
 
     def _start(
@@ -91,10 +90,8 @@ class Cluster:
 
 
 def dask_setup(worker: Any) -> None:
-    """Slow a worker's rows; Dask calls this where the file is preloaded."""
-    from pipeline.assemble import jobs
-
-    jobs.cut_row = builds.slowed(jobs.cut_row)
+    """Give a worker small shards and slow rows; Dask calls this where the file is preloaded."""
+    builds.make_small()
 
 
 def writers(out: Path) -> set[int]:

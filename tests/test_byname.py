@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,9 @@ from pipeline.profiles import load_profile
 from pipeline.profiles.adopting import Source, Wanted, adopt
 from pipeline.profiles.hub import parse_model, safe_name
 from pipeline.profiles.keeping import settled
+from pipeline.publish.staging import stage
 from pipeline.store.parquet import read_rows
+from pipeline.store.split import open_split
 
 CELLS = (("bio", "standard", [1], [4096], 2), ("mrcr", "chat", [2], [16384], 1))
 NAME = "org/small"
@@ -133,7 +136,7 @@ def test_names_that_the_hub_does_not_have(
     hub.model(NAME, small())
     hub.model("org/empty", {"README.md": b"# Nothing"})
     cases = {
-        "org/nowhere": "has no model 'org/nowhere', or it is private: check the name",
+        "org/nowhere": "has no model 'org/nowhere', or it is private, and there is no such folder: check the name",
         f"{NAME}@v9": "org/small has no revision 'v9': give a branch, tag or commit that it has",
         "org/empty": "org/empty has no tokenizer_config.json and no tokenizer.json",
         "o200": "unknown profile 'o200': did you mean 'o200k'",
@@ -245,9 +248,7 @@ def test_what_is_published_says_where_its_tokenizer_is(built: Path, hub: Hub, tm
     out = tmp_path / "out"
     went(carrara("build", built / "tiny.toml", "--tokenizer", NAME, "--out", out, "--quiet"))
     went(carrara("verify", out, "--quiet"))
-    staged = tmp_path / "staged"
-    went(carrara("publish", out, "--repo", "org/{tokenizer}", "--out", staged, "--dry-run"))
-    (copy,) = staged.iterdir()
+    copy = stage(open_split(out / KEPT), tmp_path / KEPT, repo=NAME).folder
     assert [path.name for path in (copy / "tokenizer").iterdir()] == ["profile.toml"]
     hub.model(NAME, small(size=500))
     assert "tiny 1.0.0" in went(carrara("verify", "--against", copy, "--quiet"))
@@ -268,7 +269,7 @@ def test_profile_add_says_what_it_found(tmp_path: Path) -> None:
         "the same ids on 400 lines of plain and 400 of foreign text",
         "with a system message, too",
         "options of the template: enable_thinking = False; set one with --set",
-        "pinned to 2025-05-31, which costs up to",
+        "pinned to 2025-05-31, which may cost",
         "window: 40,960 tokens (max_position_embeddings in config.json)",
         "after a line's end",
     }
@@ -361,3 +362,37 @@ def test_pinned_vocabularies_as_models(name: str, tmp_path: Path) -> None:
 
 def test_the_template_is_the_small_models() -> None:
     assert TEMPLATE in DATED
+
+
+def test_a_slow_counter_is_told_and_a_copy_is_left_as_it_is(built: Path, tmp_path: Path) -> None:
+    out = tmp_path / "home" / "v1.0.0"
+    shutil.copytree(built, tmp_path / "home")
+    done = went(carrara("plan", built / "tiny.toml", "--tokenizer", "small", "--out", out))
+    assert "small: transformers counts again, slowly (0.3 to 1 Mtok/s): a sample of the rows in `build`" in done
+    model = folder_of(small(), tmp_path / "small")
+    shutil.rmtree(out / "small" / "tokenizer")
+    before = builds.stamps(out)
+    assert "tiny 1.0.0 small" in went(carrara("verify", "--against", out, "--tokenizer", model, "--quiet"))
+    assert "is not a shipped one: give its TOML" in said(carrara("verify", "--against", out, "--quiet"))
+    assert builds.stamps(out) == before
+
+
+def test_a_folder_of_the_clients_cache_is_the_model(hub: Hub, tmp_path: Path, recipe: Path) -> None:
+    commit = hub.model(NAME, small())
+    folder = Path(huggingface_hub.hf_hub_download(NAME, "tokenizer.json")).parent
+    huggingface_hub.hf_hub_download(NAME, "tokenizer_config.json")
+    huggingface_hub.hf_hub_download(NAME, "chat_template.jinja")
+    for _ in range(2):
+        went(carrara("plan", recipe, "--tokenizer", folder, "--out", tmp_path / "out"))
+    went(carrara("plan", recipe, "--tokenizer", f"{NAME}@{commit}", "--out", tmp_path / "out"))
+
+
+@pytest.mark.parametrize("module", ["transformers", "huggingface_hub"])
+def test_what_is_not_installed_is_named(
+    recipe: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    hub.model(NAME, small())
+    monkeypatch.setitem(sys.modules, module, None)
+    line = said(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
+    assert f"{module} is not installed: pip install 'carrara[" in line
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())

@@ -82,11 +82,13 @@ def whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_a_job_array_and_one_sealing_job(
     run_block: Callable[..., subprocess.CompletedProcess[str]], whole: dict[str, str], tmp_path: Path
 ) -> None:
-    """One of three tasks fails: the sealing job makes its part and seals."""
-    ended = run_block("Slurm", ("1-8", "1-3"), ("/8", "/3"), ("--workers 16 ", "--workers 1 "), FAILED="2")
+    """One of two tasks fails: the sealing job makes its part and seals."""
+    ended = run_block("Slurm", ("1-8", "1-2"), ("/8", "/2"), ("--workers 16 ", "--workers 1 "), FAILED="2")
     assert ended.returncode == 0, ended.stderr
-    *parts, sealed = builds.lines(ended.stderr)
-    assert [("part" in line, "12 rows" in line) for line in parts] == [(True, False)] * 2, parts
+    part, sealed = builds.lines(ended.stderr)
+    assert (
+        part == f"{tmp_path}/v2.0.0/o200k: not sealed yet: other parts or families of the recipe are still to be built"
+    )
     assert sealed.startswith(f"{tmp_path}/v2.0.0/o200k/data: 12 rows")
     assert builds.contents(tmp_path / "v2.0.0") == whole
 

@@ -127,12 +127,13 @@ def test_the_command_makes_the_same_bytes_in_a_relative_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     args = ("build", recipe, "--out", "out", "--tokenizer", "o200k", "--dask", cluster.file, "--dask-wait", 20)
-    ended = builds.run(*args)
+    ended = builds.run(*args, "--quiet")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("out/o200k/data: 12 rows")
     assert builds.contents(tmp_path / "out") == whole
-    again = builds.run("verify", "out", "--dask", cluster.address)
+    again = builds.run("verify", "--against", "out/o200k", "--dask", cluster.address, "--quiet")
     assert (again.returncode, again.stderr) == (0, "")
+    assert "12 rows in 5 shards" in again.stdout
     assert builds.contents(tmp_path / "out") == whole
 
 

@@ -66,7 +66,7 @@ def test_a_fault_reaches_the_caller_and_drops_what_is_not_started(
     with pytest.raises(ValueError, match="job 3 is wrong"):
         list(run(builds.faulty, jobs, engine))
     assert len(started(tmp_path)) <= 3 + IN_FLIGHT
-    assert {0, 3} <= set(started(tmp_path)), "a worker may be stopped before it marks what it was given"
+    assert 3 in started(tmp_path), "of others, a worker may be stopped before it marks what it was given"
 
 
 def test_a_fault_in_a_process_drops_its_queue_too(tmp_path: Path) -> None:

@@ -106,6 +106,8 @@ def test_metrics_go_along_as_they_are(name: str, split: Split, tmp_path: Path) -
 def test_the_readme_says_how_to_run_it_and_what_is_left_out(name: str, split: Split, tmp_path: Path) -> None:
     written = export(EXPORTS[name], split, Selection(), tmp_path / "out")
     page = (tmp_path / "out" / "README.md").read_text(encoding="ascii")
+    for said in ("**Sampling.** ", "`temperature` 0", "**Headline.** ", "--export /path/to/export"):
+        assert said in page
     for said in ("Tiny set 1.2.3 o200k", "4096", "what it cuts silently", "What is left out", split.manifest.canary):
         assert said in page
     for reason, ids in written.left_out.items():
@@ -120,7 +122,7 @@ def test_lengths_in_the_readme_are_those_that_were_chosen(split: Split, tmp_path
     export(EXPORTS["lm-eval"], split, Selection(lengths=(2048,)), tmp_path / "out")
     page = (tmp_path / "out" / "README.md").read_text(encoding="ascii")
     assert "max_length=2048" in page
-    assert "max_length=2049,num_concurrent" in page
+    assert "`max_length=2049`: one more than the window" in page
     assert "4096" not in page
 
 

@@ -18,7 +18,8 @@ from pipeline.figures import figures_of, style
 from pipeline.figures.builds import budgets_of, shade
 from pipeline.figures.differences import Gap, difference_picture
 from pipeline.figures.heat import Heat, heat_picture
-from pipeline.figures.scores import PANEL, WIDE, Guess, Line, Point, curve_picture, short, spaced
+from pipeline.figures.labels import PANEL, WIDE, short, spaced
+from pipeline.figures.scores import Guess, Line, Point, curve_picture
 from pipeline.store.manifest import Manifest
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -19,6 +19,7 @@ from pipeline.score.intervals import Resampler, Units, alike, bounds, ends
 from pipeline.score.lengths import Curve, Curves, LengthScore, grid, nested_shares
 from pipeline.score.paired import difference
 from pipeline.score.results import Record, Scored
+from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.streams import stream, words
 from test_scores import record
 
@@ -172,7 +173,8 @@ def test_effective_length_is_what_it_is_defined_as(means: list[float], floors: l
     found = effective_length(Curve({}, points, (), ()), kept)
     assert found.length == by_definition(means, floors, kept)
     own = sorted(by_definition(list(column), floors, kept) for column in draws.T)
-    assert (found.low, found.high) == (own[49], own[1949])
+    if means[0]:
+        assert (found.low, found.high) == (min(own[49], found.length), max(own[1949], found.length))
     assert found.base == means[0]
 
 
@@ -190,6 +192,19 @@ def test_no_length_is_read_where_the_shortest_is_guessed() -> None:
         for each in ladder([value] * 4)
     ]
     assert reached(refuses).length == 0, "always refusing is not reading"
+
+
+def test_a_base_that_cannot_be_told_from_guessing_is_none() -> None:
+    """35 % of 20 rows where a guess is right in 25 %: the interval says that it may be more."""
+    found = reached(ladder([0.35, 0.35]))
+    assert (found.length, found.low, found.high) == (0, 0, 4096)
+    assert reached(ladder([0.35, 0.35], count=400)).length == 4096
+
+
+def test_where_no_short_row_scores_nothing_is_read_for_sure() -> None:
+    records = [replace(each, baselines={"uniform": 0.0}) for each in ladder([0.0, 0.0, 0.2])]
+    found = reached(records)
+    assert (found.length, found.low, found.high) == (0, 0, 0)
 
 
 def test_a_larger_share_is_never_kept_longer() -> None:
@@ -236,6 +251,17 @@ def test_a_share_that_cannot_be_kept_is_refused() -> None:
 def test_without_a_reply_there_is_no_length() -> None:
     found = reached([replace(each, state="missing") for each in ladder([0.0, 0.0])])
     assert (found.length, found.shortest, found.base, found.asked) == (0, None, None, 4096)
+
+
+def test_one_constant_serves_both_classes_of_refusals() -> None:
+    """Always (D) is right in 70 of 100 rows; nobody can reply (D) to these and (B) to the others."""
+    apart = [Chance("idk", "letters", 0, "job", 70, 1, "D", {}), Chance("idk", "letters", 1, "job", 30, 0.43, "B", {})]
+    other = [Chance("bio", "rank", level, "", 10, 0.5, name, {}) for level, name in ((2, "x"), (5, "y"))]
+    found = one_constant([*apart, *other])
+    assert [(each.constant, each.best_constant) for each in found] == [("D", 1), ("D", 0.0), ("x", 0.5), ("y", 0.5)]
+    assert pooled(found[:2]).best_constant == pytest.approx(0.7)
+    more = one_constant([replace(apart[0], rows=5), replace(apart[1], rows=95)])
+    assert [(each.constant, each.best_constant) for each in more] == [("B", 0.0), ("B", 0.43)]
 
 
 # Differences

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from blocks import GIVEN, KINDS, Block, blocks, prose
+from checkouts import lay_out
 from pipeline.export import EXPORTS, export
 from pipeline.store.split import Selection, Split
 
@@ -116,3 +119,23 @@ def installed(folder: Path) -> list[Requirement]:
     lines = [line for block in blocks(page(folder)) for line in block.text.splitlines()]
     told = [line.removeprefix("pip install ") for line in lines if line.startswith("pip install ")]
     return [Requirement(one.strip("'")) for line in told for one in line.split() if not one.startswith(("-", "."))]
+
+
+@pytest.mark.parametrize("name", ["helmet", "ruler", "mrcr-v2", "longbio", "verl", "nemo-skills", "vllm-bench"])
+def test_blocks_run_where_there_is_a_checkout(name: str, split: Split, tmp_path: Path) -> None:
+    """Shells and Python run them as they stand; what they call reads the files and knows the options."""
+    few = Selection(families=("mrcr",) if name == "mrcr-v2" else ("bio",), limit=1)
+    export(EXPORTS[name], split, few, tmp_path / "written")
+    folder = (tmp_path / "written").rename(tmp_path / "moved")
+    given = {**lay_out(tmp_path), "/path/to/export": str(folder)}
+    around = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(tmp_path / "bin"), os.environ["PATH"]]),
+        "PYTHONPATH": str(tmp_path / "verl"),
+        "HF_HOME": str(tmp_path / "hf"),
+    }
+    for block in (block for block in blocks(page(folder)) if block.kind != "text"):
+        reader = {"sh": ["bash", "-euo", "pipefail"], "python": [sys.executable]}[block.kind]
+        command = [*reader, "-c", block.filled(given)]
+        done = subprocess.run(command, cwd=folder, env=around, capture_output=True, text=True, check=False)
+        assert not done.returncode, f"{block.text}\n{done.stderr[-3000:]}"

@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -227,8 +228,8 @@ def test_the_first_screen_says_how_far_each_model_reads(page: Page, both: list[S
     assert isinstance(verdicts, Verdicts)
     assert isinstance(front, Front)
     found = [effective_length(Curves(each).curve()) for each in both]
-    assert [each.length for each in found] == [4096, 2048]
-    assert [each.said for each in verdicts.rows] == ["at least 4K", "2K"]
+    assert [each.length for each in found] == [4096, 0]
+    assert [each.said for each in verdicts.rows] == ["at least 4K", "below 2K"]
     assert verdicts.rows[0].why == "100.0 % at 2K, 100.0 % at 4K"
     assert front.wide.alt == front.narrow.alt
     assert "right: 100.0 % at 2K, 100.0 % at 4K." in front.wide.alt
@@ -300,6 +301,24 @@ def test_a_model_that_was_never_asked_long_rows_has_a_gap_there(split: Split, bo
     assert "not asked at 4K" in html
     assert "less was never asked 14 rows: longer than --max-length 2048." in html
     assert ["date", "not noted", "2026-11-20"] in table(html, "Settings of the runs")
+
+
+def test_odd_sets_of_replies_have_a_page_too(split: Split, both: list[Scored]) -> None:
+    """A model without replies, models asked nothing in common, and a single length."""
+    silent = replace(both[0], records=tuple(replace(each, state="missing", score=0.0) for each in both[0].records))
+    page = score_page([split], [silent])
+    assert [each.said for each in page.sections[0].blocks[1].rows] == ["no replies"]
+    parts = [
+        replace(both[0], model=family, records=tuple(each for each in both[0].records if each.family == family))
+        for family in ("bio", "latent_list")
+    ]
+    page = score_page([split], parts)
+    assert page.sections[0].blocks[0].text.startswith("These models were asked no subtask in common")
+    assert "length" not in [section.key for section in page.sections]
+    one = replace(both[0], records=tuple(each for each in both[0].records if each.length == 4096))
+    blocks = score_page([split], [one]).sections[0].blocks
+    assert blocks[0].text.endswith("Rows of one length do not tell it: ask longer ones.")
+    assert blocks[1].rows[0].said == "at least 4K"
 
 
 def test_each_family_has_its_figures(page: Page) -> None:

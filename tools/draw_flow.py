@@ -22,7 +22,7 @@ BUILD = (
 USE = (
     ("freeze", "a lock"),
     ("publish", "the Hub"),
-    ("export", "11 harnesses"),
+    ("export", "16 harnesses"),
     ("run", "any endpoint"),
     ("score", "intervals, chance"),
     ("report", "one page"),

@@ -26,7 +26,7 @@ COMMANDS = {
     "corpus": ("corpora", "Import texts of your own."),
     "export": ("exporting", "Write a split in the format of another harness."),
     "extend": ("freezing", "Add profiles, tiers or strata to a frozen release."),
-    "fetch": ("fetching", "Download vocabularies that lie in packages of their own."),
+    "fetch": ("fetching", "Download vocabularies that come in packages of their own."),
     "freeze": ("freezing", "Freeze a release by writing its lock."),
     "gallery": ("reporting", "Write a page with one example of every task in a split."),
     "pack": ("making", "Pack the shards of a recipe without proving them."),

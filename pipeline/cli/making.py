@@ -17,9 +17,10 @@ from pipeline.cli.records import (
     chance_parts,
     makeup_records,
     plan_records,
-    profile_notes,
+    slow_lines,
     spent_lines,
     state_records,
+    window_lines,
 )
 from pipeline.prove.chance import chances, drawn_keys, makeups
 from pipeline.stages import proof_state
@@ -37,9 +38,10 @@ from pipeline.terminal.tables import table
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
-    """Show what RECIPE would build and what already exists. Nothing is written but a copy of --corpus.
+    """Show what RECIPE would build and what already exists.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written but copies of --corpus and of a
+    model's tokenizer.
     """
     check_fit(plan, plan.profiles)
     parts = {
@@ -56,8 +58,8 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
     say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
     names = ", ".join(profile.name for profile in plan.profiles)
     say(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
-    for note in profile_notes(plan):
-        say(note)
+    for line in (*slow_lines(plan.profiles), *window_lines(plan)):
+        say(line)
 
 
 @cli.command()

@@ -67,9 +67,12 @@ def verify(
     (that of --lock, of FOLDER, or its own).
     """
     if where:
-        _verify_copy(
-            Given(where, fetched(where), folder, lock_file, tuple(tokenizers), again or into is not None), into, how
-        )
+        with TemporaryDirectory(prefix="carrara-") as apart:
+            root = fetched(where)
+            if how["address"] is not None:  # workers have folders of their own to start from
+                root, folder, into = root.absolute(), folder and folder.absolute(), into and into.absolute()
+            more = again or into is not None
+            _verify_copy(Given(where, root, folder, lock_file, tuple(tokenizers), more, Path(apart)), into, how)
     elif folder and not (lock_file or again or into):
         _verify_build(folder, tokenizers, how)
     else:
@@ -117,7 +120,10 @@ def sealed_profiles(folder: Path, tier: str) -> set[str]:
 
 @dataclass(frozen=True)
 class Given:
-    """A copy to check: the name given, its folder, the maintainer's folder, a lock, profiles, whether to rebuild."""
+    """A copy to check: the name given, its folder, the maintainer's folder, a lock, profiles, whether to rebuild.
+
+    Profiles that are named by their models are put into the folder `apart`: nothing is written into a copy.
+    """
 
     where: str
     root: Path
@@ -125,6 +131,7 @@ class Given:
     lock_file: Path | None
     tokenizers: tuple[str, ...]
     again: bool
+    apart: Path
 
     @property
     def lock(self) -> Lock | None:
@@ -144,7 +151,8 @@ class Given:
     @property
     def given(self) -> dict[str, str]:
         """What loads the profiles that were named, by their names."""
-        names = profile_names(self.tokenizers, self.root) if self.tokenizers else ()
+        kept = [kept_profile(self.root, each) or each for each in self.tokenizers]
+        names = profile_names(kept, self.apart) if kept else ()
         return {load_profile(name).name: name for name in names}
 
     def _kept(self, split: Split) -> dict[str, str]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.plan import Plan, Shard
+from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
-from pipeline.store.chance import Chance, pooled
+from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.store.manifest import Manifest
 
 DISK_BYTES = 0.6
@@ -61,10 +62,23 @@ def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
     ]
 
 
+def slow_lines(profiles: Iterable[Profile]) -> Iterator[str]:
+    """Yield a line for each profile whose counters take much of the time of a build."""
+    for profile in profiles:
+        fast, second = profile.fast, profile.check
+        if fast.slow:
+            yield f"{profile.name}: {fast.engine} counts slowly ({fast.cost or 'no quicker engine has its ids'})"
+        if second.slow:
+            yield (
+                f"{profile.name}: {second.engine} counts again, slowly ({second.cost or 'its speed is not stated'}): a "
+                "sample of the rows in `build`, all of them in `verify`"
+            )
+
+
 def chance_parts(found: Iterable[Chance]) -> dict[str, list[dict[str, Any]]]:
     """Return the chance tables of each family: by kind of stratum, and over all complexities of a subtask."""
     families: dict[str, list[Chance]] = {}
-    for chance in found:
+    for chance in one_constant(list(found)):
         families.setdefault(chance.family, []).append(chance)
     parts = {}
     for family, chances in families.items():
@@ -130,13 +144,10 @@ def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | 
     return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
 
 
-def profile_notes(plan: Plan) -> Iterator[str]:
-    """Yield what to know of a plan's profiles: counters that are slow, and models whose windows are too short."""
+def window_lines(plan: Plan) -> Iterator[str]:
+    """Yield a line for each profile of a plan whose longest rows are longer than the windows of some of its models."""
     longest = max(cell.length for cell in plan.recipe.strata)
     for profile in plan.profiles:
-        if profile.second_is_slow:
-            cost = f" ({profile.check.cost})" if profile.check.cost else ""
-            yield f"{profile.name}: the second counter is slow{cost}: build recounts some rows, verify all of them."
         short = [(model, window) for model, (_, window) in profile.reach if window < profile.window(longest)]
         if short:
             said = ", ".join(f"{model} ({window:,})" for model, window in short)

@@ -41,9 +41,8 @@ REPORTED = 2
     multiple=True,
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  [default: the one "
-    "that "
-    "PREDICTIONS are in]",
+    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
+    "[default: the one that PREDICTIONS are in]",
 )
 @click.option(
     "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."

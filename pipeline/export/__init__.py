@@ -20,6 +20,11 @@ MODULES = (
     "mrcr_v2",
     "longbio",
     "openai_batch",
+    "verl",
+    "nemo_evaluator",
+    "nemo_skills",
+    "opencompass",
+    "vllm_bench",
 )
 """Modules of this package, each with its `EXPORT`, in the order of lists."""
 

@@ -67,10 +67,11 @@ def export(harness: Export, split: Split, selection: Selection, out: Path) -> Wr
         if not written.rows:
             reasons = "; ".join(f"{reason}: {len(ids)} rows" for reason, ids in written.left_out.items())
             raise ExportError(f"there are no rows to export to {harness.name} ({reasons or 'the selection is empty'})")
-        held = _held(split, selection, written)
+        held, paths = _held(split, selection, written), (path for path in aside.rglob("*") if path.is_file())
+        names = sorted(path.relative_to(aside).as_posix() for path in paths)
         left = {row_id: reason for reason, ids in written.left_out.items() for row_id in ids}
         write_asked(aside / ASKED, asked_of(split, harness.harness, [selection], left.values()), left)
-        (aside / "README.md").write_text(_readme(harness, split, held, written, aside), encoding="utf-8")
+        (aside / "README.md").write_text(_readme(harness, split, held, written, names), encoding="utf-8")
     return written
 
 
@@ -80,7 +81,7 @@ def _held(split: Split, selection: Selection, written: Written) -> list[Row]:
     return [row for row in split.rows(HELD, selection) if row["id"] not in left]
 
 
-def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written, folder: Path) -> str:
+def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written, names: Sequence[str]) -> str:
     """Fill the template of a harness for the rows that were written.
 
     Every template knows ``harness``, ``split``, ``manifest``, ``written``, ``files`` (the paths of all that was
@@ -93,7 +94,7 @@ def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written
         "split": split,
         "manifest": split.manifest,
         "written": written,
-        "files": sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()),
+        "files": names,
         "windows": windows,
         "window": max(windows.values()),
         "reply": max(row["max_new_tokens"] for row in held),

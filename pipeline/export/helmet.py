@@ -126,8 +126,7 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
     }
     joined = {name: ",".join(map(str, values)) for name, values in lists.items()}
     shots = SHOTS if {JSON_KV, reranking.NAME} & {each.dataset for each in tests} else 0
-    cold = {"do_sample": False, "temperature": 0.0}
-    return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False, **cold})
+    return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False})
 
 
 EXPORT = Export(
@@ -137,10 +136,8 @@ EXPORT = Export(
     "helmet",
     write,
     lambda split, held: {"room": ROOM, "one": ONE, "several": SEVERAL},
-    sampling="The configurations set `do_sample` false and `temperature` 0; HELMET's `seed` 42 draws demonstrations "
-    "and is not "
-    "sent.",
+    sampling="HELMET's own defaults are `do_sample` false and `temperature` 0; its `seed` 42 draws demonstrations "
+    "and is not sent.",
     headline="HELMET has one number a data set and length, by its own metrics and prompts, and averages seven "
-    "categories of "
-    "its own. Its results, scored by Carrara's rules, have a headline.",
+    "categories of its own. Its results, scored by Carrara's rules, have a headline.",
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,6 +39,11 @@ def add_line(path: Path, value: object) -> None:
 def group_name(row: Row) -> str:
     """Return tier and length of a row: samples of two tiers never share a file."""
     return f"{row['tier']}-{row['length']}"
+
+
+def group_counts(held: Iterable[Row]) -> dict[str, int]:
+    """Return how many rows each tier and length has, shorter ones first."""
+    return dict(Counter(group_name(row) for row in sorted(held, key=lambda row: int(row["length"]))))
 
 
 def task_name(row: Row) -> str:

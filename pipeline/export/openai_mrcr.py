@@ -107,6 +107,5 @@ EXPORT = Export(
     write,
     sampling="The code above sends `temperature` 0 and no seed.",
     headline="openai/mrcr has one mean a bin of lengths. Of replies kept as JSON Lines of `id` and `prediction` it "
-    "is that of "
-    "this subtask.",
+    "is that of this subtask.",
 )

@@ -1,4 +1,7 @@
-"""verifiers: a package with a taskset of the rows, and a harness that gives each row its own limit."""
+"""verifiers: a package with a taskset of the rows, and a harness that gives each row its own limit.
+
+It is laid out as the Environments Hub wants it: ``pyproject.toml`` with tags, README, ``load_environment``.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +36,18 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
 
 def _project(split: Split) -> dict[str, Any]:
     about = {
-        "name": package(split),
+        "name": package(split).replace("_", "-"),
         "version": split.manifest.version,
-        "description": f"{split.title} as a taskset for verifiers",
+        "description": f"{split.title}: long-context questions, exact to the token",
+        "readme": "README.md",
         "requires-python": ">=3.11",
+        "license": "Apache-2.0",
         "dependencies": ["verifiers>=0.4,<0.5", "pyarrow>=21"],
     }
+    tags = ["long-context", "eval", "single-turn", split.manifest.release, split.tokenizer]
     wheel = {"hatch": {"build": {"targets": {"wheel": {"packages": [package(split)]}}}}}
     build = {"requires": ["hatchling"], "build-backend": "hatchling.build"}
-    return {"build-system": build, "project": about, "tool": wheel}
+    return {"build-system": build, "project": {**about, "tags": tags}, "tool": wheel}
 
 
 EXPORT = Export(
@@ -54,6 +60,5 @@ EXPORT = Export(
     sampling="This package's harness sends `temperature` 0 and no seed; `--sampling.temperature` and the like "
     "replace them.",
     headline="verifiers knows no means but those of all rows, which is what it prints for `row_score`; the headline "
-    "of its "
-    "traces, to the digit, is printed by `headline.py` here (see above).",
+    "of its traces, to the digit, is printed by `headline.py` here (see above).",
 )

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -116,6 +116,7 @@ def adopt(source: Source, folder: Path, wanted: Wanted | None = None) -> Profile
 @contextmanager
 def _made(folder: Path) -> Iterator[Path]:
     """Yield a folder that takes the place of `folder` when all is well."""
+    new = not folder.parent.exists()
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = aside_of(folder)
     aside.mkdir()
@@ -125,6 +126,9 @@ def _made(folder: Path) -> Iterator[Path]:
             os.replace(aside, folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+        with suppress(OSError):  # it holds something
+            if new:
+                folder.parent.rmdir()
 
 
 def files_of(folder: Path) -> list[str]:
@@ -225,7 +229,8 @@ def _toml(source: Source, wanted: Wanted, folder: Path, agreed: Agreed, template
     if wanted.reserve:
         made["reserve"] = wanted.reserve
     made["vocabulary"] = _vocabulary(source, folder, agreed)
-    made["fast"] = {"engine": agreed.fast}
+    slow = {"slow": True, "cost": agreed.cost} if agreed.fast != "splintr" else {}
+    made["fast"] = {"engine": agreed.fast, **slow}
     made["second"] = (
         {"engine": agreed.second, "slow": True, "cost": agreed.cost} if agreed.second else {"engine": "none"}
     )

@@ -19,7 +19,7 @@ from pipeline.profiles.counters import Counter, first_line
 from pipeline.profiles.engines import open_counter
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import Engine, Vocabulary
-from pipeline.profiles.trials import LINES, RULES, first_difference, joints, plain_lines, strange_lines
+from pipeline.profiles.trials import LINES, RULES, first_difference, joined, joints, plain_lines, strange_lines
 
 SLOW_COST = "0.3 to 1 Mtok/s"
 """What transformers and the package tokenizers were measured at."""
@@ -85,7 +85,7 @@ def _same(truth: _Truth, counter: Counter | None, lines: Sequence[str]) -> bool:
     """Tell whether a counter gives transformers' ids, for all lines together and for each alone."""
     if counter is None:
         return False
-    whole = "\n".join(lines) + "\n"
+    whole = joined(lines)
     return truth.encode(whole) == counter.encode(whole) and all(truth.encode(x) == counter.encode(x) for x in lines)
 
 

@@ -80,11 +80,10 @@ def _dated(profile: Profile) -> str:
     first, talk = date.fromisoformat(profile.template.date), templates.TALKS[0]
     days = (replace(profile.template, date=(first + timedelta(day)).isoformat()) for day in range(DAYS))
     found = {templates.sent_tokens(each, talk, "chat", profile.counter()) for each in days}
+    more = max(found) - min(found)
     spread = "which costs the same on every day of a year"
-    if len(found) > 1:
-        spread = (
-            f"which costs up to {max(found) - min(found)} tokens more on another day: serve the model with this date"
-        )
+    if more:
+        spread = f"which may cost {more} token{'s' * (more > 1)} more or less on another day: serve the model with it"
     return f"date: the template sends today's, pinned to {profile.template.date}, {spread}"
 
 

@@ -201,7 +201,10 @@ def _told(hub: Any, model: Model, fault: Exception) -> str:
     if "GatedRepoError" in kinds:
         return f"{model.repo} is gated: accept its terms on its page, then `hf auth login`, or give a local folder"
     if "RepositoryNotFoundError" in kinds:
-        return f"{where} has no model {model.repo!r}, or it is private: check the name, or `hf auth login`"
+        return (
+            f"{where} has no model {model.repo!r}, or it is private, and there is no such folder: check the name, or "
+            "`hf auth login`"
+        )
     if "RevisionNotFoundError" in kinds:
         return f"{model.repo} has no revision {model.revision!r}: give a branch, tag or commit that it has"
     if "LocalEntryNotFoundError" in kinds and is_offline():

@@ -53,13 +53,13 @@ def settled(given: str, root: Path) -> str:
     if folder.is_dir() and (folder / PROFILE).is_file():
         return _copied(folder, root)
     if folder.is_dir():
-        return _adopted(given, root, f"sha256:{fingerprint(folder)}")
+        return _adopted(given, root)
     model = parse_model(given)
     path = kept_profile(root, model.repo) if model else None
     if model and path:
         _check_state(path, _wanted_commit(model, path), given)
         return path
-    return _adopted(given, root, "")
+    return _adopted(given, root)
 
 
 def _wanted_commit(model: Model, path: str) -> str:
@@ -84,7 +84,7 @@ def _short(state: str) -> str:
     return f"{name}{mark}{digest[:12]}"
 
 
-def _adopted(given: str, root: Path, state: str) -> str:
+def _adopted(given: str, root: Path) -> str:
     """Write the profile of a folder or a model into the release folder, unless it is there."""
     from pipeline.profiles.adopting import Source, adopt, source_of_model
 
@@ -96,10 +96,10 @@ def _adopted(given: str, root: Path, state: str) -> str:
             "with `carrara profile add --name`"
         )
     target = root / name / KEPT
-    if not (target / PROFILE).is_file():
+    if (target / PROFILE).is_file():
+        _check_state(str(target / PROFILE), source.state, given)
+    else:
         adopt(source, target)
-    elif state:
-        _check_state(str(target / PROFILE), state, given)
     return str(target / PROFILE)
 
 

@@ -160,8 +160,11 @@ def ids(template: Template, text: str, counter: Counter) -> list[int]:
 def options(text: str) -> list[str]:
     """Return the names that a template asks for beside the conversation, such as ``enable_thinking``."""
     environment = _compiled(text).environment
-    known = {*environment.globals, *GIVEN}
-    return sorted(jinja2.meta.find_undeclared_variables(environment.parse(text)) - known)
+    tree = environment.parse(text)
+    own = {name.name for name in tree.find_all(jinja2.nodes.Name) if name.ctx != "load"}  # set in a branch, say
+    asked = [each.node for each in tree.find_all(jinja2.nodes.Test) if each.name in ("defined", "undefined")]
+    own -= {node.name for node in asked if isinstance(node, jinja2.nodes.Name)}
+    return sorted(jinja2.meta.find_undeclared_variables(tree) - own - {*environment.globals, *GIVEN})
 
 
 def samples(template: Template) -> list[str]:

@@ -37,6 +37,7 @@ STRANGE_TEXT = (
     "\u201cx\u201d e\u0301 \u1e69\u0323 \U0001f600 \U0001f468\u200d\U0001f469 \u00bd \u2163 \uff11\uff12 \u200b \ufb01"
 )
 STRANGE = STRANGE_TEXT.split(" ")
+ENDS = ("\n", "\n\n", "\n    ", " ", "\n\n\n", "\n", "\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,14 @@ def strange_lines(count: int) -> list[str]:
     return [line for line in drawn if line and line[0].isalnum() and not line[-1].isspace()][:count]
 
 
+def joined(lines: Sequence[str]) -> str:
+    """Return lines as one text, with empty lines and indented ones among them."""
+    return "".join(line + ENDS[at % len(ENDS)] for at, line in enumerate(lines))
+
+
 def first_difference(first: Counter, second: Counter, lines: Sequence[str]) -> str | None:
     """Return the first line to which two counters give other ids, or a few words if only the whole text differs."""
-    whole = "\n".join(lines) + "\n"
+    whole = joined(lines)
     if first.encode(whole) == second.encode(whole) and np.array_equal(first.counts(lines), second.counts(lines)):
         return None
     return next((line for line in lines if first.encode(line) != second.encode(line)), "all of them together")

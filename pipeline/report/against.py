@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from pipeline.figures.differences import Gap, difference_picture, signed
-from pipeline.figures.scores import short
+from pipeline.figures.labels import short
 from pipeline.figures.style import Picture, kilo
 from pipeline.report.blocks import Block, Column, Fold, Gallery, Note, Table
 from pipeline.report.models import NOTHING, Asked

@@ -166,7 +166,8 @@ def _counted(split: Split) -> Iterable[Row]:
 def _chance(split: Split) -> list[Block]:
     text = (
         "The best constant is the best single reply for each kind of question, chosen with knowledge of the answers of "
-        "the split; the other baselines are blind guesses and the tasks' own naive readers."
+        "the split; rows of complexity 0 share it with those whose text tells the answer. The other baselines are "
+        "blind guesses and the tasks' own naive readers."
     )
     return [Note(text), Table("What guessers score, %", *_chance_table(split))]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pipeline.figures.scores import PANEL, Guess, Line, Point, Size, curve_picture
+from pipeline.figures.labels import PANEL, Size
+from pipeline.figures.scores import Guess, Line, Point, curve_picture
 from pipeline.figures.style import Picture, kilo
 from pipeline.report.blocks import Block, Column, Fold, Gallery, Heading, Note, Table
 from pipeline.report.models import NOTHING, Asked, ranged, share

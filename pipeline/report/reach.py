@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pipeline.figures.scores import NARROW, WIDE
+from pipeline.figures.labels import NARROW, WIDE
 from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Fold, Front, Note, Table, Verdict, Verdicts
 from pipeline.report.curves import curve_of, span_of

@@ -1,8 +1,9 @@
 """Effective length: how far a model reads as well as it reads a short text.
 
 It is the longest length up to which, at every length, the score stays at or above a stated share of that at the
-shortest length, and above what guessing scores there. RULER (arXiv 2404.06654) holds scores against that of one model
-at 4K; NoLiMa (arXiv 2502.05167) against 85 % of the model's own score in short texts, as is done here.
+shortest length, and above what guessing scores there; at the shortest with all of its interval. RULER (arXiv
+2404.06654) holds scores against that of one model at 4K; NoLiMa (arXiv 2502.05167) against 85 % of the model's own
+score in short texts, as is done here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.errors import PredictionsError
-from pipeline.score.intervals import DRAWS, LEVEL, Floats
+from pipeline.score.intervals import LEVEL, Floats
 from pipeline.score.lengths import EVERYWHERE, Curve, Curves, LengthScore, Where
 from pipeline.score.results import Scored
 from pipeline.typed import Share, Whole
@@ -31,8 +32,8 @@ class Effective:
     Attributes:
         place: what the rows have in common.
         kept: the share of the score that is to be kept.
-        length: the effective length; 0 if already the shortest length scores no better than guessing.
-        low, high: its interval, of lengths that were asked; 0 as in `length`.
+        length: the effective length; 0 if already the score at the shortest length cannot be told from guessing.
+        low, high: its interval, of lengths that were asked, `length` among them; 0 as in `length`.
         shortest: the length that others are held against; None without a score there.
         base: the score at `shortest`.
         measured: the longest length before the first without a score: an effective length that is `measured` may be
@@ -70,12 +71,15 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
         return Effective(curve.place, kept, 0, 0, 0, None, None, 0, asked)
     lengths = np.array([0, *(point.length for point in points)])
     floors = np.array([point.floor for point in points])
-    found = lengths[_held(np.array([[point.mean] for point in points]), floors, kept)][0]
-    drawn = lengths[_held(np.array([point.draws for point in points]), floors, kept)]
+    sure = points[0].low is None or points[0].low > floors[0]
+    found = lengths[_held(np.array([[point.mean] for point in points]), floors, kept)][0] if sure else 0
+    draws = np.array([point.draws for point in points])
+    if points[0].mean == 0:
+        draws[0] = 0.0  # that no row scores leaves room for a small chance, which is no base to keep
+    drawn = lengths[_held(draws, floors, kept)]
     low, high = np.percentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], method="inverted_cdf")
-    assert drawn.shape == (DRAWS,)
     return Effective(
-        curve.place, kept, int(found), int(low), int(high), points[0].length, points[0].mean,
+        curve.place, kept, int(found), int(min(low, found)), int(max(high, found)), points[0].length, points[0].mean,
         points[-1].length, asked,
     )  # fmt: skip
 

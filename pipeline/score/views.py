@@ -133,11 +133,8 @@ def _title(tables: Tables) -> str:
 
 def headline_line(whole: Cell) -> str:
     """Return the headline with its interval and what it is the mean of."""
-    return (
-        f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): the mean over families of the mean over "
-        f"their "
-        "subtasks of the mean over their lengths"
-    )
+    how = "the mean over families of the mean over their subtasks of the mean over their lengths"
+    return f"headline {whole.mean:.6f} ({whole.low:.3f} - {whole.high:.3f}): {how}"
 
 
 def counts_line(scored: Scored) -> str:

@@ -79,4 +79,8 @@ def _best(own: Sequence[Chance]) -> str:
 
 
 def _held_to(constant: str | None, chance: Chance) -> Chance:
-    return chance if constant in (None, chance.constant) else replace(chance, best_constant=0.0)
+    return (
+        chance
+        if constant is None or constant == chance.constant
+        else replace(chance, constant=constant, best_constant=0.0)
+    )

@@ -190,12 +190,20 @@ def put_aside(path: Path) -> None:
 
 def clean_aside(paths: Iterable[Path]) -> None:
     """Remove half-written files that killed processes left beside these files; what is being written stays."""
+    names: dict[Path, set[str]] = {}
     for path in paths:
-        for half in sorted(path.parent.glob(f"{glob.escape(path.name)}.part-*")):
-            with suppress(OSError):
-                held = os.open(half, os.O_RDWR)
-                try:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    half.unlink()
-                finally:
-                    os.close(held)
+        names.setdefault(path.parent, set()).add(path.name)
+    for folder, own in names.items():
+        for half in sorted(folder.glob("*.part-*")):
+            if half.name.partition(".part-")[0] in own:
+                _clear_half(half)
+
+
+def _clear_half(half: Path) -> None:
+    with suppress(OSError):
+        held = os.open(half, os.O_RDWR)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            half.unlink()
+        finally:
+            os.close(held)

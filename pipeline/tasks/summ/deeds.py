@@ -47,7 +47,7 @@ class Mixture:
         return self.undone + self.other + self.vain + self.late
 
 
-MIXTURES = {5: Mixture(5, 2, 2, 1, 1), 10: Mixture(10, 3, 3, 3, 2), 20: Mixture(20, 5, 6, 5, 5)}
+MIXTURES = {5: Mixture(5, 2, 2, 1, 1), 10: Mixture(10, 3, 3, 3, 2), 20: Mixture(20, 4, 6, 5, 5)}
 """By complexity: about as many who do not belong in the summary as do."""
 
 

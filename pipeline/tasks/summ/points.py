@@ -88,7 +88,7 @@ class Points(Task):
     title = "a summary of who did what for a property and when, with the entries that tell of it"
     scorer = "key_points"
     complexities = (5, 10, 20)
-    max_new_tokens = 1024
+    max_new_tokens = 896
     shortest = 8192
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:

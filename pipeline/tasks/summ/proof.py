@@ -12,7 +12,7 @@ from pipeline.tasks.longqa.reader import ESTATE, Event
 from pipeline.tasks.summ.reader import Annals, Asked, asked, named, points, question_of, read, told_of
 
 VAIN = ("bid", "plea")
-NEAR = {5: (2, 2, 1, 1), 10: (3, 3, 3, 2), 20: (5, 6, 5, 5)}
+NEAR = {5: (2, 2, 1, 1), 10: (3, 3, 3, 2), 20: (4, 6, 5, 5)}
 """By complexity: purchases set aside, deeds not asked for, what came to nothing, and what came too late."""
 
 

@@ -14,7 +14,7 @@ import verifiers.v1 as vf
 
 from . import metrics as carrara
 
-__all__ = ["RowHarness", "Rows"]
+__all__ = ["RowHarness", "Rows", "load_environment"]
 
 FOLDER = Path(__file__).resolve().parent
 STRATUM = ["family", "subtask", "tier", "length", "complexity"]
@@ -129,3 +129,10 @@ class RowHarness(vf.Harness[vf.HarnessConfig]):
         path = f".carrara-{trace.id}.json"
         await runtime.write(path, json.dumps(body).encode())
         return await runtime.run_program([sys.executable, "-c", PROGRAM, endpoint, secret, path], {})
+
+
+def load_environment(**chosen: Any) -> vf.Env:
+    """Return the environment of these rows, with its own harness; `chosen` are fields of `RowsConfig`, to take some."""
+    package = __name__.partition(".")[0]
+    agent = {"harness": {"id": package}, "runtime": {"type": "subprocess"}}
+    return vf.load_environment(vf.SingleAgentEnvConfig(taskset={"id": package, **chosen}, agent=agent))

@@ -1,0 +1,44 @@
+"""NeMo Evaluator: a benchmark of one's own (BYOB) for each room for the reply, all scored by metrics.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pipeline.export.base import Export, Written
+from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template
+from pipeline.export.rooms import benchmarks, put, rooms_of, write_rooms
+from pipeline.rows import Row
+from pipeline.store.split import Selection, Split
+
+
+def write(split: Split, selection: Selection, folder: Path) -> Written:
+    """Write ``data/<benchmark>.jsonl``, ``carrara_byob.py``, ``benchmarks.json`` and metrics.py."""
+    need_keys(split, "NeMo Evaluator")
+    name = lead(split)
+    tally, rooms = write_rooms(
+        split, selection, lambda room: folder / "data" / f"{name}_{room}.jsonl", _text, turns=False
+    )
+    if rooms:
+        copy_metrics(folder)
+        kind = "chat" if split.manifest.frame == "chat" else "completions"
+        told = {"endpoint": kind, "benchmarks": list(benchmarks(name, rooms))}
+        put(folder, "benchmarks.json", json.dumps(told, indent=1) + "\n")
+        put(folder, "carrara_byob.py", template("nemo_evaluator/carrara_byob.py"))
+    return tally.written
+
+
+def _text(row: Row) -> Row:
+    return {"prompt": row["prompt"]}
+
+
+EXPORT = Export(
+    "nemo-evaluator",
+    "benchmarks of one's own (BYOB) for NeMo Evaluator",
+    "NeMo Evaluator",
+    "nemo_evaluator",
+    write,
+    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
+    sampling="The command above sends `temperature` 0 and no seed.",
+    headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows of one length of reply.",
+)

@@ -1,0 +1,57 @@
+"""NeMo-Skills: a repository of benchmarks outside of its own, one for each room for the reply, scored by metrics.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import tomlkit
+
+from pipeline.export.base import Export, Written
+from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template
+from pipeline.export.rooms import benchmarks, messages_of, put, rooms_of, write_rooms
+from pipeline.store.split import Selection, Split
+
+PACKAGE = "carrara_skills"
+
+
+def write(split: Split, selection: Selection, folder: Path) -> Written:
+    """Write ``benchmark_map.json``, ``pyproject.toml`` and the package: data sets, evaluator, metrics."""
+    need_keys(split, "NeMo-Skills")
+    name, home = lead(split), folder / PACKAGE
+    tally, rooms = write_rooms(
+        split, selection, lambda room: home / "dataset" / f"{name}_{room}" / "test.jsonl", messages_of, turns=True
+    )
+    if rooms:
+        copy_metrics(home)
+        paths = {each: f"./{PACKAGE}/dataset/{each}" for each in benchmarks(name, rooms)}
+        put(folder, "benchmark_map.json", json.dumps(paths, indent=1) + "\n")
+        put(folder, "pyproject.toml", _project(split))
+        put(home, "__init__.py", "")
+        put(home, "scoring.py", template("nemo_skills/scoring.py"))
+        for each, room in benchmarks(name, rooms).items():
+            text = (
+                template("nemo_skills/dataset.py")
+                + f'GENERATION_ARGS = f"{{ARGS}} ++inference.tokens_to_generate={room}"\n'
+            )
+            put(home, f"dataset/{each}/__init__.py", text)
+            put(home, f"dataset/{each}/prepare.py", template("nemo_skills/prepare.py"))
+    return tally.written
+
+
+def _project(split: Split) -> str:
+    about = {"name": PACKAGE.replace("_", "-"), "version": split.manifest.version, "requires-python": ">=3.10"}
+    tool = {"setuptools": {"packages": {"find": {"include": [f"{PACKAGE}*"]}}}}
+    return tomlkit.dumps({"project": about, "tool": tool})
+
+
+EXPORT = Export(
+    "nemo-skills",
+    "a repository of benchmarks for NeMo-Skills, with real turns as messages",
+    "NeMo-Skills",
+    "nemo_skills",
+    write,
+    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held)), "package": PACKAGE},
+    sampling="The benchmarks send `temperature` 0 and no seed.",
+    headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows of one length of reply.",
+)

@@ -1,0 +1,57 @@
+"""OpenCompass: a configuration with a data set for each room for the reply, read and scored by a module beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.export.base import Export, Written
+from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template
+from pipeline.export.rooms import benchmarks, messages_of, put, rooms_of, write_rooms
+from pipeline.store.split import Selection, Split
+
+MODULE = "carrara_opencompass"
+DATASET = """    {{
+        "abbr": "{name}",
+        "type": Rows,
+        "path": "data/{name}.jsonl",
+        "reader_cfg": {{"input_columns": ["messages"], "output_column": "key"}},
+        "infer_cfg": {{
+            "prompt_template": {{
+                "type": RawPromptTemplate,
+                "messages": [{{"expand_column": "messages"}}],
+                "format_variables": False,
+            }},
+            "retriever": {{"type": ZeroRetriever}},
+            "inferencer": {{"type": GenInferencer, "max_out_len": {room}}},
+        }},
+        "eval_cfg": {{"evaluator": {{"type": RowScore}}}},
+    }},
+"""
+"""A data set of the configuration: rows of one room for the reply."""
+
+
+def write(split: Split, selection: Selection, folder: Path) -> Written:
+    """Write ``carrara.py`` (the configuration), ``carrara_opencompass.py``, ``data/<name>.jsonl`` and metrics.py."""
+    need_keys(split, "OpenCompass")
+    name = lead(split)
+    tally, rooms = write_rooms(
+        split, selection, lambda room: folder / "data" / f"{name}_{room}.jsonl", messages_of, turns=True
+    )
+    if rooms:
+        copy_metrics(folder)
+        put(folder, f"{MODULE}.py", template("opencompass/carrara_opencompass.py"))
+        listed = "".join(DATASET.format(name=each, room=room) for each, room in benchmarks(name, rooms).items())
+        put(folder, "carrara.py", template("opencompass/carrara.py") + f"\ndatasets = [\n{listed}]\n")
+    return tally.written
+
+
+EXPORT = Export(
+    "opencompass",
+    "a configuration for OpenCompass, with real turns as messages",
+    "OpenCompass",
+    "opencompass",
+    write,
+    lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
+    sampling="The configuration sends `temperature` 0 and no seed.",
+    headline="OpenCompass has one mean for each of its data sets, which hold the rows of one length of reply.",
+)

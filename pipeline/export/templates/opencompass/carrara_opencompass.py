@@ -1,0 +1,77 @@
+"""The rows of this folder for OpenCompass: what reads them, what asks a server, and what scores replies."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from datasets import Dataset
+from opencompass.datasets.base import BaseDataset
+from opencompass.models import OpenAISDK
+from opencompass.openicl.icl_evaluator import BaseEvaluator
+from opencompass.registry import ICL_EVALUATORS, LOAD_DATASET, MODELS
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def load_metrics() -> Any:
+    """Load metrics.py from this folder, even if there is another module of that name."""
+    spec = importlib.util.spec_from_file_location("carrara_metrics", FOLDER / "metrics.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+METRICS = load_metrics()
+
+
+@LOAD_DATASET.register_module()
+class Rows(BaseDataset):
+    """Rows as messages; `key` is the rest of a row, as JSON."""
+
+    @staticmethod
+    def load(path: str, **_: Any) -> Dataset:
+        """Read the rows of a file."""
+        rows = []
+        for line in (FOLDER / path).read_text(encoding="ascii").splitlines():
+            row = json.loads(line)
+            rows.append({"messages": row.pop("messages"), "key": json.dumps(row)})
+        return Dataset.from_list(rows)
+
+
+@MODELS.register_module()
+class Server(OpenAISDK):
+    """An OpenAI-compatible server, at OPENAI_BASE_URL: nothing is counted, cut or shortened here."""
+
+    def __init__(self, **told: Any) -> None:
+        base = os.environ.get("OPENAI_BASE_URL", "http://localhost:8000/v1")
+        super().__init__(openai_api_base=base, query_per_second=1000, max_seq_len=1 << 30, **told)
+
+    def _init_tokenizer(self) -> None:
+        """Load nothing: OpenCompass would fetch a vocabulary."""
+
+    def get_token_len(self, prompt: str) -> int:
+        """Return nothing: rows fit by construction, and a tokenizer of another model would not know."""
+        return 0
+
+
+@ICL_EVALUATORS.register_module()
+class RowScore(BaseEvaluator):
+    """The mean score of metrics.py in percent, of all rows and of each length."""
+
+    def score(self, predictions: list[str], references: list[str]) -> dict[str, Any]:
+        """Score the replies to the rows of a file."""
+        found, details = defaultdict(list), []
+        for reply, reference in zip(predictions, references, strict=True):
+            key = json.loads(reference)
+            score = METRICS.score(key, reply)
+            details.append({"id": key["id"], "prediction": reply, "score": score})
+            for name in ("score", f"score_{key['length']}"):
+                found[name].append(score)
+        return {**{name: 100 * sum(some) / len(some) for name, some in found.items()}, "details": details}

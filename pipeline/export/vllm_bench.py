@@ -1,0 +1,38 @@
+"""vLLM's benchmark of serving: JSON Lines of prompts with the room for each reply, to measure speed at real lengths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.export.base import Export, Written
+from pipeline.export.by_stratum import TURNS
+from pipeline.export.json_lines import Tally, add_line, group_counts, group_name
+from pipeline.store.files import below
+from pipeline.store.split import Selection, Split
+
+COLUMNS = ("id", "tier", "length", "max_new_tokens", "messages", "prompt")
+
+
+def write(split: Split, selection: Selection, out: Path) -> Written:
+    """Write ``<tier>-<length>.jsonl``, a line for each row."""
+    tally = Tally()
+    for row in split.rows(COLUMNS, selection):
+        if row["messages"] is not None:
+            tally.leave(row, TURNS)
+            continue
+        line = {"id": row["id"], "prompt": row["prompt"], "output_tokens": row["max_new_tokens"]}
+        add_line(below(out, f"{group_name(row)}.jsonl"), line)
+        tally.rows += 1
+    return tally.written
+
+
+EXPORT = Export(
+    "vllm-bench",
+    "JSON Lines for `vllm bench serve`, to measure speed at these lengths",
+    "vLLM's benchmark of serving",
+    "vllm_bench",
+    write,
+    lambda split, held: {"counts": group_counts(held)},
+    sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
+    headline="Speed has none.",
+)
