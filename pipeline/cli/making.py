@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -101,7 +102,7 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
     """
     stages = open_stages(plan, **how)
     manifests = stages.build()
-    if not stages.quiet:
+    if sys.stderr.isatty() and not stages.quiet:
         for line in spent_lines(stages.spent):
             say(line, err=True)
     if as_json:
