@@ -24,7 +24,7 @@ from pipeline.profiles import template as templates
 from pipeline.profiles.agreeing import Agreed, agreed_engines, check_sent
 from pipeline.profiles.counters import first_line
 from pipeline.profiles.engines import load_tokenizer, silent
-from pipeline.profiles.hub import COMMIT, READ, SLOW, Fetched, fetch_model, parse_model, safe_name
+from pipeline.profiles.hub import COMMIT, READ, SLOW, fetch_model, parse_model, safe_name
 from pipeline.profiles.keeping import PROFILE, fingerprint, made_folder
 from pipeline.profiles.loading import load_profile, read_config
 from pipeline.profiles.profile import Profile
@@ -75,7 +75,8 @@ def source_of_model(text: str, *, offline: bool = False) -> Source:
     model = parse_model(text)
     if model is None:
         raise ProfileError(f"{text!r} is no folder and no model's name: give a folder, org/name or org/name@revision")
-    return fetched_source(fetch_model(model, offline=offline))
+    found = fetch_model(model, offline=offline)
+    return Source(found.folder, found.repo, found.repo, found.commit, found.licence)
 
 
 def _local(folder: Path) -> Source:
@@ -84,11 +85,6 @@ def _local(folder: Path) -> Source:
     if folder.parent.name == "snapshots" and model.startswith("models--") and COMMIT.fullmatch(folder.name):
         return Source(folder, repo := model.removeprefix("models--").replace("--", "/", 1), repo, folder.name)
     return Source(folder, folder.name)
-
-
-def fetched_source(found: Fetched) -> Source:
-    """Return the source that was fetched."""
-    return Source(found.folder, found.repo, found.repo, found.commit, found.licence)
 
 
 def adopt(source: Source, folder: Path, wanted: Wanted | None = None) -> Profile:
@@ -248,6 +244,3 @@ def _multiline(text: str) -> Any:
     if not plain or "'''" in text or text.endswith("'"):
         return tomlkit.string(text)
     return tomlkit.items.String.from_raw(text, tomlkit.items.StringType.MLL, escape=False)
-
-
-__all__ = ["Source", "Wanted", "adopt", "source_of_model"]
