@@ -69,6 +69,7 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 $(VENV)/.ready-test: $(VENV)/.ready
 	@echo 'adding what the tests need (once)' >&2
 	@$(INSTALL) --editable '.[test]'
+	@$(CARRARA) fetch qwen3.5 llama4 --pip '$(PYTHON) -m pip' >&2 || echo 'without them: their tests are skipped' >&2
 	@touch $@
 
 setup: $(VENV)/.ready  ## the virtual environment, once

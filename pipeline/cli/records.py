@@ -141,6 +141,16 @@ def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | 
     return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
 
 
+def window_lines(plan: Plan) -> Iterator[str]:
+    """Yield a line for each profile of a plan whose longest rows are longer than the windows of some of its models."""
+    longest = max(cell.length for cell in plan.recipe.strata)
+    for profile in plan.profiles:
+        short = [(model, window) for model, (_, window) in profile.reach if window < profile.window(longest)]
+        if short:
+            said = ", ".join(f"{model} ({window:,})" for model, window in short)
+            yield f"{profile.name}: the longest rows are longer than the windows of {said}."
+
+
 def spent_lines(spent: Mapping[str, float]) -> list[str]:
     """Return where the time of a build went, in one line; none for a build that found nothing to do."""
     if "pack" not in spent:
