@@ -1683,7 +1683,7 @@ OMITTED = re.compile(
     r"\b(?:omit(?:s|ted|ting)?|exclud(?:e|es|ed|ing)|le(?:ft|ave|aves|aving)\b(?: \w+){0,3} (?:out|aside)"
     r"|skipp(?:ed|ing)|disregard(?:ed|ing)?|ignor(?:ed|ing)"
     r"|(?:not|n't|never) (?:be |been )?(?:count(?:ed|s)?|included?|listed|part of|belong)"
-    r"|(?:after|beyond|outside|past) (?:of )?(?:the|this|that) (?:\w+ )?(?:cut-?off|period|range|scope|time ?frame|window)"
+    r"|(?:after|beyond|outside|past) (?:of )?(?:the|this|that) (?:\w+ )?(?:cut-?off|period|range|scope|time ?frame)"
     r"|out of (?:range|scope)|too late)\b",
     re.IGNORECASE,
 )

@@ -179,3 +179,15 @@ def text_bytes(row: Row) -> int:
     """Return about how many bytes of text a row holds; none in a row of keys."""
     turns = row.get("messages") or ()
     return len(row.get("prompt", "")) + sum(len(turn["content"]) for turn in turns)
+
+
+def kilo(length: float) -> str:
+    """Return a length as it is called.
+
+    >>> [kilo(2048), kilo(131072), kilo(1048576), kilo(3000)]
+    ['2K', '128K', '1M', '3000']
+    """
+    for unit, letter in ((1 << 20, "M"), (1 << 10, "K")):
+        if length >= unit and length % unit == 0:
+            return f"{int(length) // unit}{letter}"
+    return str(int(length))

@@ -9,7 +9,8 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from pipeline.figures.labels import ABOVE, BELOW, LEFT, PANEL, Size, fitted, spaced
-from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, kilo, panel, percent, styled
+from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, panel, percent, styled
+from pipeline.rows import kilo
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,10 @@ from itertools import combinations
 
 from pipeline.figures.differences import Gap, difference_picture, signed
 from pipeline.figures.labels import short
-from pipeline.figures.style import Picture, kilo
+from pipeline.figures.style import Picture
 from pipeline.report.blocks import Block, Column, Fold, Gallery, Note, Table
 from pipeline.report.models import NOTHING, Asked
+from pipeline.rows import kilo
 from pipeline.score.lengths import Where
 from pipeline.score.paired import Difference, difference
 

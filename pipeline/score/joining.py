@@ -139,9 +139,8 @@ def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title
     if matched and matched["tag"] not in tags.values():
         own = " and ".join(sorted(set(tags.values())))
         raise PredictionsError(
-            f"{entry.where}: {row_id!r} belongs to another split: its tag is {matched['tag']}, but that of "
-            f"{title} is {own}: "
-            "give the split that the model was run on"
+            f"{entry.where}: {row_id!r} belongs to another split: its tag is {matched['tag']}, but that of {title} is "
+            f"{own}: give the split that the model was run on"
         )
     joined.faults.append(Fault("unknown", f"{entry.where}: the split has no row {ascii(row_id)[:80]}"))
     return False

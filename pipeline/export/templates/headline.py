@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 FOLDER = Path(__file__).resolve().parent
-HOME = next(path.parent for path in sorted(FOLDER.rglob("metrics.py")))
+HOME = next(path.parent for path in (FOLDER / "metrics.py", *sorted(FOLDER.glob("*/metrics.py"))) if path.is_file())
 """Where metrics.py and the rows are."""
 
 
