@@ -76,7 +76,7 @@ IN_WORDS = re.compile(
 )
 """The same as Granite marks it."""
 
-CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
+CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,40})[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
 BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
 """Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has
 left out the special tokens."""

@@ -118,6 +118,7 @@ def test_words_that_only_look_like_marks_stay(said: str) -> None:
         ("Here is my thought process:", "\n"),
         ("Here's my thought process:", "\n "),
         ("<|channel|>", "analysis "),
+        ("<|channel|>", "analysis"),
     ],
 )
 def test_marks_without_end_take_no_time(lead: str, part: str) -> None:
