@@ -149,6 +149,11 @@ def sha256_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def known_by(name: str) -> str:
+    """Return what HELMET knows a ranking by, which keeps no other id: a digest of its row's id, or of a part of one."""
+    return sha256_text(name)[:16]
+
+
 def plain_json(value: object) -> str:
     """Return JSON whose bytes depend on the value alone."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

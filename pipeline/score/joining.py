@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
-from pipeline.rows import sha256_text
+from pipeline.rows import known_by
 from pipeline.score.reading import Found, read_predictions
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, UNUSABLE, Fault
 from pipeline.score.shapes import Entry
@@ -96,11 +96,6 @@ def join(
         if read and not sure and path not in told:
             joined.untold.append(path)
     return joined
-
-
-def known_by(row_id: str) -> str:
-    """Return what HELMET knows a ranking by in place of its row's id (`export.reranking`)."""
-    return sha256_text(row_id)[:16]
 
 
 def _is_own(entry: Entry, known: Mapping[str, str], title: str) -> bool:
