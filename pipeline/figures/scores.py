@@ -47,7 +47,7 @@ class Point:
 class Line:
     """A model's points in order of length.
 
-    `style` is which color, dash and marker it has on every figure, `reach` the length to ring: the effective one, or 0.
+    `style` is which colour, dash and marker it has on every figure, `reach` the length to ring: the effective one, or 0.
     """
 
     label: str
@@ -164,7 +164,7 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
 
 
 def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: Size) -> None:
-    """Write each line's name beside its end, in its color, pushed apart where ends are close."""
+    """Write each line's name beside its end, in its colour, pushed apart where ends are close."""
     ends = [
         (line.means[max(line.means)], f"{MARKS[line.style % 6]} {fitted(line.label, size)}", line.style % 6)
         for line in lines

@@ -39,7 +39,7 @@ def cumulative(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield a table of colors for each family and model: depth by length."""
+    """Yield a table of colours for each family and model: depth by length."""
     groups = grouped(models, lambda model: model.replied.by("family", "depth", LENGTH), "family", "depth")
     families: dict[str, dict[int, list[Heat]]] = defaultdict(lambda: defaultdict(list))
     for (family, depth), cells in groups.items():
