@@ -72,11 +72,11 @@ ENDED = re.compile(
 name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, and MedGemma."""
 
 IN_WORDS = re.compile(
-    r"\A\s*Here(?:'s| is) my thought process:(?:.*?\n\s*Here(?:'s| is) my response:\s*|.*\Z)", re.DOTALL
+    r"\A\s*Here(?:'s| is) my thought process:(?:.*?\n[^\S\n]*Here(?:'s| is) my response:\s*|.*\Z)", re.DOTALL
 )
 """The same as Granite marks it."""
 
-CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
+CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,40})[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
 BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
 """Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has
 left out the special tokens."""
@@ -1669,7 +1669,7 @@ POINT = re.compile(r"([A-Z][\w'-]* [A-Z][\w'-]*), (\d{4})(?: ((?:\[\d{5}\])+))?"
 """A key point of an answer: a person, a year, and the ids of the entries that tell of it."""
 POINT_FIGURES = ("recall", "precision", "sources")
 """What `key_points` measures: points told, pairs told that are points, and told points with a right id."""
-FIVE_DIGITS = re.compile(r"\[[^\[\]\n]{0,60}?\d{5}[^\[\]\n]{0,200}\]|(?<![\w.,-])\d{5}(?![\w-]|[.,]\d)")
+FIVE_DIGITS = re.compile(r"\[[^\[\]\n]{0,60}?\d{5}[^\[\]\n]{0,200}\]|(?<![\w.-])\d{5}(?![\w-]|[.,]\d)")
 SPAN = re.compile(r"(?<!\d)(1\d{3}) ?(?:-|/|to|until|till|through) ?(?:1\d{3}|\d\d)(?!\d)")
 """From one year to another: the first is when it began."""
 BOUND = re.compile(
@@ -1678,11 +1678,13 @@ BOUND = re.compile(
     re.IGNORECASE,
 )
 """A time that is no year of an event."""
-YEAR = re.compile(r"(?<![\w.,])1\d{3}(?!\w|[.,]\d)")
+YEAR = re.compile(r"(?:(?<![\w.,])|(?<=\b\d\d\.\d\d\.))1\d{3}(?!\w|[.,]\d| (?:pounds|guineas)\b)")
 OMITTED = re.compile(
     r"\b(?:omit(?:s|ted|ting)?|exclud(?:e|es|ed|ing)|le(?:ft|ave|aves|aving)\b(?: \w+){0,3} (?:out|aside)"
     r"|skipp(?:ed|ing)|disregard(?:ed|ing)?|ignor(?:ed|ing)"
-    r"|(?:not|n't|never) (?:be |been )?(?:count(?:ed|s)?|included?|listed|part of|belong))\b",
+    r"|(?:not|n't|never) (?:be |been )?(?:count(?:ed|s)?|included?|listed|part of|belong)"
+    r"|(?:after|beyond|outside|past) (?:of )?(?:the|this|that) (?:\w+ )?(?:cut-?off|period|range|scope|time ?frame)"
+    r"|out of (?:range|scope)|too late)\b",
     re.IGNORECASE,
 )
 """That something is no part of the summary."""
@@ -1713,6 +1715,11 @@ STYLE = r"(?:Mr|Mrs|Ms|Miss|Master|Widow|Dame|Sir|Madam)"
 DOTTED = re.compile(rf"\b({STYLE}|ca?|no|nos|approx)\. (?=[A-Z\d])")
 DATE_PARTS = re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?|1\d{{3}}|{MONTH})\b", re.IGNORECASE)
 """A year, and what may stand with it in a date."""
+HEADING = 2
+"""Words that may stand beside a name or a year which is to go with the lines that follow: "Buyer", "Lease of"."""
+WRAPPED = re.compile(r"(?<=[a-z,])\n(?=[a-z])")
+"""Where a sentence goes on in the next line."""
+CLOSING = re.compile(r"</\w{1,20}>")
 Pair = tuple[str, str]
 
 
@@ -1755,16 +1762,17 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
     Where a line holds a name or a year alone, the other one stands in the lines that follow.
     """
     found, asked = dict[Pair, list[str]](), _asked(row)
-    last, names, year, held = list[Pair](), list[str](), "", list[str]()
+    last, names, year, held, alone = list[Pair](), list[str](), "", list[str](), False
     for sentence, ids in _summary_sentences(row, prediction):
         said = list(_named_in(sentence, people, asked))
         own, years = ([text for is_year, text in said if is_year is kind] for kind in (False, True))
-        bare, pairs = bool(years) and _idle(DATE_PARTS.sub("", sentence)), list[Pair]()
+        bare, pairs = bool(years) and _is_heading(DATE_PARTS.sub("", sentence)), list[Pair]()
         if own and years:
             pairs, names, year = _paired(said, sentence), [], ""
         elif own:
             pairs, names = [(name, year) for name in own if year], [] if year else own
-        elif years and names and (bare or GOES_ON.match(sentence)):
+            alone = len(TOKEN.findall(sentence)) <= (2 + HEADING) * len(own)
+        elif years and names and (bare or alone or GOES_ON.match(sentence)):
             pairs, names = [(name, years[0]) for name in names], []
         elif bare:
             year, held = years[0], []
@@ -1781,9 +1789,15 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
     return found
 
 
+def _is_heading(rest: str) -> bool:
+    """Tell whether what stands beside a year says nothing, or no more than what kind of thing it was the year of."""
+    return _idle(rest) or len(TOKEN.findall(rest)) <= HEADING
+
+
 def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[str]]]:
     """Yield what a summary says, in sentences and items, each with its ids; not what it says it leaves out."""
-    flat = _flattened(spoken(prediction, str(row.get("question") or "")))
+    spaced = CLOSING.sub(" ", spoken(prediction, str(row.get("question") or "")))
+    flat = _flattened(WRAPPED.sub(" ", spaced))
     text = TABLE_HEAD.sub("", _undated(row, TITLE_LINE.sub(r"\1:", flat)).translate(SQUARE))
     behind, marked = _marked(text)
     text, ids = _with_ids_apart(DOTTED.sub(r"\1 ", behind if marked and YEAR.search(behind) else text), FIVE_DIGITS)

@@ -149,6 +149,11 @@ def sha256_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def known_by(name: str) -> str:
+    """Return what HELMET knows a ranking by, which keeps no other id: a digest of its row's id, or of a part of one."""
+    return sha256_text(name)[:16]
+
+
 def plain_json(value: object) -> str:
     """Return JSON whose bytes depend on the value alone."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -179,3 +184,15 @@ def text_bytes(row: Row) -> int:
     """Return about how many bytes of text a row holds; none in a row of keys."""
     turns = row.get("messages") or ()
     return len(row.get("prompt", "")) + sum(len(turn["content"]) for turn in turns)
+
+
+def kilo(length: float) -> str:
+    """Return a length as it is called.
+
+    >>> [kilo(2048), kilo(131072), kilo(1048576), kilo(3000)]
+    ['2K', '128K', '1M', '3000']
+    """
+    for unit, letter in ((1 << 20, "M"), (1 << 10, "K")):
+        if length >= unit and length % unit == 0:
+            return f"{int(length) // unit}{letter}"
+    return str(int(length))

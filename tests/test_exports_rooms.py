@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import json
 import sys
+import tomllib
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -213,8 +214,6 @@ def test_vllm_reads_prompts_and_the_room_of_each(made: dict[str, Path], rows: di
 
 
 def test_an_environment_is_packed_for_the_hub(split: Split, tmp_path: Path) -> None:
-    import tomllib
-
     export(EXPORTS["verifiers"], split, Selection(limit=1), tmp_path / "out")
     told = tomllib.loads((tmp_path / "out" / "pyproject.toml").read_text())
     (package,) = told["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]

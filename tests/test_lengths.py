@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import PredictionsError
-from pipeline.score.cells import Tables
-from pipeline.score.effective import Effective, effective_length
+from pipeline.score.cells import Tables, nested_shares
+from pipeline.score.effective import Effective, effective_length, interval_of, told
 from pipeline.score.intervals import Resampler, Units, alike, bounds, ends
-from pipeline.score.lengths import Curve, Curves, LengthScore, grid, nested_shares
+from pipeline.score.lengths import LEVELS, Curve, Curves, LengthScore, grid
 from pipeline.score.paired import difference
 from pipeline.score.results import Record, Scored
 from pipeline.store.chance import Chance, one_constant, pooled
@@ -70,7 +70,7 @@ def test_families_subtasks_and_complexities_count_alike() -> None:
     means = {name: fmean(values) for name, values in parts.items()}
     by_hand = fmean([fmean([fmean([means["f", "s", 1], means["f", "s", 2]]), means["f", "t", 1]]), means["g", "u", 1]])
     assert Curves(scored(records)).curve().points[0].mean == pytest.approx(by_hand) == pytest.approx(0.25)
-    assert sum(nested_shares(records).values()) == pytest.approx(1)
+    assert sum(nested_shares(records, LEVELS).values()) == pytest.approx(1)
 
 
 def test_where_refusing_may_be_right_a_point_is_balanced_accuracy() -> None:
@@ -246,6 +246,15 @@ def test_a_share_that_cannot_be_kept_is_refused() -> None:
     for kept in (0.0, 1.5):
         with pytest.raises(PredictionsError, match="above 0 and at most 1"):
             reached(ladder([1.0]), kept)
+
+
+def test_a_length_is_said_in_as_few_words_as_tell_it() -> None:
+    base = reached(ladder([0.9, 0.9, 0.9, 0.9]))
+    ends = {(16384, 16384): "16K or more", (4096, 16384): "4K to 16K or more", (4096, 8192): "4K to 8K"}
+    ends |= {(0, 2048): "below 2K to 2K", (0, 0): "below 2K"}
+    for (low, high), said in ends.items():
+        assert interval_of(replace(base, low=low, high=high)) == said
+    assert [told(replace(base, length=length)) for length in (0, 8192, 16384)] == ["below 2K", "8K", "at least 16K"]
 
 
 def test_without_a_reply_there_is_no_length() -> None:

@@ -16,9 +16,7 @@ import made
 from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.export import EXPORTS, export
-from pipeline.export.reranking import _digest
-from pipeline.rows import sha256_text
-from pipeline.score.joining import known_by
+from pipeline.rows import known_by, sha256_text
 from pipeline.score.results import ANSWERED, EMPTY, REFUSED
 from pipeline.score.scoring import score_predictions
 from pipeline.store.split import Selection, Split, open_split
@@ -84,6 +82,26 @@ def test_lines_of_a_harness_are_read(folder: Path, tmp_path: Path, form: Callabl
         score_predictions([open_split(folder)], [path])
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"others": {"id": "x"}, "pred": 1, "input": "half a pair: \udfff"},
+        {"doc": {"id": "x", "prompt": "\ud800"}, "resps": 3},
+        {"id": "x", "epoch": 1, "output": {"choices": [1]}, "input": "\ud800", "metadata": 1},
+        {"metadata": {"id": "x"}, "model_output": {"choices": 3, "usage": 3, "error": [1]}, "messages": [1, {}]},
+        {"sample_score": {"sample_metadata": {"id": "x"}, "score": 3}, "messages": [{}]},
+        {"traces": [{"task": {"key": 3}, "nodes": 3, "errors": 3, "calls": 3}]},
+        {"traces": [{"task": {"key": "x"}, "nodes": [3], "errors": [3], "calls": [3]}]},
+        {"custom_id": "x", "response": {"status_code": "x", "body": 3}, "error": None},
+    ],
+    ids=lambda odd: f"{min(odd)}, {max(odd)}",
+)
+def test_a_line_of_odd_values_is_no_traceback(folder: Path, tmp_path: Path, odd: dict[str, Any]) -> None:
+    done = ran("score", folder, made.lines(tmp_path / "odd.jsonl", [odd]))
+    assert done.exit_code == 2, done.output
+    assert "the split has no row" in done.stderr
+
+
 def test_details_of_lighteval_are_read(folder: Path, tmp_path: Path) -> None:
     details = [
         {
@@ -103,8 +121,7 @@ def test_details_of_lighteval_are_read(folder: Path, tmp_path: Path) -> None:
 
 def test_results_of_helmet_are_read_and_rankings_by_their_digests(folder: Path, tmp_path: Path) -> None:
     items = [{"id": row["id"], "question": "?", "output": row["target"], "input_len": 9} for row in ROWS]
-    items[0] = {"qid": _digest(ROWS[0]["id"]), "output": ROWS[0]["target"]}
-    assert known_by(ROWS[0]["id"]) == _digest(ROWS[0]["id"])
+    items[0] = {"qid": known_by(ROWS[0]["id"]), "output": ROWS[0]["target"]}
     results = {"args": {"seed": 42}, "data": items, "metrics": {}, "averaged_metrics": {}}
     out = tmp_path / "output"
     out.mkdir()

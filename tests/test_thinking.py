@@ -105,19 +105,23 @@ def test_words_that_only_look_like_marks_stay(said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "part",
+    ("lead", "part"),
     [
-        "<think>",
-        "</think>",
-        "<|channel|>final",
-        "analysis assistantfina",
-        "Here is my response:\n",
-        "<a_",
-        "<|open|>",
-        "\n",
+        ("", "<think>"),
+        ("", "</think>"),
+        ("", "<|channel|>final"),
+        ("", "analysis assistantfina"),
+        ("", "Here is my response:\n"),
+        ("", "<a_"),
+        ("", "<|open|>"),
+        ("", "\n"),
+        ("Here is my thought process:", "\n"),
+        ("Here's my thought process:", "\n "),
+        ("<|channel|>", "analysis "),
+        ("<|channel|>", "analysis"),
     ],
 )
-def test_marks_without_end_take_no_time(part: str) -> None:
+def test_marks_without_end_take_no_time(lead: str, part: str) -> None:
     start = time.process_time()
-    thought(part * (400_000 // len(part)))
+    thought(lead + part * (400_000 // len(part)))
     assert time.process_time() - start < 1

@@ -21,7 +21,7 @@ ROOM = 1024
 """Tokens that HELMET's words around a row may take, and the 100 that some of its backends keep free."""
 
 ONE, SEVERAL = "ruler_qa_1", "ruler_niah_mv"
-"""HELMET's names of the data sets whose metric is one of the answers (normalized), and the share of the answers."""
+"""HELMET's names of the data sets whose metric is one of the answers (normalised), and the share of the answers."""
 
 COLUMNS = (
     *("id", "family", "subtask", "tier", "length", "complexity", "context_tokens", "max_new_tokens", "scorer"),

@@ -88,8 +88,8 @@ def headline_weights(rows: Mapping[Part, int]) -> dict[str, dict[str, float]]:
     """Return the weights of tasks in the headline, and in that of each length, by the name of the metric.
 
     A group of lm-eval has the plain mean of the metrics of all tasks below it, however they are nested, and no other.
-    With a weight on each task's metric that mean is one of families, their subtasks and those's lengths. Where there
-    are several tiers, each has a headline of its own.
+    With a weight on each task's metric that mean is one of families, their subtasks, and the lengths of these. Where
+    there are several tiers, each has a headline of its own.
     """
     tiers = list(dict.fromkeys(part.tier for part in rows))
     found = {HEADLINE: _weights(rows)}

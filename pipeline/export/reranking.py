@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 
 from pipeline.metrics import worth_of
-from pipeline.rows import Row
+from pipeline.rows import Row, known_by
 
 NAME = "msmarco_rerank_psg"
 """HELMET's name of the data set."""
@@ -29,7 +28,7 @@ EXAMPLE = re.compile(r"^Example \d+, .+:\n((?:Document .+\n)+)Question: (.+)\nAn
 def line_of(row: Row) -> Row:
     """Return a row's line: the documents in order, each with what it is worth."""
     body = row["prompt"][: row["question_start"]].rpartition(START)[2]
-    return {"id": row["id"], **_asked(row, _digest(row["id"]), row["question"], body, worth_of(row))}
+    return {"id": row["id"], **_asked(row, known_by(row["id"]), row["question"], body, worth_of(row))}
 
 
 def demonstrations(row: Row) -> Iterator[Row]:
@@ -40,12 +39,7 @@ def demonstrations(row: Row) -> Iterator[Row]:
     for number, (documents, question, answer) in enumerate(EXAMPLE.findall(row["prompt"]), start=1):
         ranking = answer.split(" > ")
         worth = {one: len(ranking) - place for place, one in enumerate(ranking)}
-        yield _asked(row, _digest(f"{row['id']}.{number}"), question, documents, worth)
-
-
-def _digest(name: str) -> str:
-    """Return what HELMET knows a question by."""
-    return sha256(name.encode()).hexdigest()[:16]
+        yield _asked(row, known_by(f"{row['id']}.{number}"), question, documents, worth)
 
 
 def _asked(row: Row, name: str, question: str, documents: str, worth: Mapping[str, int]) -> Row:

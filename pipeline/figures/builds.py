@@ -15,11 +15,11 @@ from pipeline.figures.style import (
     SOFT,
     Picture,
     canvas,
-    kilo,
     panel,
     percent,
     styled,
 )
+from pipeline.rows import kilo
 from pipeline.store.manifest import Cell, Made, Manifest
 
 if TYPE_CHECKING:

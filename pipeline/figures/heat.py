@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.figures.builds import bare, cell, shade
-from pipeline.figures.style import INK, PAPER, SOFT, Picture, kilo, panel, percent, styled
+from pipeline.figures.style import INK, PAPER, SOFT, Picture, panel, percent, styled
+from pipeline.rows import kilo
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

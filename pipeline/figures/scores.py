@@ -9,7 +9,8 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from pipeline.figures.labels import ABOVE, BELOW, LEFT, PANEL, Size, fitted, spaced
-from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, kilo, panel, percent, styled
+from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, panel, percent, styled
+from pipeline.rows import kilo
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +47,7 @@ class Point:
 class Line:
     """A model's points in order of length.
 
-    `style` is which color, dash and marker it has on every figure, `reach` the length to ring: the effective one, or 0.
+    `style` is which colour, dash and marker it has on every figure, `reach` the length to ring: the effective one, or 0.
     """
 
     label: str
@@ -163,7 +164,7 @@ def _frame(axes: Axes, title: str, lengths: Sequence[int], across: str) -> None:
 
 
 def _labels(axes: Axes, lines: Sequence[Line], guesses: Sequence[Guess], size: Size) -> None:
-    """Write each line's name beside its end, in its color, pushed apart where ends are close."""
+    """Write each line's name beside its end, in its colour, pushed apart where ends are close."""
     ends = [
         (line.means[max(line.means)], f"{MARKS[line.style % 6]} {fitted(line.label, size)}", line.style % 6)
         for line in lines

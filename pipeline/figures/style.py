@@ -177,18 +177,6 @@ def compact(body: str) -> str:
     return re.sub(r">\s*\n\s*<", "><", body)
 
 
-def kilo(length: float) -> str:
-    """Return a length as it is called.
-
-    >>> [kilo(2048), kilo(131072), kilo(1048576), kilo(3000)]
-    ['2K', '128K', '1M', '3000']
-    """
-    for unit, letter in ((1 << 20, "M"), (1 << 10, "K")):
-        if length >= unit and length % unit == 0:
-            return f"{int(length) // unit}{letter}"
-    return str(int(length))
-
-
 def percent(share: float) -> str:
     """Return a share in percent with one digit.
 

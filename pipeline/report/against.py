@@ -8,9 +8,10 @@ from itertools import combinations
 
 from pipeline.figures.differences import Gap, difference_picture, signed
 from pipeline.figures.labels import short
-from pipeline.figures.style import Picture, kilo
+from pipeline.figures.style import Picture
 from pipeline.report.blocks import Block, Column, Fold, Gallery, Note, Table
 from pipeline.report.models import NOTHING, Asked
+from pipeline.rows import kilo
 from pipeline.score.lengths import Where
 from pipeline.score.paired import Difference, difference
 
@@ -34,7 +35,8 @@ def differences(asked: Asked) -> Iterator[Block]:
     if len(places) == 2:
         del places[ALL]
     found = [[(label, difference(*pair, place)) for label, place in places.items()] for pair in pairs]
-    yield Gallery([_picture(at, pair) for at, pair in enumerate(found)])
+    if drawn := [_picture(at, pair) for at, pair in enumerate(found) if pair[0][1].rows]:
+        yield Gallery(drawn)
     yield _table("Differences over all rows, points", [pair[0][1] for pair in found])
     lengths = sorted({record.length for record in scored[0].records})
     by_length = [(kilo(length), [difference(*pair, {"length": length}) for pair in pairs]) for length in lengths]
@@ -52,7 +54,7 @@ def _picture(at: int, pair: Pair) -> Picture:
         Gap(label, each.mean, each.low, each.high)
         for label, each in pair
         if each.mean is not None and each.low is not None and each.high is not None
-    ] or [Gap("no common rows", 0.0, 0.0, 0.0)]
+    ]
     caption = f"{first.second} minus {first.first}: {first.rows:,} of {first.asked:,} rows replied to by both."
     return difference_picture(f"difference-{at + 1}", title, caption, gaps)
 

@@ -11,7 +11,7 @@ from pipeline.report.excerpts import Part
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A model's name with its sign; `style` is which color and marker its lines have."""
+    """A model's name with its sign; `style` is which colour and marker its lines have."""
 
     label: str
     style: int

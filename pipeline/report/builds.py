@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from pipeline.figures.builds import budget_picture, budgets_of, figures_of
-from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, Table
-from pipeline.rows import Row
+from pipeline.rows import Row, kilo
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
 from pipeline.store.manifest import PORTIONS, Made, Portions, TierCell, Tokenizer
 from pipeline.store.split import Split

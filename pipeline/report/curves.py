@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.figures.labels import PANEL, Size
 from pipeline.figures.scores import Guess, Line, Point, curve_picture
-from pipeline.figures.style import Picture, kilo
+from pipeline.figures.style import Picture
 from pipeline.report.blocks import Block, Column, Fold, Gallery, Heading, Note, Table
 from pipeline.report.models import NOTHING, Asked, ranged, share
+from pipeline.rows import kilo
 from pipeline.score.lengths import EVERYWHERE, Curve, LengthScore, Where, shared
 
 

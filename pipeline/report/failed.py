@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pipeline.figures.style import kilo
 from pipeline.report.blocks import Column, Table
 from pipeline.report.failures import by_id, failed
 from pipeline.report.models import NOTHING, Model
+from pipeline.rows import kilo
 from pipeline.score.results import ANSWERED, Record
 
 LISTED = 40

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.figures.style import kilo
 from pipeline.report.blocks import Failure, Mark, Reply
 from pipeline.report.excerpts import Part, parts_of
-from pipeline.rows import Row
+from pipeline.rows import Row, kilo
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, Record, Scored
 from pipeline.store.parquet import opened
 from pipeline.store.split import Split

@@ -9,12 +9,11 @@ from dataclasses import replace
 from itertools import islice
 
 from pipeline.errors import SplitError, unknown
-from pipeline.figures.style import kilo
 from pipeline.metrics import SCORERS, score
 from pipeline.report.blocks import Answer, Example, Examples, Needle, Note, Page, Section
 from pipeline.report.builds import release_facts
 from pipeline.report.failures import SHOWN, cut, folded
-from pipeline.rows import Row
+from pipeline.rows import Row, kilo
 from pipeline.store.manifest import TierCell
 from pipeline.store.split import Selection, Split
 

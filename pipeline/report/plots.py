@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.figures.heat import FEW, UNSURE, Heat, heat_picture
 from pipeline.figures.scores import Guess, Line, Point, curve_picture
-from pipeline.figures.style import Picture, kilo
+from pipeline.figures.style import Picture
 from pipeline.report.blocks import Block, Gallery, Heading, Note, Table
 from pipeline.report.curves import span_of
 from pipeline.report.models import Cells, Model, columns_of, grouped, row_of
+from pipeline.rows import kilo
 from pipeline.score.cells import BINS
 from pipeline.score.results import Cell
 
@@ -38,7 +39,7 @@ def cumulative(models: Sequence[Model]) -> Iterator[Block]:
 
 
 def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
-    """Yield a table of colors for each family and model: depth by length."""
+    """Yield a table of colours for each family and model: depth by length."""
     groups = grouped(models, lambda model: model.replied.by("family", "depth", LENGTH), "family", "depth")
     families: dict[str, dict[int, list[Heat]]] = defaultdict(lambda: defaultdict(list))
     for (family, depth), cells in groups.items():

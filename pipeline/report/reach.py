@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.figures.labels import NARROW, WIDE
-from pipeline.figures.style import kilo
 from pipeline.report.blocks import Block, Column, Fold, Front, Note, Table, Verdict, Verdicts
 from pipeline.report.curves import curve_of, span_of
 from pipeline.report.models import Asked, share
+from pipeline.rows import kilo
 from pipeline.score.effective import Effective, interval_of, told
 from pipeline.score.lengths import Curve, Where
 

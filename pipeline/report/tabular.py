@@ -57,8 +57,7 @@ def refusals(models: Sequence[Model]) -> Iterator[Block]:
         return
     yield Note(
         "Rows scored one by one. Balanced is the plain mean of both classes, so that always refusing scores 50. "
-        "A pair counts if "
-        "both of its forms are right."
+        "A pair counts if both of its forms are right."
     )
     titles = ("stated", "not stated", "balanced", "pairs")
     columns = [Column("family and subtask"), Column("model"), *(Column(title, numeric=True) for title in titles)]

@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from math import fsum
+from math import fsum, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 BINS = 5
 GROUPS = ("family", "subtask", "tier", "bucket", "length", "complexity", "depth", "kind")
+HEADLINE = ("family", "subtask", "length")
+"""What every mean but the cumulative one is taken over, level by level, as `metrics.headline` does."""
 Value = Callable[[Record], float]
 
 
@@ -141,7 +143,7 @@ class Tables:
 
     def cell(self, place: Mapping[str, str | int | float], rows: Sequence[Record], value: Value | None = None) -> Cell:
         """Return the cell of some rows: their mean, its interval, and the score of guessing."""
-        return self._cell(place, rows, _shares(rows), value or counted)
+        return self._cell(place, rows, nested_shares(rows), value or counted)
 
     def _cell(
         self,
@@ -193,19 +195,15 @@ class Tables:
         return {each.id: self.weights[each.id] / totals[each.family] / len(totals) for each in rows}
 
 
-def _shares(rows: Sequence[Record]) -> dict[str, float]:
-    """Return the weight of each row in the mean of families, subtasks and lengths; they sum to 1."""
-    sizes = Counter((each.family, each.subtask, each.length) for each in rows)
-    lengths = Counter((family, subtask) for family, subtask, _ in sizes)
-    subtasks = Counter(family for family, _ in lengths)
-    return {
-        each.id: 1
-        / len(subtasks)
-        / subtasks[each.family]
-        / lengths[each.family, each.subtask]
-        / sizes[each.family, each.subtask, each.length]
-        for each in rows
-    }
+def nested_shares(rows: Iterable[Record], levels: Sequence[str] = HEADLINE) -> dict[str, float]:
+    """Return the weight of each row, by id, in the plain mean of plain means, level by level; they sum to 1."""
+    places = {each.id: tuple(getattr(each, level) for level in levels) for each in rows}
+    sizes = Counter(places.values())
+    below = Counter(
+        prefix[:-1] for prefix in {path[:depth] for path in sizes for depth in range(1, len(levels) + 1)}
+    )  # how many parts each part has
+    weights = {path: 1 / prod(below[path[:depth]] for depth in range(len(levels))) for path in sizes}
+    return {row_id: weights[path] / sizes[path] for row_id, path in places.items()}
 
 
 def counted(record: Record) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.errors import PredictionsError
+from pipeline.rows import kilo
 from pipeline.score.intervals import LEVEL, Floats
 from pipeline.score.lengths import EVERYWHERE, Curve, Curves, LengthScore, Where
 from pipeline.score.results import Scored
@@ -96,29 +97,17 @@ def told(found: Effective) -> str:
     if found.shortest is None:
         return "no replies"
     if not found.length:
-        return f"below {named(found.shortest)}"
-    return f"at least {named(found.length)}" if found.at_least else named(found.length)
+        return f"below {kilo(found.shortest)}"
+    return f"at least {kilo(found.length)}" if found.at_least else kilo(found.length)
 
 
 def interval_of(found: Effective) -> str:
     """Return the interval of an effective length in words."""
     if found.shortest is None:
         return "-"
-    ends = [named(end) if end else f"below {named(found.shortest)}" for end in (found.low, found.high)]
-    if found.high == found.measured:
-        ends[1] += " or more"
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-def named(length: int) -> str:
-    """Return a length as it is called.
-
-    >>> [named(2048), named(1048576), named(3000)]
-    ['2K', '1M', '3000']
-    """
-    if length % 1024:
-        return str(length)
-    return f"{length >> 10}K" if length < 1 << 20 or length % (1 << 20) else f"{length >> 20}M"
+    low, high = (kilo(end) if end else f"below {kilo(found.shortest)}" for end in (found.low, found.high))
+    span = low if low == high else f"{low} to {high}"
+    return f"{span} or more" if found.high == found.measured else span
 
 
 def _measured(points: Sequence[LengthScore]) -> list[LengthScore]:

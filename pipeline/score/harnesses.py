@@ -57,15 +57,15 @@ def _review(where: str, body: Body) -> Entry:
 def _verifiers(where: str, body: Body) -> Entry:
     """Read the first trace of a rollout: its key is the row's id, its last message the reply."""
     trace = body["traces"][0]
-    nodes = [_of(node, "message") for node in trace.get("nodes") or ()]
+    nodes = [_of(node, "message") for node in _list_of(trace, "nodes")]
     replies = [node for node in nodes if node.get("role") == "assistant"]
     row_id, digest = _of(trace, "task").get("key"), _only(nodes)
-    error = next((said_of(each) for each in trace.get("errors") or ()), "")
+    error = next(map(said_of, _list_of(trace, "errors")), "")
     if error and not trace.get("ok"):
         return Entry(where, row_id, None, error, is_final(0, error), digest=digest)
     # A conversation of real turns ends with the reply; one without a reply ends with the question.
     last = replies[-1] if replies and nodes[-1] is replies[-1] else {}
-    call = next((each for each in reversed(trace.get("calls") or ()) if isinstance(each, Mapping)), {})
+    call = next((each for each in reversed(_list_of(trace, "calls")) if isinstance(each, Mapping)), {})
     text = chosen({"choices": [{"message": last}]}) if last else None
     finish, tokens = finished(call.get("finish_reason")), usage_of(call, "completion_tokens")
     return Entry(where, row_id, text, finish=finish, digest=digest, tokens=tokens)
@@ -91,6 +91,12 @@ def _of(body: Any, name: str) -> Mapping[str, Any]:
     """Return what is nested under a name, if it is an object."""
     found = body.get(name) if isinstance(body, Mapping) else None
     return found if isinstance(found, Mapping) else {}
+
+
+def _list_of(body: Mapping[str, Any], name: str) -> list[Any]:
+    """Return what is listed under a name, if it is a list."""
+    found = body.get(name)
+    return found if isinstance(found, list) else []
 
 
 def _only(messages: object) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
-from pipeline.rows import sha256_text
+from pipeline.rows import known_by
 from pipeline.score.reading import Found, read_predictions
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, UNUSABLE, Fault
 from pipeline.score.shapes import Entry
@@ -98,11 +98,6 @@ def join(
     return joined
 
 
-def known_by(row_id: str) -> str:
-    """Return what HELMET knows a ranking by in place of its row's id (`export.reranking`)."""
-    return sha256_text(row_id)[:16]
-
-
 def _is_own(entry: Entry, known: Mapping[str, str], title: str) -> bool:
     """Tell whether the prompt that was sent is the row's; False if nothing says what was sent.
 
@@ -139,9 +134,8 @@ def _belongs(entry: Entry, known: Container[str], tags: Mapping[str, str], title
     if matched and matched["tag"] not in tags.values():
         own = " and ".join(sorted(set(tags.values())))
         raise PredictionsError(
-            f"{entry.where}: {row_id!r} belongs to another split: its tag is {matched['tag']}, but that of "
-            f"{title} is {own}: "
-            "give the split that the model was run on"
+            f"{entry.where}: {row_id!r} belongs to another split: its tag is {matched['tag']}, but that of {title} is "
+            f"{own}: give the split that the model was run on"
         )
     joined.faults.append(Fault("unknown", f"{entry.where}: the split has no row {ascii(row_id)[:80]}"))
     return False

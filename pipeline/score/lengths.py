@@ -11,16 +11,16 @@ empty reply is one: the model was asked, and said nothing.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from math import fsum, prod
+from math import fsum
 
 import numpy as np
 
-from pipeline.score.cells import counted, strata_of
+from pipeline.score.cells import counted, nested_shares, strata_of
 from pipeline.score.intervals import Floats, Resampler
 from pipeline.score.results import ANSWERED, EMPTY, Record, Scored
 
@@ -34,6 +34,9 @@ Where = Mapping[str, str | int]
 """Columns and the values that rows have there."""
 
 EVERYWHERE: Where = {}
+
+LEVELS = ("family", "subtask", "complexity")
+"""What a point is the mean over, level by level."""
 
 REPLIED = (ANSWERED, EMPTY)
 LEAST = 0.5
@@ -130,12 +133,12 @@ class Curves:
 
     def _point(self, length: int, rows: Sequence[Record]) -> LengthScore:
         given = [each for each in rows if each.id in self._answered]
-        shares = nested_shares(rows)
+        shares = nested_shares(rows, LEVELS)
         chance, best, floor = (_mean_of(rows, shares, guess) for guess in (_chance, _best_constant, _floor))
         guesses = (chance, best, floor or 0.0)
         if not given or len(given) < LEAST * len(rows):
             return LengthScore(length, len(rows), len(given), None, None, None, *guesses, np.empty(0))
-        shares = shares if len(given) == len(rows) else nested_shares(given)
+        shares = shares if len(given) == len(rows) else nested_shares(given, LEVELS)
         strata = strata_of(given, shares, counted)
         mean = min(1.0, fsum(shares[each.id] * each.score for each in given))
         low, high = self._resampler.interval(strata)
@@ -180,19 +183,6 @@ def grid(held: Held) -> tuple[frozenset[Kind], tuple[int, ...]]:
     return max(tables, key=lambda table: table[0])[1:] if tables else (frozenset(), ())
 
 
-def nested_shares(
-    rows: Iterable[Record], levels: Sequence[str] = ("family", "subtask", "complexity")
-) -> dict[str, float]:
-    """Return the weight of each row, by id, in the plain mean of plain means, level by level; they sum to 1."""
-    places = {each.id: tuple(getattr(each, level) for level in levels) for each in rows}
-    sizes = Counter(places.values())
-    below = Counter(
-        prefix[:-1] for prefix in {path[:depth] for path in sizes for depth in range(1, len(levels) + 1)}
-    )  # how many parts each part has
-    weights = {path: 1 / prod(below[path[:depth]] for depth in range(len(levels))) for path in sizes}
-    return {row_id: weights[path] / sizes[path] for row_id, path in places.items()}
-
-
 def _chance(record: Record) -> float | None:
     return record.chance
 
@@ -211,5 +201,5 @@ def _mean_of(
     """Return the mean of what a guesser scores, over the rows that tell it."""
     told = {each.id: value for each in rows if (value := guess(each)) is not None}
     if len(told) < len(rows):
-        shares = nested_shares(each for each in rows if each.id in told)
+        shares = nested_shares((each for each in rows if each.id in told), LEVELS)
     return fsum(share * told[row_id] for row_id, share in shares.items()) if told else None

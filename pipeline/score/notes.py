@@ -66,9 +66,9 @@ def _concerns(note: Note, splits: Sequence[Split]) -> bool:
     same = [split for split in splits if set(split.tags.values()) & set(note.asked.tags.values())]
     if same and all(split.tokenizer != note.asked.tokenizer for split in same):
         raise PredictionsError(
-            f"{str(note.path)!r} says that what was asked is of tokenizer {note.asked.tokenizer}, but "
-            f"{_titles(same)} is "
-            f"of {same[0].tokenizer}: ids are the same for every tokenizer; give the folder of {note.asked.tokenizer}"
+            f"{str(note.path)!r} says that what was asked is of tokenizer {note.asked.tokenizer}, but {_titles(same)} "
+            f"is of {same[0].tokenizer}: ids are the same for every tokenizer; give the folder of "
+            f"{note.asked.tokenizer}"
         )
     return bool(same)
 

@@ -12,13 +12,10 @@ from math import fsum
 
 import numpy as np
 
-from pipeline.score.cells import strata_of
+from pipeline.score.cells import nested_shares, strata_of
 from pipeline.score.intervals import Floats, Resampler, bounds, ends
-from pipeline.score.lengths import EVERYWHERE, Where, answered, inside, nested_shares
+from pipeline.score.lengths import EVERYWHERE, Where, answered, inside
 from pipeline.score.results import Scored
-
-LEVELS = ("family", "subtask", "length")
-"""What the mean is taken over, level by level, as in the headline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def difference(first: Scored, second: Scored, place: Where = EVERYWHERE) -> Diff
     counts = (len(rows), len({each.id for each in (*own, *other)}), better, worse)
     if not rows:
         return Difference(place, first.model, second.model, *counts, None, None, None)
-    shares = nested_shares(rows, LEVELS)
+    shares = nested_shares(rows)
     mean = fsum(shares[each.id] * gains[each.id] for each in rows)
     units = strata_of(rows, shares, lambda each: gains[each.id])
     low, high = _interval([units[stratum].values for stratum in units], Resampler().plain_draws(units))

@@ -83,11 +83,11 @@ def score_predictions(
 def _warnings(joined: Answered, keys: Sequence[KeyRow], splits: Sequence[Split]) -> Iterator[str]:
     if joined.untold and any(key.digest for key in keys):
         names = " + ".join(dict.fromkeys(split.tokenizer for split in splits))
-        more = f" and {len(joined.untold) - 1} more files" if len(joined.untold) > 1 else ""
+        others = len(joined.untold) - 1
+        more = f" and {others} more file{'s' * (others > 1)}" if others else ""
         yield (
-            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; "
-            f"ids are "
-            f"the same for all, so make sure that they were {names}'s, or give --export FOLDER"
+            f"{joined.untold[0]}{more}: nothing tells for which tokenizer's prompts these predictions were made; ids "
+            f"are the same for all, so make sure that they were {names}'s, or give --export FOLDER"
         )
 
 

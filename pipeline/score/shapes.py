@@ -117,8 +117,8 @@ def _batch(where: str, body: Body) -> Entry:
 
 
 def digest_of(text: object) -> str:
-    """Return the SHA-256 of a prompt; nothing where there is none as one text."""
-    return sha256_text(text) if isinstance(text, str) and text else ""
+    """Return the SHA-256 of a prompt, half a surrogate pair as a question mark; nothing where it is not one text."""
+    return sha256_text(text.encode("utf-8", "replace").decode()) if isinstance(text, str) and text else ""
 
 
 def finished(reason: object) -> str:

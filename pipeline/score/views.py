@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipeline import __version__
+from pipeline.rows import kilo
 from pipeline.score.cells import Tables
 from pipeline.score.effective import KEPT, Effective, effective_lengths, interval_of, told
 from pipeline.score.results import (
@@ -186,7 +187,7 @@ def _pivot(cells: Sequence[Cell], column: str, *, sort: bool = True) -> list[dic
 
 def _across(value: str | int | float, column: str) -> str:
     if column in ("length", "up_to") and isinstance(value, int):
-        return f"{value // 1024}K" if value < 1024 * 1024 else f"{value // 1024 // 1024}M"
+        return kilo(value)
     return f"{value:.1f}+" if isinstance(value, float) else str(value)
 
 
@@ -195,9 +196,9 @@ def _effective(each: Effective) -> dict[str, Any]:
         "family": each.place.get("family", "all families"),
         "effective length": told(each),
         "95 %": interval_of(each),
-        "from": "-" if each.shortest is None else _across(each.shortest, "length"),
+        "from": "-" if each.shortest is None else kilo(each.shortest),
         "score there": "-" if each.base is None else each.base,
-        "longest": _across(each.asked, "length"),
+        "longest": kilo(each.asked),
     }
 
 

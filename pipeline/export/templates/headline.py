@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 FOLDER = Path(__file__).resolve().parent
-HOME = next(path.parent for path in sorted(FOLDER.rglob("metrics.py")))
+HOME = next(path.parent for path in (FOLDER / "metrics.py", *sorted(FOLDER.glob("*/metrics.py"))) if path.is_file())
 """Where metrics.py and the rows are."""
 
 
@@ -34,17 +34,22 @@ def load_metrics() -> Any:
 METRICS = load_metrics()
 
 
+def files_in(path: Path, pattern: str) -> list[Path]:
+    """Return the files of a folder that have such a name, or a file itself if it ends as they do."""
+    if path.is_dir():
+        return sorted(path.rglob(pattern))
+    return [path] if path.suffix == Path(pattern).suffix else []
+
+
 def scores_in(path: Path) -> Iterator[tuple[str, float]]:
     """Yield the id of each row with its score."""
-    for traces in sorted(path.rglob("traces.jsonl")) if path.is_dir() else [path] if path.suffix == ".jsonl" else []:
+    for traces in files_in(path, "traces.jsonl"):
         with traces.open(encoding="utf-8") as lines:
             for line in lines:
                 for trace in json.loads(line)["traces"]:
                     reward = (trace.get("rewards") or {}).get("row_score") or {}
                     yield trace["task"]["key"], float(reward.get("score") or 0.0)
-    for details in (
-        sorted(path.rglob("details_*.parquet")) if path.is_dir() else [path] if path.suffix != ".jsonl" else []
-    ):
+    for details in files_in(path, "details_*.parquet"):
         for one in pq.ParquetFile(details).read(columns=["doc", "metric"]).to_pylist():
             yield one["doc"]["specific"]["id"], float(one["metric"]["score"])
 

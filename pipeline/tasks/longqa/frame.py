@@ -178,7 +178,7 @@ def buyers(told: Sequence[Told]) -> dict[str, int]:
 
 
 def near(rng: Random, day: int) -> int:
-    """Draw a day some years before or behind another."""
+    """Draw a day some years before or after another."""
     return min(max(day + rng.randrange(-NEARBY, NEARBY), FIRST_DAY), LAST_DAY)
 
 

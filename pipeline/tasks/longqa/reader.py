@@ -175,7 +175,7 @@ class Sale:
 
 
 def whose(told: Sequence[Event]) -> Event | None:
-    """Return the latest sale that stands behind some events, in their order.
+    """Return the latest sale that stands after some events, in their order.
 
     Raises:
         ValueError: if one of them sets aside or restores a sale that there is not.
@@ -185,7 +185,7 @@ def whose(told: Sequence[Event]) -> Event | None:
 
 
 def standing(told: Sequence[Event]) -> list[Event]:
-    """Return all sales that stand behind some events, in their order.
+    """Return all sales that stand after some events, in their order.
 
     Raises:
         ValueError: if one of them sets aside or restores a sale that there is not.

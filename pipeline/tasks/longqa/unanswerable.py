@@ -18,7 +18,7 @@ from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.titles import SALE, UNDO
 
 LATER = 2
-"""Sales behind the day asked about, and other things that befell the property."""
+"""Sales after the day asked about, and other things that befell the property."""
 UNDONE = 3
 """How many sales may have been set aside before the one that answers: none, one or two."""
 

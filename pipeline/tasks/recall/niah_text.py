@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 CODE = "access code"
 OTHERS = ("account number", "gate number", "invoice number", "locker number", "order number", "permit number")
-"""What else may be filed under the asked key, in the same words."""
+"""What else may be filed under a key, in the same words."""
 NEEDLE = "{article} {thing} filed under {key} is {value}.\n"
 THE, ONE = "The", "One"
 """What a line begins with: the second where a key has several values."""

@@ -17,7 +17,7 @@ OTHERS = ("lease", "repairs", "keeper", "loan")
 VAIN = ("bid", "plea")
 """Kinds of what came to nothing."""
 BEHIND = 0.012
-"""The share of the annals behind the time asked about in which nothing befalls the property."""
+"""The share of the annals after the time asked about in which nothing befalls the property."""
 
 WEIGHTS = {SALE: 5, UNDO: 3, UNDO2: 1, REDO: 2}
 """How often each step of a title is tried."""
@@ -32,7 +32,7 @@ class Mixture:
         undone: purchases that were set aside.
         other: deeds of kinds that are not asked for.
         vain: offers and wishes that came to nothing.
-        late: deeds of the kinds asked for behind the time asked for.
+        late: deeds of the kinds asked for after the time asked about.
     """
 
     points: int
@@ -52,7 +52,7 @@ MIXTURES = {5: Mixture(5, 2, 2, 1, 1), 10: Mixture(10, 3, 3, 3, 2), 20: Mixture(
 
 
 def standing(steps: Sequence[Step]) -> list[str]:
-    """Return the buyers whose purchases stand behind some steps, in order.
+    """Return the buyers whose purchases stand after some steps, in order.
 
     Raises:
         ValueError: if a step cannot be taken.
