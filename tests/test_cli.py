@@ -71,7 +71,9 @@ def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> Non
     assert done.exit_code == 0, done.output
     assert not (tmp_path / "out").exists()
     tokens = sum(cell.length * cell.rows for cell in load_recipe("128k").strata)
-    assert f"{tokens:,} tokens for each of o200k, llama3.1, qwen2.5" in done.stdout
+    assert f"llama3.1: 11,939 rows, {tokens:,} tokens, about 278 MB on disk; every stratum fits" in done.stdout
+    short = tokens - sum(cell.rows for cell in load_recipe("128k").strata if cell.length == 131072) * (131072 - 128000)
+    assert f"o200k: 11,939 rows, {short:,} tokens" in done.stdout
     assert "+- 19%" in done.stdout
     assert "108, +- 9%" in done.stdout
     parts = json.loads(carrara("plan", "128k", "--json", "--out", tmp_path / "out").stdout)
