@@ -21,7 +21,7 @@ GALLERY ?= outputs/gallery.html
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
 READINGS ?= outputs/readings
-EXTRAS ?= report
+EXTRAS ?=
 COMMA := ,
 SPACE := $(subst ,, )
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
@@ -74,7 +74,8 @@ $(VENV)/.ready-test: $(VENV)/.ready
 
 setup: $(VENV)/.ready  ## the virtual environment, once
 
-extras: setup  ## what some commands need besides: EXTRAS="report transformers hub frames dask"
+extras: setup  ## packages that some commands need besides: EXTRAS="report hub frames transformers dask"
+	@test -n '$(EXTRAS)' || { echo 'carrara: which extras? make extras EXTRAS="report hub", say' >&2; exit 1; }
 	@$(INSTALL) --editable '.[$(subst $(SPACE),$(COMMA),$(strip $(EXTRAS)))]'
 
 build-smoke: setup  ## every task at its two shortest lengths, in seconds
