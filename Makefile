@@ -21,6 +21,9 @@ GALLERY ?= outputs/gallery.html
 SPLIT ?= $(FOLDER)/$(firstword $(TOKENIZERS) o200k)
 PREDICTIONS ?= predictions.jsonl
 READINGS ?= outputs/readings
+EXTRAS ?=
+COMMA := ,
+SPACE := $(subst ,, )
 GIVEN := $(if $(filter file,$(origin PREDICTIONS)),,$(PREDICTIONS))
 
 BIN := $(VENV)/bin
@@ -36,7 +39,7 @@ FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
 
-.PHONY: help setup build-smoke build-32k build-128k build-1m plan sample render pack verify publish export score report gallery bench test test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery schemas clean
+.PHONY: help setup build-smoke build-32k build-128k build-1m extras plan sample render pack verify publish export score report gallery bench test test-slow test-harnesses test-croissant test-browser test-task test-faults lint golden docs docs-tables docs-gallery readers-table schemas clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9 -]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-20s %s\n", $$1, $$2}'
@@ -73,6 +76,10 @@ $(VENV)/.ready-test: $(VENV)/.ready
 	@touch $@
 
 setup: $(VENV)/.ready  ## the virtual environment, once
+
+extras: setup  ## packages that some commands need besides: EXTRAS="report hub frames transformers dask"
+	@test -n '$(EXTRAS)' || { echo 'carrara: which extras? make extras EXTRAS="report hub", say' >&2; exit 1; }
+	@$(INSTALL) --editable '.[$(subst $(SPACE),$(COMMA),$(strip $(EXTRAS)))]'
 
 build-smoke: setup  ## every task at its two shortest lengths, in seconds
 	$(FETCH)

@@ -110,6 +110,17 @@ class RefusedError(RequestError):
     """A server will never answer this request: it does not fit its window, or its filter forbids it."""
 
 
+def adding(extra: str) -> str:
+    """Return how an optional extra is added, for messages.
+
+    The environment that the Makefile makes has no pip of its own: the `pip` that a shell finds would be another's.
+
+    >>> adding("report")
+    "make extras EXTRAS=report, or pip install 'carrara[report]' in an environment of your own"
+    """
+    return f"make extras EXTRAS={extra}, or pip install 'carrara[{extra}]' in an environment of your own"
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Return a message for an unknown name that offers the nearest right ones.
 

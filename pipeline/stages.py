@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from pipeline.assemble.fit import check_fit
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_jobs
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import MARK, run
@@ -49,7 +49,9 @@ class Stages:
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
-        return self._files("sample", [job for family in self.plan.families for job in sample_jobs(self.plan, family)])
+        return self._files(
+            "sample", [sample_job(self.plan, cut) for family in self.plan.families for cut in self.plan.cuts(family)]
+        )
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""

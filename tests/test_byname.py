@@ -432,5 +432,5 @@ def test_what_is_not_installed_is_named(
     hub.model(NAME, small())
     monkeypatch.setitem(sys.modules, module, None)
     line = said(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
-    assert f"{module} is not installed: pip install 'carrara[" in line
+    assert f"{module} is not installed: make extras EXTRAS=" in line
     assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())

@@ -333,9 +333,9 @@ def test_publishing_demands_a_licence(built: Path, tmp_path: Path) -> None:
     with pytest.raises(StageError, match="takes one line of text"):
         stage(split, tmp_path / "o200k", repo="org/tiny", licence="a\nb")
     made = stage(split, tmp_path / "o200k", repo="org/tiny", licence="CC BY-SA 4.0")
-    card = (made.folder / "README.md").read_text(encoding="utf-8")
+    card, about = ((made.folder / name).read_text(encoding="utf-8") for name in ("README.md", "ABOUT.md"))
     assert "license_name: cc-by-sa-4.0" in card
-    assert "texts from the maintainer's own corpora, under this licence: CC BY-SA 4.0." in card
+    assert "texts from the maintainer's own corpora, under this licence: CC BY-SA 4.0." in about
     assert "of 2 rows the answer was derived again" in card
     assert "The other 10 ask about texts of the maintainer's own" in card
 

@@ -21,7 +21,7 @@ import pytest
 import builds
 from pipeline import tasks
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_jobs
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_job
 from pipeline.engine import processes
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.shard import ProveJob, run_prove
@@ -542,7 +542,11 @@ def planned_inputs(recipe: Path, built: Path) -> list[FileJob]:
     builds.forget()
     plan = builds.planned(recipe, built)
     (spec,), (profile,) = plan.all_pools(), plan.profiles
-    return [*sample_jobs(plan, "bio"), render_job(plan, spec), count_job(plan, spec, profile)]
+    return [
+        *[sample_job(plan, cut) for cut in plan.cuts("bio")],
+        render_job(plan, spec),
+        count_job(plan, spec, profile),
+    ]
 
 
 @pytest.mark.parametrize("name", [SAMPLES, SEGMENTS, COUNTS])

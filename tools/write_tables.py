@@ -66,7 +66,8 @@ def recipes() -> str:
         recipe = load_recipe(name)
         lengths = sorted({cell.length for cell in recipe.strata})
         count = sum(cell.rows for cell in recipe.strata)
-        rows.append((f"`{name}`", f"{count:,}", f"{lengths[0] // K}K to {_size(lengths[-1])}"))
+        span = dict.fromkeys((_size(lengths[0]), _size(lengths[-1])))
+        rows.append((f"`{name}`", f"{count:,}", " to ".join(span)))
     return table(("recipe", "rows", "lengths"), rows)
 
 

@@ -131,7 +131,8 @@ class Endpoint:
                 return self._sent(address, fits, body)
             except _TryError as fault:
                 if not fault.again or number >= self.tries or given_up():
-                    later = f" ({number} tries): run it again later" if fault.again else ""
+                    sent = "1 try" if number == 1 else f"{number} tries"
+                    later = f" ({sent}): run it again later" if fault.again else ""
                     kind: type[EndpointError] = RequestError if fault.again or fault.alone else EndpointError
                     kind = RefusedError if fault.final else kind
                     raise kind(_line(self._hidden(f"{address}: {fault}{later}"))) from None

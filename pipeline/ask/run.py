@@ -30,10 +30,12 @@ IN_A_ROW = 8
 class Outcome:
     """What a run brought: how many replies, and how far the server's count of prompt tokens is from the row's.
 
-    `failed` names rows with the server's words; `off` counts rows by that difference, 0 is as it should be.
+    Of `replies`, `empty` have no text. `failed` names rows with the server's words; `off` counts rows by that
+    difference, 0 is as it should be.
     """
 
     replies: int = 0
+    empty: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     off: Counter[int] = field(default_factory=Counter)
 
@@ -87,9 +89,7 @@ def run_rows(
             _keep(row, *came, kept, outcome)
         on_done(row)
         if lost >= IN_A_ROW + workers:
-            raise EndpointError(
-                f"{lost} consecutive rows without a reply, the last: {came} [run the same command again to continue]"
-            )
+            raise EndpointError(f"{lost} consecutive rows without a reply, the last: {came}; what came is kept")
     return outcome
 
 
@@ -122,8 +122,10 @@ def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, 
     }
     if isinstance(refusal, str) and refusal:
         more |= {"finish_reason": "refusal", "refusal": refusal[:1000]}
-    kept.keep(row["id"], content_of(body) or None, more)
+    text = content_of(body)
+    kept.keep(row["id"], text or None, more)
     outcome.replies += 1
+    outcome.empty += not text.strip()
     if sent is not None:
         outcome.off[sent - row["prompt_tokens"] - row["template_tokens"]] += 1
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pipeline.assemble.cutting import cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Plan, Shard, row_streams
+from pipeline.assemble.plan import Cut, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
@@ -75,16 +76,11 @@ class FileJob:
             write_sealed(self.path, self.make(), self.key, secret=self.secret)
 
 
-def sample_jobs(plan: Plan, family: str) -> list[FileJob]:
-    """Return the jobs that draw a family's samples, one for each shard."""
-    return [_sample_job(plan, family, number) for number in range(len(plan.cuts(family)))]
-
-
-def _sample_job(plan: Plan, family: str, number: int) -> FileJob:
-    start, stop = plan.cuts(family)[number]
-    key = digest([plan.sample_key(family), start, stop])
-    make = partial(_sample_table, plan, family, start, stop)
-    return FileJob(plan.samples_path(family, number), key, SAMPLE_SCHEMA, make, is_secret(plan.recipe.seed))
+def sample_job(plan: Plan, cut: Cut) -> FileJob:
+    """Return the job that draws the samples of a shard, which all profiles share."""
+    key = digest([plan.sample_key(cut.family), cut.start, cut.stop])
+    make = partial(_sample_table, plan, cut)
+    return FileJob(plan.samples_path(cut), key, SAMPLE_SCHEMA, make, is_secret(plan.recipe.seed))
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
@@ -98,9 +94,13 @@ def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     return FileJob(path, key, COUNT_SCHEMA, partial(_count_table, plan, spec, profile))
 
 
-def _sample_table(plan: Plan, family: str, start: int, stop: int) -> pa.Table:
-    records = [sample_record(draw_sample(plan, row)) for row in plan.rows(family)[start:stop]]
+def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
+    records = [sample_record(draw_sample(plan, row)) for row in _rows(plan, cut)]
     return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
+
+
+def _rows(plan: Plan, cut: Cut) -> list[RowPlan]:
+    return plan.rows(cut.family)[cut.start : cut.stop]
 
 
 def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
@@ -162,27 +162,23 @@ def sample_record(sample: Sample) -> Row:
 
 def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
     """Yield all samples of a family: read where they are, and else drawn."""
-    for number in range(len(plan.cuts(family))):
-        yield from samples_of_shard(plan, family, number)
+    return chain.from_iterable(samples_in(plan, cut) for cut in plan.cuts(family))
 
 
-def samples_of_shard(plan: Plan, family: str, number: int) -> Iterator[Sample]:
-    """Return the samples of a family's shard: read where they are, and else drawn."""
-    if _sample_job(plan, family, number).is_done():
-        return read_samples(plan, family, number)
-    start, stop = plan.cuts(family)[number]
-    return (draw_sample(plan, row) for row in plan.rows(family)[start:stop])
+def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
+    """Return the samples of a shard: read where they are, and else drawn."""
+    if sample_job(plan, cut).is_done():
+        return read_samples(plan, cut)
+    return (draw_sample(plan, row) for row in _rows(plan, cut))
 
 
-def read_samples(plan: Plan, family: str, number: int) -> Iterator[Sample]:
-    """Yield the samples of a family's shard.
+def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
+    """Yield the samples of a shard.
 
     Raises:
         CorruptError: if the file does not hold the rows of this plan.
     """
-    start, stop = plan.cuts(family)[number]
-    rows = plan.rows(family)[start:stop]
-    path = plan.samples_path(family, number)
+    rows, path = _rows(plan, cut), plan.samples_path(cut)
     records = read_input(path).to_pylist()
     if [row.id for row in rows] != [record["id"] for record in records]:
         path.unlink(missing_ok=True)
@@ -259,7 +255,7 @@ def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
 
 def pack_rows(job: PackJob) -> Iterator[Row]:
     """Yield the rows of a shard."""
-    for sample in read_samples(job.plan, job.shard.family, job.shard.number):
+    for sample in read_samples(job.plan, job.shard.cut):
         yield cut_row(job.plan, sample, job.shard.profile)
 
 

@@ -46,7 +46,7 @@ def owned(plan: Plan, profile: Profile) -> list[Path]:
 
 
 def _samples(plan: Plan, family: str) -> list[Path]:
-    return [plan.samples_path(family, number) for number in range(len(plan.cuts(family)))]
+    return [plan.samples_path(cut) for cut in plan.cuts(family)]
 
 
 def _whole_name(path: Path) -> Path:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache, wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -34,6 +34,16 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Cut(NamedTuple):
+    """Rows `start` to `stop` of a family, which are its file `number` of `of` in every profile."""
+
+    family: str
+    number: int
+    of: int
+    start: int
+    stop: int
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """Rows `start` to `stop` of a family, as file `number` of `of`, in one profile; `rows` and nominal `tokens`."""
@@ -47,6 +57,11 @@ class Shard:
     stop: int
     tokens: int
     key: str
+
+    @property
+    def cut(self) -> Cut:
+        """Which rows of the family these are."""
+        return Cut(self.family, self.number, self.of, self.start, self.stop)
 
     @property
     def rows(self) -> int:
@@ -111,9 +126,10 @@ class Plan:
         return numbered(self.recipe, self.recipe.of_family(family))
 
     @once
-    def cuts(self, family: str) -> list[tuple[int, int]]:
-        """Return the first row and the end of each shard of a family; neither depends on profile or workers."""
-        return _cuts(self.rows(family).lengths())
+    def cuts(self, family: str) -> list[Cut]:
+        """Return which rows each shard of a family holds; that depends neither on profile nor on workers."""
+        cuts = _cuts(self.rows(family).lengths())
+        return [Cut(family, number, len(cuts), start, stop) for number, (start, stop) in enumerate(cuts)]
 
     @once
     def pools(self, family: str) -> tuple[PoolSpec, ...]:
@@ -153,11 +169,11 @@ class Plan:
         rules = sorted({_rule(cell) for cell in self.recipe.of_family(family)})
         return [
             Shard(
-                profile, family, self.recipe.tier, number, len(cuts), start, stop,
-                tokens=sum(islice(lengths, stop - start)),
-                key=digest([made_of, rules, self.recipe.frame, self.recipe.reserve, start, stop, len(cuts)]),
+                profile, family, self.recipe.tier, cut.number, cut.of, cut.start, cut.stop,
+                tokens=sum(islice(lengths, cut.stop - cut.start)),
+                key=digest([made_of, rules, self.recipe.frame, self.recipe.reserve, cut.start, cut.stop, cut.of]),
             )
-            for number, (start, stop) in enumerate(cuts)
+            for cut in cuts
         ]  # fmt: skip
 
     def all_shards(self) -> list[Shard]:
@@ -170,9 +186,9 @@ class Plan:
         """Return the shards of the whole recipe in one profile, whichever families are planned."""
         return [shard for family in self.recipe.families for shard in self.shards(family, profile)]
 
-    def samples_path(self, family: str, number: int) -> Path:
-        """Return the file of the samples of a family's shard, which all profiles share."""
-        return self.out / "samples" / f"{shard_name(family, self.recipe.tier, number, len(self.cuts(family)))}.parquet"
+    def samples_path(self, cut: Cut) -> Path:
+        """Return the file of the samples of a shard, which all profiles share."""
+        return self.out / "samples" / f"{shard_name(cut.family, self.recipe.tier, cut.number, cut.of)}.parquet"
 
     def pool_path(self, spec: PoolSpec) -> Path:
         """Return the file of a rendered pool."""

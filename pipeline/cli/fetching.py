@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 import click
 
@@ -16,10 +17,16 @@ from pipeline.profiles.packaged import fetch
 from pipeline.terminal.printing import say
 
 
+def own_pip() -> str:
+    """Return the command that is pip: this Python's, or `python3`'s where this has none (as `make setup` leaves it)."""
+    python = shlex.quote(sys.executable) if find_spec("pip") else "python3"
+    return f"{python} -m pip"
+
+
 @cli.command("fetch")
 @click.argument("profiles", nargs=-1, required=True)
 @click.option(
-    "--pip", default=f"{shlex.quote(sys.executable)} -m pip", show_default="this Python's",
+    "--pip", default=own_pip, show_default="this Python's, or that of python3",
     help="The command that is pip.",
 )  # fmt: skip
 def fetch_vocabularies(profiles: Sequence[str], pip: str) -> None:

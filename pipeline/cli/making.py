@@ -21,6 +21,7 @@ from pipeline.cli.records import (
     slow_lines,
     spent_lines,
     state_records,
+    total_lines,
     window_lines,
 )
 from pipeline.prove.chance import chances, drawn_keys, makeups
@@ -55,10 +56,8 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
     if as_json:
         say(json.dumps(parts, indent=1))
         return
-    total = sum(record["tokens"] for record in parts["strata (per profile)"])
     say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
-    names = ", ".join(profile.name for profile in plan.profiles)
-    say(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
+    say("\n" + "\n".join(total_lines(plan)))
     for line in (*slow_lines(plan.profiles), *window_lines(plan)):
         say(line)
 

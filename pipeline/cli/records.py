@@ -13,6 +13,7 @@ from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
 from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.store.manifest import Manifest
+from pipeline.terminal.tables import row_count
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
@@ -41,6 +42,18 @@ def _plan_record(family: str, subtask: str, length: int, cells: Sequence[Stratum
         "tokens": rows * length,
         "MB on disk": ceil(rows * length * DISK_BYTES / 1e6),
     }
+
+
+def total_lines(plan: Plan) -> list[str]:
+    """Return for each profile how many rows and tokens a plan has, in its true windows, and the disk that they take."""
+    return [_total_line(plan, profile) for profile in plan.profiles]
+
+
+def _total_line(plan: Plan, profile: Profile) -> str:
+    cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
+    rows, tokens = sum(cell.total for cell in cells), sum(cell.total * profile.window(cell.length) for cell in cells)
+    size = ceil(tokens * DISK_BYTES / 1e6)
+    return f"{profile.name}: {row_count(rows)}, {tokens:,} tokens, about {size:,} MB on disk; every stratum fits"
 
 
 def half_width(rows: int) -> float:

@@ -23,7 +23,8 @@ def tell(
     """Print what a run brought, of the rows that are selected; tell whether every row that was asked has a reply."""
     asked = rows.keys() - set(left)
     answered, empty, refused = kept.answered & asked, kept.empty & asked, kept.refused.keys() & asked
-    say(f"{out}: {len(answered):,} of {len(asked):,} rows have a prediction, {found.replies:,} of them new")
+    new = found.replies - found.empty
+    say(f"{out}: {len(answered):,} of {len(asked):,} rows have a prediction, {new:,} of them new")
     _tell_counts(found)
     for what, ids in (
         ("refused for good, not asked again without --again", refused),

@@ -21,7 +21,7 @@ from pipeline.engine.mark import Marked
 from pipeline.engine.remote import Charge, Failed, Seen, look, question, unfit
 from pipeline.engine.running import IN_FLIGHT, Watched
 from pipeline.engine.scheduler import CONTINUE, UnreachableError, connected, first_line, hush, scheduler_at
-from pipeline.errors import BuildError, RecipeError
+from pipeline.errors import BuildError, RecipeError, adding
 from pipeline.terminal.printing import say
 
 R = TypeVar("R")
@@ -47,7 +47,7 @@ def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executo
     try:
         import distributed  # noqa: F401
     except ImportError:
-        raise RecipeError("--dask needs the package distributed: pip install 'carrara[dask]'") from None
+        raise RecipeError(f"--dask needs the package distributed: {adding('dask')}") from None
     hush()
     return Cluster(scheduler_at(address, min(wait, WAIT)), folder, wait)
 

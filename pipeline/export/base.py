@@ -36,8 +36,8 @@ class Export:
     README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry;
     `values` returns what that template knows beside what all of them know, from the strata of the rows that were
     written (``HELD``). `sampling` says what is sent beside the prompt, and `headline` how the harness's own numbers
-    compare with the headline of `carrara score`; both are sentences of Markdown. `read` says whether `carrara score`
-    reads what the harness writes.
+    compare with the headline of `carrara score` (empty if nothing is scored); both are sentences of Markdown. `read`
+    says whether `carrara score` reads what the harness writes.
     """
 
     name: str

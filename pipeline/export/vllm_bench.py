@@ -34,6 +34,5 @@ EXPORT = Export(
     write,
     lambda split, held: {"counts": group_counts(held)},
     sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
-    headline="Speed has none.",
-    read=False,
+    headline="",
 )

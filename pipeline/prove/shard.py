@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from pipeline.assemble.jobs import PackJob, draw_sample, samples_of_shard
+from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
@@ -241,4 +241,4 @@ def _samples(job: ProveJob) -> Iterator[Sample]:
     plan, shard = job.pack.plan, job.pack.shard
     if job.full:
         return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
-    return samples_of_shard(plan, shard.family, shard.number)
+    return samples_in(plan, shard.cut)

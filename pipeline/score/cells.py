@@ -23,6 +23,7 @@ import numpy as np
 from pipeline.errors import PredictionsError, unknown
 from pipeline.score.intervals import Resampler, Stratum, Units
 from pipeline.score.results import ANSWERED, CHANCE, EMPTY, REFUSED, Cell, Classes, Record, Scored, plain_result
+from pipeline.store.split import frame_type
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -82,13 +83,13 @@ class Tables:
 
         Raises:
             PredictionsError: for a name that is none of GROUPS.
+            SplitError: if pandas is not installed.
         """
-        from pandas import DataFrame
-
+        frame = frame_type()
         if not names:
-            return DataFrame([plain_result(record) for record in self.scored.records])
+            return frame([plain_result(record) for record in self.scored.records])
         cells = [plain_result(cell) for cell in self.by(*names)]
-        return DataFrame([{**cell.pop("place"), **cell} for cell in cells])
+        return frame([{**cell.pop("place"), **cell} for cell in cells])
 
     def _value(self, record: Record, name: str) -> str | int | float:
         if name == "depth":

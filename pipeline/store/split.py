@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from pipeline.errors import SplitError, unknown
+from pipeline.errors import SplitError, adding, unknown
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
 from pipeline.store.files import closed_in, denied, read_fault
 from pipeline.store.manifest import Manifest, TierCell
@@ -109,14 +109,13 @@ class Split:
         """Return rows as a pandas frame; without `columns` all but the text.
 
         Raises:
-            SplitError: if a column or a wanted name is none of the split's.
+            SplitError: if a column or a wanted name is none of the split's, or pandas is not installed.
             CorruptError: if a shard cannot be read.
         """
-        from pandas import DataFrame
-
+        frame = frame_type()
         names = list(columns or KEYS_SCHEMA.names)
         rows = self.rows if set(names) & set(TEXT_COLUMNS) else self.key_rows
-        return DataFrame(list(rows(names, selection)), columns=names)
+        return frame(list(rows(names, selection)), columns=names)
 
     def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
         self._check(selection)
@@ -172,6 +171,19 @@ def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> b
         return False
     taken[stratum] += 1
     return True
+
+
+def frame_type() -> Any:
+    """Return pandas' frame.
+
+    Raises:
+        SplitError: if pandas is not installed.
+    """
+    try:
+        from pandas import DataFrame
+    except ImportError:
+        raise SplitError(f"frames need pandas: {adding('frames')}") from None
+    return DataFrame
 
 
 def no_build(folder: Path) -> str:

@@ -61,7 +61,7 @@ def check_stratum(stratum: Stratum) -> None:
     """
     task = task_of(stratum)
     if stratum.complexity not in task.complexities:
-        raise RecipeError(f"{stratum}: complexity {stratum.complexity}: give {_range(task.complexities)}")
+        raise RecipeError(f"{stratum}: give {_range(task.complexities)}")
     if stratum.shots is not None and stratum.shots > task.most_shots:
         raise RecipeError(f"{stratum}: shots = {stratum.shots}: give {task.most_shots} at the most")
     for name, value in stratum.knobs:

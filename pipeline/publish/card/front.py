@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.errors import StageError
+from pipeline.errors import StageError, adding
 from pipeline.publish.card.facts import Facts
 
 LINE = 1 << 16
@@ -59,6 +59,6 @@ def yaml_of(value: Mapping[str, Any]) -> str:
     try:
         import yaml
     except ImportError as fault:
-        raise StageError("PyYAML is not installed: pip install 'carrara[hub]'") from fault
+        raise StageError(f"PyYAML is not installed: {adding('hub')}") from fault
     text: str = yaml.safe_dump(dict(value), sort_keys=False, width=LINE)
     return text

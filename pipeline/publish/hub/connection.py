@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from pipeline.errors import HubError
+from pipeline.errors import HubError, adding
 from pipeline.publish.hub.faults import LOG_IN
 
 PATIENCE = 120.0
@@ -21,7 +21,7 @@ def load_client() -> Any:
     try:
         import huggingface_hub
     except ImportError as fault:
-        raise HubError("huggingface_hub is not installed: pip install 'carrara[hub]'") from fault
+        raise HubError(f"huggingface_hub is not installed: {adding('hub')}") from fault
     return huggingface_hub
 
 
