@@ -47,7 +47,8 @@ class Point:
 class Line:
     """A model's points in order of length.
 
-    `style` is which colour, dash and marker it has on every figure, `reach` the length to ring: the effective one, or 0.
+    `style` is which colour, dash and marker it has on every figure, `reach` the length to ring: the effective one, or
+    0.
     """
 
     label: str
