@@ -1695,7 +1695,7 @@ ANNULLED = re.compile(
 )
 """That a purchase does not stand."""
 PURCHASES = re.compile(r"\b(?:purchases|sales|acquisitions)\b", re.IGNORECASE)
-SEVERAL = re.compile(r"\b(?:were|both|all)\b", re.IGNORECASE)
+EVERY_ONE = re.compile(r"\b(?:were|both|all)\b", re.IGNORECASE)
 UNDONE = re.compile(
     r"\W*(?:(?:the|those|these|all|purchases?|sales?|buyers?|owners?|that|which|who|were|was|had|been|later|then|did)\W+)*"
     rf"{ANNULLED.pattern}(?:\W+(?:purchases?|sales?|buyers?|owners?|later))?\W*",
@@ -1881,7 +1881,7 @@ def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> 
         undone = ANNULLED.search(clause)
         if restored and (undone or RESTORED.search(clause)):
             kept.append([one for one in said if one in (*names, *years[:1])] if names else [])
-        elif undone and not names and plural is not None and SEVERAL.search(clause):
+        elif undone and not names and plural is not None and EVERY_ONE.search(clause):
             del kept[plural:]
         elif undone and not names:
             while kept and all(is_year for is_year, _ in kept.pop()):
