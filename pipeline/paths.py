@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import socket
+from contextlib import suppress
 from errno import EINVAL
 from pathlib import Path
 
@@ -13,6 +15,20 @@ def aside_of(path: Path) -> Path:
     """Return a name beside a path that no other process uses, on whatever host or in whatever container."""
     host = "".join(filter(str.isalnum, socket.gethostname()))[:16] or "host"
     return path.with_name(f"{path.name}.part-{host}-{secrets.token_hex(4)}-{os.getpid()}")
+
+
+def clear_unheld(aside: Path) -> None:
+    """Remove a file that a killed process left aside; one that a living process holds locked stays.
+
+    Where files cannot be locked, nobody can tell, and all stay.
+    """
+    with suppress(OSError):
+        held = os.open(aside, os.O_RDWR)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            aside.unlink()
+        finally:
+            os.close(held)
 
 
 def checked_file(path: Path) -> Path:

@@ -20,10 +20,11 @@ from loopback import Hub
 from loopback.client import hurried
 from models import CODE, DATED, TEMPLATE, folder_of, saved, small, with_code
 from pipeline.assemble import plan as plans
+from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile
 from pipeline.profiles.adopting import Source, Wanted, adopt
 from pipeline.profiles.hub import parse_model, safe_name
-from pipeline.profiles.keeping import settled
+from pipeline.profiles.keeping import made_folder, settled
 from pipeline.publish.staging import stage
 from pipeline.store.parquet import read_rows
 from pipeline.store.split import open_split
@@ -144,6 +145,43 @@ def test_names_that_the_hub_does_not_have(
     }
     for given, told in cases.items():
         assert told in said(carrara("plan", recipe, "--tokenizer", given, "--out", tmp_path / "out"))
+
+
+def test_a_file_that_the_hub_fails_to_give_is_not_taken_for_missing(
+    recipe: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a model would lose its chat template to a network that fails halfway."""
+    hub.model(NAME, small())
+    hurried(monkeypatch)
+    hub.fail("chat_template.jinja", 500, times=99)
+    line = said(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "out"))
+    assert f"cannot be fetched from {hub.url}: Server error '500" in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cache_is_enough_if_the_hub_fails(
+    recipe: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the repo does not have was noted in the cache when it was asked for first."""
+    hub.model(NAME, small())
+    hurried(monkeypatch)
+    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "first"))
+    hub.fail("", 500, times=999)
+    went(carrara("plan", recipe, "--tokenizer", NAME, "--out", tmp_path / "second"))
+
+
+def test_parts_that_are_started_at_once_make_one_profile(tmp_path: Path) -> None:
+    """The first to end is kept; another is dropped, and a folder that holds something else stays as it is."""
+    folder = tmp_path / "out" / "small" / "tokenizer"
+    with made_folder(folder) as late:
+        (late / "profile.toml").write_text("late")
+        with made_folder(folder) as early:
+            (early / "profile.toml").write_text("early")
+    assert [path.read_text() for path in (tmp_path / "out").rglob("*.toml")] == ["early"]
+    (folder / "profile.toml").rename(folder / "other.toml")
+    with pytest.raises(ProfileError, match="cannot take a profile"), made_folder(folder):
+        pass
+    assert [path.name for path in folder.parent.rglob("*")] == ["tokenizer", "other.toml"]
 
 
 def test_a_moved_revision_is_refused(recipe: Path, hub: Hub, tmp_path: Path) -> None:

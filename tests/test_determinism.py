@@ -63,16 +63,16 @@ def test_two_workers_write_the_same_bytes(recipe: Path, whole: Path, tmp_path: P
 
 @pytest.mark.parametrize("env", WHERE.values(), ids=WHERE)
 def test_the_place_does_not_matter(recipe: Path, plain: dict[str, str], env: dict[str, str], tmp_path: Path) -> None:
-    ended = builds.run(
-        "build", recipe, "--out", tmp_path / "out", "--tokenizer", "o200k", "--workers", 1, small=False, env=env
-    )
+    args = ("build", recipe, "--out", tmp_path / "out", "--tokenizer", "o200k", "--workers", 1)
+    ended = builds.run(*args, "--quiet", small=False, env=env)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert builds.contents(tmp_path / "out") == plain
 
 
 def test_hash_seeds_of_workers_do_not_matter(recipe: Path, whole: Path, tmp_path: Path) -> None:
     env = {"PYTHONHASHSEED": "3", "TZ": "America/St_Johns"}
-    ended = builds.run("build", recipe, "--out", tmp_path / "out", "--tokenizer", "o200k", "--workers", 2, env=env)
+    args = ("build", recipe, "--out", tmp_path / "out", "--tokenizer", "o200k", "--workers", 2)
+    ended = builds.run(*args, "--quiet", env=env)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert builds.contents(tmp_path / "out") == builds.contents(whole)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
 import builds
-from pipeline.engine import IN_FLIGHT, LIVES, Inline, processes, run
+from pipeline.engine import IN_FLIGHT, LIVES, Inline, Watched, processes, run
 from pipeline.errors import BuildError
 
 ENGINES: dict[str, Callable[[], Executor]] = {
@@ -32,6 +33,24 @@ def started(folder: Path) -> list[int]:
 def test_every_result_comes_once_also_beyond_the_window(engine: Callable[[], Executor]) -> None:
     jobs = range(3 * IN_FLIGHT + 5)
     assert sorted(run(builds.double, jobs, engine)) == [2 * number for number in jobs]
+
+
+class Growing(Watched):
+    """Threads that come one by one, as workers of a cluster do."""
+
+    window = 1
+
+    def __init__(self) -> None:
+        self.pool = ThreadPoolExecutor(8)
+
+    def submit(self, fn: Callable[..., int], /, *args: object, **kwargs: object) -> Future[int]:  # type: ignore[override]
+        self.window += 1
+        return self.pool.submit(fn, *args, **kwargs)
+
+
+def test_workers_that_come_later_are_held_at_work_too() -> None:
+    """Each job ends only once four are under way."""
+    assert sorted(run(Barrier(4).wait, [20.0] * 4, Growing)) == [0, 1, 2, 3]
 
 
 def test_equal_jobs_are_different_jobs(engine: Callable[[], Executor]) -> None:

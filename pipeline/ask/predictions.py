@@ -68,15 +68,15 @@ class Predictions(Journal):
     def _take(self, row_id: str, text: object, reason: object) -> None:
         if row_id in self.answered:
             return
+        self.refused.pop(row_id, None)
         if isinstance(text, str) and text.strip():
             self.answered.add(row_id)
             self.empty.discard(row_id)
-            self.refused.pop(row_id, None)
             self._owed.discard(row_id)
         else:
             self.empty.add(row_id)
-        if isinstance(reason, str) and reason.lower() in CUT:
-            self.cut.add(row_id)
+        is_cut = isinstance(reason, str) and reason.lower() in CUT
+        (self.cut.add if is_cut else self.cut.discard)(row_id)
 
     def _take_refusal(self, row_id: str, error: str) -> None:
         if row_id not in self.answered and row_id not in self.empty:

@@ -30,13 +30,11 @@ IN_A_ROW = 8
 class Outcome:
     """What a run brought: how many replies, and how far the server's count of prompt tokens is from the row's.
 
-    `failed` names rows with the server's words, and so does `refused` those that it will never answer; `off` counts
-    rows by that difference, 0 is as it should be.
+    `failed` names rows with the server's words; `off` counts rows by that difference, 0 is as it should be.
     """
 
     replies: int = 0
     failed: dict[str, str] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
     off: Counter[int] = field(default_factory=Counter)
 
 
@@ -75,7 +73,6 @@ def run_rows(
     for row, came in asked(lambda: next(owed, None), ask, workers, stop):
         if isinstance(came, RefusedError):
             lost = 0
-            outcome.refused[row["id"]] = str(came)
             kept.keep_refusal(row["id"], str(came))
         elif isinstance(came, RequestError):
             lost += 1

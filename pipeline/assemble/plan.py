@@ -28,6 +28,8 @@ from pipeline.tasks.base import PoolSpec, Task
 from pipeline.typed import PLAIN
 
 SHARD_TOKENS = 8 * 1024 * 1024
+DISK_BYTES = 0.6
+"""Bytes per token in a compressed shard: biographies take up to 0.6, list programs 0.3."""
 P = ParamSpec("P")
 R = TypeVar("R")
 

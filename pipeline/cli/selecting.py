@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +11,25 @@ import click
 from pipeline.store.split import Selection
 
 WHERE = "DIR|ORG/NAME@TAG"
+STACK = click.option(
+    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
+)
+EXPORT = click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
+    "[default: the one that PREDICTIONS are in]",
+)
+QUIRK = click.option(
+    "--quirk",
+    "quirks",
+    multiple=True,
+    metavar="mrcr=starts",
+    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
+)
 
 
 def selecting(command: Callable[..., None]) -> Callable[..., None]:

@@ -29,6 +29,8 @@ WAIT = 25.0
 """Seconds to wait for a first worker unless said otherwise, and at most for a reply."""
 CLOSING = 3.0
 """Seconds that leaving a cluster may take."""
+COUNTED = 10.0
+"""Seconds after which workers are counted again: more of them are to be held at work."""
 
 
 def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executor]:
@@ -128,6 +130,7 @@ class OnDask(Watched):
             found: Mapping[str, int] = self._client.sync(self._client.scheduler.ncores, callback_timeout=self._reply)
         except Exception as fault:
             raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
+        self._counted = time.monotonic()
         self.window = max(IN_FLIGHT, 2 * len(found))
         self.most_threads = max([1, *found.values()])
         return found
@@ -156,6 +159,8 @@ class OnDask(Watched):
         Raises:
             BrokenExecutor: if the scheduler is lost.
         """
+        if time.monotonic() - self._counted > COUNTED:
+            self._threads()
         outer: Future[R] = Future()
         work = pickle.dumps((partial(fn, **kwargs), *args))
         try:

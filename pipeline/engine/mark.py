@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipeline.engine.remote import Mark, file_digest
 from pipeline.errors import BuildError
-from pipeline.paths import aside_of
+from pipeline.paths import aside_of, clear_unheld
 
 NAME = ".shared"
 """The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
@@ -30,7 +30,8 @@ class Marked:
     def _left(self, folder: Path) -> Mark | None:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
-            _clear(folder)
+            for stale in sorted(folder.glob(f"{NAME}.part-*")):
+                clear_unheld(stale)
             self._own = aside_of(folder / NAME)
             while not self._own.exists():  # another client may clear it away before it is locked
                 self._make(self._own)
@@ -65,15 +66,3 @@ class Marked:
         if self._held >= 0:
             os.close(self._held)
         self._held = -1
-
-
-def _clear(folder: Path) -> None:
-    """Remove the marks of processes that were killed."""
-    for stale in sorted(folder.glob(f"{NAME}.part-*")):
-        with suppress(OSError):
-            held = os.open(stale, os.O_RDONLY)
-            try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                stale.unlink()
-            finally:
-                os.close(held)

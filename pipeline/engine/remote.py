@@ -23,7 +23,7 @@ TRIES, WAIT = 10, 0.1
 """How often, and after how many seconds, a worker looks for the file that marks the shared folder."""
 
 _TURN = threading.Lock()
-_FIT: set[str] = set()
+_FIT: set[Charge] = set()
 
 
 class Mark(NamedTuple):
@@ -160,7 +160,7 @@ def _check_fit(charge: Charge) -> None:
     Raises:
         BuildError: if it is not fit.
     """
-    if charge.mark.path in _FIT:
+    if charge in _FIT:
         return
     from pipeline.errors import BuildError
 
@@ -168,7 +168,7 @@ def _check_fit(charge: Charge) -> None:
     os.environ["RAYON_NUM_THREADS"] = "1"
     if fault := unfit(look(charge.mark), charge.here):
         raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
-    _FIT.add(charge.mark.path)
+    _FIT.add(charge)
 
 
 def _portable(fault: Exception) -> Exception:

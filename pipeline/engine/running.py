@@ -47,7 +47,7 @@ class Watched(Executor):
 
     Attributes:
         pulse: seconds after which it is looked at.
-        window: how many jobs it holds at a time.
+        window: how many jobs it holds at a time; it may change while jobs run.
     """
 
     pulse: float = 2.0
@@ -110,11 +110,10 @@ def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> G
     """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`. Return what broke it."""
     waiting = list(owed.items())[::-1]
     flying: dict[Future[R], int] = {}
-    window = 1 if isinstance(executor, Inline) else getattr(executor, "window", IN_FLIGHT)
     finished = False
     try:
         while waiting or flying:
-            while waiting and len(flying) < window:
+            while waiting and len(flying) < _window(executor):
                 number, job = waiting.pop()
                 with nullcontext() if isinstance(executor, Inline) else interrupts_held():
                     flying[executor.submit(fn, job)] = number
@@ -134,6 +133,11 @@ def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> G
             _kill(executor)
         with interrupts_held():
             executor.shutdown()
+
+
+def _window(executor: Executor) -> int:
+    """Return how many jobs an executor holds at a time, which may change as workers come and go."""
+    return 1 if isinstance(executor, Inline) else getattr(executor, "window", IN_FLIGHT)
 
 
 def _ended(flying: Iterable[Future[R]], executor: Executor) -> set[Future[R]]:

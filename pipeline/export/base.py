@@ -36,7 +36,8 @@ class Export:
     README: the exact command, the length to set, what the harness cuts silently, and which rows it cannot carry;
     `values` returns what that template knows beside what all of them know, from the strata of the rows that were
     written (``HELD``). `sampling` says what is sent beside the prompt, and `headline` how the harness's own numbers
-    compare with the headline of `carrara score`; both are sentences of Markdown.
+    compare with the headline of `carrara score`; both are sentences of Markdown. `read` says whether `carrara score`
+    reads what the harness writes.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Export:
     values: Callable[[Split, Sequence[Row]], Mapping[str, Any]] = lambda split, held: {}
     sampling: str = "Nothing is sent from here: send `temperature` 0 and no seed."
     headline: str = "The harness does not know it."
+    read: bool = True
 
 
 def export(harness: Export, split: Split, selection: Selection, out: Path) -> Written:
@@ -101,6 +103,7 @@ def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written
         "chat": split.manifest.frame == "chat",
         "sampling": harness.sampling,
         "headline": harness.headline,
+        "read": harness.read,
         **harness.values(split, held),
     }
     with as_file(files("pipeline.export") / "templates") as templates:

@@ -41,4 +41,5 @@ EXPORT = Export(
     lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held))},
     sampling="The command above sends `temperature` 0 and no seed.",
     headline="NeMo Evaluator has one mean for each of its benchmarks, which hold the rows of one length of reply.",
+    read=False,
 )

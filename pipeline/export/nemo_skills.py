@@ -54,4 +54,5 @@ EXPORT = Export(
     lambda split, held: {"rooms": benchmarks(lead(split), rooms_of(held)), "package": PACKAGE},
     sampling="The benchmarks send `temperature` 0 and no seed.",
     headline="NeMo-Skills has one mean for each of its benchmarks, which hold the rows of one length of reply.",
+    read=False,
 )

@@ -115,4 +115,5 @@ EXPORT = Export(
     sampling="The trainers sample as they are told: verl validates with `temperature` 0 unless "
     "`actor_rollout_ref.rollout.val_kwargs` says otherwise.",
     headline="verl has one mean for each `data_source`, a family and subtask over its lengths.",
+    read=False,
 )

@@ -35,4 +35,5 @@ EXPORT = Export(
     lambda split, held: {"counts": group_counts(held)},
     sampling="vLLM's benchmark sends `temperature` 0 unless told otherwise, and no seed.",
     headline="Speed has none.",
+    read=False,
 )

@@ -11,8 +11,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +19,13 @@ from typing import Any
 import tomlkit
 
 from pipeline.errors import ProfileError, unknown
-from pipeline.paths import aside_of, checked_file
+from pipeline.paths import checked_file
 from pipeline.profiles import template as templates
 from pipeline.profiles.agreeing import Agreed, agreed_engines, check_sent
 from pipeline.profiles.counters import first_line
 from pipeline.profiles.engines import load_tokenizer, silent
-from pipeline.profiles.hub import COMMIT, READ, SLOW, Fetched, fetch_model, parse_model, safe_name
-from pipeline.profiles.keeping import PROFILE, fingerprint
+from pipeline.profiles.hub import COMMIT, READ, SLOW, fetch_model, parse_model, safe_name
+from pipeline.profiles.keeping import PROFILE, fingerprint, made_folder
 from pipeline.profiles.loading import load_profile, read_config
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import Template
@@ -76,7 +75,8 @@ def source_of_model(text: str, *, offline: bool = False) -> Source:
     model = parse_model(text)
     if model is None:
         raise ProfileError(f"{text!r} is no folder and no model's name: give a folder, org/name or org/name@revision")
-    return fetched_source(fetch_model(model, offline=offline))
+    found = fetch_model(model, offline=offline)
+    return Source(found.folder, found.repo, found.repo, found.commit, found.licence)
 
 
 def _local(folder: Path) -> Source:
@@ -87,11 +87,6 @@ def _local(folder: Path) -> Source:
     return Source(folder, folder.name)
 
 
-def fetched_source(found: Fetched) -> Source:
-    """Return the source that was fetched."""
-    return Source(found.folder, found.repo, found.repo, found.commit, found.licence)
-
-
 def adopt(source: Source, folder: Path, wanted: Wanted | None = None) -> Profile:
     """Write a profile into a folder that is made for it: its TOML, and the files that it needs to count.
 
@@ -100,7 +95,7 @@ def adopt(source: Source, folder: Path, wanted: Wanted | None = None) -> Profile
     """
     wanted = wanted or Wanted()
     _check_code(source)
-    with _made(folder) as aside:
+    with made_folder(folder) as aside:
         for name in files_of(source.folder):
             shutil.copyfile(checked_file(source.folder / name), aside / name)
         tokenizer = _tokenizer(source, aside)
@@ -111,24 +106,6 @@ def adopt(source: Source, folder: Path, wanted: Wanted | None = None) -> Profile
         if template.kind == "exact":
             check_sent(profile, tokenizer)
     return load_profile(str(folder / PROFILE))
-
-
-@contextmanager
-def _made(folder: Path) -> Iterator[Path]:
-    """Yield a folder that takes the place of `folder` when all is well."""
-    new = not folder.parent.exists()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    aside = aside_of(folder)
-    aside.mkdir()
-    try:
-        yield aside
-        if not (folder / PROFILE).is_file():  # somebody else may have been quicker
-            os.replace(aside, folder)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-        with suppress(OSError):  # it holds something
-            if new:
-                folder.parent.rmdir()
 
 
 def files_of(folder: Path) -> list[str]:
@@ -267,6 +244,3 @@ def _multiline(text: str) -> Any:
     if not plain or "'''" in text or text.endswith("'"):
         return tomlkit.string(text)
     return tomlkit.items.String.from_raw(text, tomlkit.items.StringType.MLL, escape=False)
-
-
-__all__ = ["Source", "Wanted", "adopt", "source_of_model"]

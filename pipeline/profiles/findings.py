@@ -92,7 +92,8 @@ def _windows(folder: Path) -> Iterator[str]:
     for name in ("config.json", "tokenizer_config.json"):
         with suppress(ProfileError):
             config = read_config(folder / name)
-            inner: dict[str, Any] = config | (config.get("text_config") or {})
+            text = config.get("text_config")
+            inner: dict[str, Any] = config | (text if isinstance(text, dict) else {})
             for key in LOADED:
                 if isinstance(inner.get(key), int) and 0 < inner[key] < 1 << 30:
                     yield f"window: {inner[key]:,} tokens ({key} in {name}); put a smaller one into [windows]"

@@ -123,7 +123,7 @@ def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
     if "tokenizer.json" not in found:
         found |= {path.name for path in _got(hub, pinned, SLOW, offline=offline)}
     list(_got(hub, pinned, (CARD,), offline=offline))
-    if found <= {"tokenizer_config.json", "config.json", "chat_template.jinja", "chat_template.json"}:
+    if not found & {"tokenizer.json", *SLOW}:
         raise ProfileError(f"{model} has no vocabulary that transformers reads without code of the model's own")
     return Fetched(model.repo, pinned.revision, first.parent)
 
@@ -141,7 +141,7 @@ def _got(hub: Any, model: Model, names: Iterable[str], *, offline: bool) -> Iter
         try:
             yield Path(hub.hf_hub_download(model.repo, name, revision=model.revision, local_files_only=offline))
         except Exception as fault:  # the client raises many kinds; those that are no fault are told by their names
-            if not _is_absent(hub, model, name, fault):
+            if not _is_absent(hub, model, name, fault, offline=offline):
                 raise ProfileError(_told(hub, model, fault)) from None
 
 
@@ -174,24 +174,37 @@ def is_offline() -> bool:
     return bool(optional_module("huggingface_hub.constants", "hub").HF_HUB_OFFLINE)
 
 
-def _is_absent(hub: Any, model: Model, name: str, fault: Exception) -> bool:
-    """Tell whether a file is missing in the repo, or, without a network, in a revision of which others are cached."""
+def _is_absent(hub: Any, model: Model, name: str, fault: Exception, *, offline: bool) -> bool:
+    """Tell whether a file is missing in the repo, or, without a network, in a revision of which others are cached.
+
+    A network that fails halfway tells nothing: then only what the cache knows to be missing is.
+    """
     kinds = _kinds(fault)
-    if "LocalEntryNotFoundError" in kinds:
-        others = (*READ, *SLOW)
-        return any(
-            isinstance(hub.try_to_load_from_cache(model.repo, each, None, model.revision), str) for each in others
-        )
-    return "EntryNotFoundError" in kinds
+    if "LocalEntryNotFoundError" not in kinds:
+        return "EntryNotFoundError" in kinds
+    cached = {each: hub.try_to_load_from_cache(model.repo, each, None, model.revision) for each in {name, *READ, *SLOW}}
+    if offline:
+        return any(isinstance(found, str) for found in cached.values())
+    return cached[name] is not None and not isinstance(cached[name], str)
 
 
 def _kinds(fault: BaseException) -> set[str]:
-    found: set[str] = set()
+    """Return the names of all classes of an error and of those that caused it."""
+    return {kind.__name__ for each in _chain(fault) for kind in type(each).__mro__}
+
+
+def _chain(fault: BaseException) -> Iterator[BaseException]:
     each: BaseException | None = fault
     while each is not None:
-        found |= {kind.__name__ for kind in type(each).__mro__}
+        yield each
         each = each.__cause__ or each.__context__
-    return found
+
+
+def _refusal(fault: BaseException) -> BaseException | None:
+    """Return what the Hub answered instead of a file, if that is what an error comes from."""
+    return next(
+        (each for each in _chain(fault) if any(kind.__name__ == "HfHubHTTPError" for kind in type(each).__mro__)), None
+    )
 
 
 def _told(hub: Any, model: Model, fault: Exception) -> str:
@@ -209,9 +222,11 @@ def _told(hub: Any, model: Model, fault: Exception) -> str:
         return f"{model.repo} has no revision {model.revision!r}: give a branch, tag or commit that it has"
     if "LocalEntryNotFoundError" in kinds and is_offline():
         return f"{model} is not in the cache, and HF_HUB_OFFLINE is set: unset it, {have}"
-    if "LocalEntryNotFoundError" in kinds and is_reached(where):
+    refused = _refusal(fault)
+    if "LocalEntryNotFoundError" in kinds and not refused and is_reached(where):
         return f"{model} is not in the cache: {have}"
-    if kinds & {"TransportError", "ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError"}:
+    unreached = {"TransportError", "ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError"}
+    if kinds & unreached and not refused:
         return f"{model} is not in the cache, and {where} cannot be reached: check the network and HF_ENDPOINT, {have}"
-    said = (str(fault).splitlines() or [type(fault).__name__])[0][:200]
+    said = (str(refused or fault).splitlines() or [type(fault).__name__])[0][:200]
     return f"{model} cannot be fetched from {where}: {said}"

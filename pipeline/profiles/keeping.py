@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import ProfileError
@@ -96,10 +98,9 @@ def _adopted(given: str, root: Path) -> str:
             "with `carrara profile add --name`"
         )
     target = root / name / KEPT
-    if (target / PROFILE).is_file():
-        _check_state(str(target / PROFILE), source.state, given)
-    else:
+    if not (target / PROFILE).is_file():
         adopt(source, target)
+    _check_state(str(target / PROFILE), source.state, given)
     return str(target / PROFILE)
 
 
@@ -107,27 +108,54 @@ def _copied(folder: Path, root: Path) -> str:
     """Copy a profile that `carrara profile add` wrote into the release folder, unless it is there."""
     profile = load_profile(str(folder / PROFILE))
     target = root / profile.name / KEPT
-    if target.resolve() == folder.resolve():
-        return str(target / PROFILE)
-    if (target / PROFILE).is_file():
-        if load_profile(str(target / PROFILE)).digest != profile.digest:
-            raise ProfileError(
-                f"{str(root)!r} has rows for another profile {profile.name!r} than that of {str(folder)!r}: give "
-                "another folder with --out, or another name with `carrara profile add --name`"
-            )
-        return str(target / PROFILE)
-    profile.counter()  # a vocabulary that was edited is not carried on
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = aside_of(target)
+    if not (target / PROFILE).is_file():
+        profile.counter()  # a vocabulary that was edited is not carried on
+        with made_folder(target) as aside:
+            for path in sorted(folder.iterdir()):
+                if path.is_file():
+                    shutil.copyfile(checked_file(path), aside / path.name)
+    if load_profile(str(target / PROFILE)).digest != profile.digest:
+        raise ProfileError(
+            f"{str(root)!r} has rows for another profile {profile.name!r} than that of {str(folder)!r}: give "
+            "another folder with --out, or another name with `carrara profile add --name`"
+        )
+    return str(target / PROFILE)
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[Path]:
+    """Yield a folder to write a profile into, which becomes `folder` when all is well.
+
+    Parts of a build may be started at once, and each makes the profile: the first to end is kept, the others' are
+    dropped.
+
+    Raises:
+        ProfileError: if `folder` holds something else, or what it is made of cannot be read or written.
+    """
+    new, aside = not folder.parent.exists(), aside_of(folder)
     try:
-        aside.mkdir()
-        for path in sorted(folder.iterdir()):
-            if path.is_file():
-                shutil.copyfile(checked_file(path), aside / path.name)
-        os.replace(aside, target)
+        aside.mkdir(parents=True)
+        yield aside
+        _take_place(aside, folder)
+    except OSError as fault:
+        place = str(fault.filename or folder)
+        raise ProfileError(f"{place!r} cannot be read or written ({fault.strerror or fault})") from None
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return str(target / PROFILE)
+        with suppress(OSError):  # it holds something
+            if new:
+                folder.parent.rmdir()
+
+
+def _take_place(aside: Path, folder: Path) -> None:
+    try:
+        os.replace(aside, folder)
+    except OSError as fault:
+        if not (folder / PROFILE).is_file():
+            raise ProfileError(
+                f"{str(folder)!r} cannot take a profile ({fault.strerror}): remove it, or give another folder with "
+                "--out"
+            ) from None
 
 
 def fingerprint(folder: Path) -> str:

