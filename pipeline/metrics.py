@@ -1674,7 +1674,7 @@ SPAN = re.compile(r"(?<!\d)(1\d{3}) ?(?:-|/|to|until|till|through) ?(?:1\d{3}|\d
 """From one year to another: the first is when it began."""
 BOUND = re.compile(
     r"\b(?:until|till|before|by|after|up to|as of|end of|beyond) (?:the end of )?(?:late |early |mid-?)?1\d{3}s?\b"
-    r"|\b1\d{3}s\b",
+    r"|\b1\d{3}s\b|\bbetween 1\d{3} and 1\d{3}\b",
     re.IGNORECASE,
 )
 """A time that is no year of an event."""
@@ -1694,6 +1694,14 @@ ANNULLED = re.compile(
     re.IGNORECASE,
 )
 """That a purchase does not stand."""
+PURCHASES = re.compile(r"\b(?:purchases|sales|acquisitions)\b", re.IGNORECASE)
+EVERY_ONE = re.compile(r"\b(?:were|both|all)\b", re.IGNORECASE)
+UNDONE = re.compile(
+    r"\W*(?:(?:the|those|these|all|purchases?|sales?|buyers?|owners?|that|which|who|were|was|had|been|later|then|did)\W+)*"
+    rf"{ANNULLED.pattern}(?:\W+(?:purchases?|sales?|buyers?|owners?|later))?\W*",
+    re.IGNORECASE,
+)
+"""What stands before a list of purchases that do not stand, and says nothing else."""
 NEVER = re.compile(r"\b(?:did(?: not|n't)|never)\b", re.IGNORECASE)
 RESTORED = re.compile(
     r"\b(?:restor\w*|reinstat\w*|revived?|upheld|allowed after all|st(?:oo|an)ds? again)\b", re.IGNORECASE
@@ -1715,6 +1723,8 @@ STYLE = r"(?:Mr|Mrs|Ms|Miss|Master|Widow|Dame|Sir|Madam)"
 DOTTED = re.compile(rf"\b({STYLE}|ca?|no|nos|approx)\. (?=[A-Z\d])")
 DATE_PARTS = re.compile(rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)?|1\d{{3}}|{MONTH})\b", re.IGNORECASE)
 """A year, and what may stand with it in a date."""
+LONG_HEAD = 100
+"""Letters of a heading that are read."""
 HEADING = 2
 """Words that may stand beside a name or a year which is to go with the lines that follow: "Buyer", "Lease of"."""
 WRAPPED = re.compile(r"(?<=[a-z,])\n(?=[a-z])")
@@ -1803,9 +1813,10 @@ def _summary_sentences(row: Row, prediction: str) -> Iterator[tuple[str, list[st
     text, ids = _with_ids_apart(DOTTED.sub(r"\1 ", behind if marked and YEAR.search(behind) else text), FIVE_DIGITS)
     numbers, left_out = iter(ids), False
     for piece in _joined(_cut(text, listing=False), listing=False):
+        undone = ":" in piece and UNDONE.fullmatch(piece.partition(":")[0][:LONG_HEAD])
         if piece.rstrip().endswith(":"):
-            left_out = bool(OMITTED.search(piece)) and "summary" not in piece.lower()
-        silent = left_out or OMITTED.search(piece) or len(piece) > LONG_LINE
+            left_out = bool(undone or OMITTED.search(piece)) and "summary" not in piece.lower()
+        silent = left_out or undone or OMITTED.search(piece) or len(piece) > LONG_LINE
         for part in piece.split(";"):
             own = [number for _, number in zip(range(part.count(ID)), numbers, strict=False)]
             said = part.replace(ID, " ").strip()
@@ -1862,12 +1873,16 @@ def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> 
     What it says of purchases that do not stand is left out, and of a purchase that was restored all but its first year.
     """
     restored, kept = RESTORED.search(sentence), list[list[tuple[bool, str]]]()
+    plural: int | None = None  # where several purchases begin, of which it may be said that none stands
     for clause in CLAUSE.split(sentence):
+        plural = len(kept) if PURCHASES.search(clause) else plural
         said = _scanned(clause, people, asked)
         names, years = ([one for one in said if one[0] is kind] for kind in (False, True))
         undone = ANNULLED.search(clause)
         if restored and (undone or RESTORED.search(clause)):
             kept.append([one for one in said if one in (*names, *years[:1])] if names else [])
+        elif undone and not names and plural is not None and EVERY_ONE.search(clause):
+            del kept[plural:]
         elif undone and not names:
             while kept and all(is_year for is_year, _ in kept.pop()):
                 pass

@@ -20,7 +20,7 @@ from pipeline.cli.group import cli
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.cli.telling import tell
-from pipeline.errors import PredictionsError, RecipeError
+from pipeline.errors import CorruptError, PredictionsError, RecipeError
 from pipeline.publish.opening import split_from
 from pipeline.rows import Row
 from pipeline.score.cells import Tables
@@ -198,7 +198,7 @@ def _tell_headline(split: Split, out: Path, selection: Selection) -> None:
     """Print the headline of what is there, if the split has its keys."""
     try:
         scored = score_predictions([split], [out], selection=selection, workers=os.cpu_count() or 1)
-    except PredictionsError as fault:
+    except (PredictionsError, CorruptError) as fault:  # the replies are there, whatever is wrong with the keys
         say(f"no headline: {fault}")
         return
     if whole := Tables(scored).overall:
