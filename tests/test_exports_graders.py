@@ -285,7 +285,7 @@ def test_helmet_asks_for_a_set_in_no_order(scorer: str, lead: str) -> None:
 # Facts of scorers
 
 
-OWN_RULES = ("longbio", "mrcr-v2", "openai-batch", "openai-mrcr")
+OWN_RULES = ("longbio", "mrcr-v2", "openai-batch", "openai-mrcr", "vllm-bench")
 """Exports whose rows are graded by no scorer of ours, or elsewhere."""
 
 
