@@ -46,6 +46,10 @@ class ProfileError(CarraraError):
     """A tokenizer profile cannot be loaded, or its vocabulary has the wrong digest."""
 
 
+class AllowanceError(ProfileError):
+    """A chat template does more than a template may."""
+
+
 class PoolError(CarraraError):
     """A pool of segments is too small for a prompt, or does not match the recipe."""
 

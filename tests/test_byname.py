@@ -355,6 +355,11 @@ def test_what_profile_add_refuses(tmp_path: Path, words: list[str], told: str) -
             "{% for i in range(10**9) %}{% endfor %}",
             "chat template fails|more than a template may|too large|Range too big",
         ),
+        (
+            "{% for a in range(50000) %}{% for b in range(50000) %}{% for c in range(50000) %}x{% endfor %}{% endfor %}"
+            "{% endfor %}{{ messages[0].content }}",
+            "chat template fails: .* more than a template may",
+        ),
     ],
 )
 def test_templates_are_held_to_transformers(tmp_path: Path, text: str, told: str) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pipeline.errors import ProfileError
+from pipeline.errors import AllowanceError, ProfileError
 from pipeline.profiles import template as templates
 from pipeline.profiles.counters import Counter, first_line
 from pipeline.profiles.engines import open_counter
@@ -96,12 +96,14 @@ def check_sent(profile: Profile, tokenizer: Any) -> None:
         ProfileError: if the text or its tokens differ, or the template costs what the contents decide.
     """
     for talk in templates.TALKS:
+        mine = _rendered(profile, talk)  # first, since transformers lets a template run for ever
         wanted = _sent(profile, tokenizer, talk)
         if wanted is None:
             continue
         text, ids = wanted
-        mine = profile.render(talk, "chat")
         roles = ", ".join(role for role, _ in talk)
+        if mine is None:
+            raise ProfileError(f"{profile.title}: transformers renders the roles {roles}, which Carrara refuses")
         if mine != text:
             raise ProfileError(
                 f"{profile.title}: transformers renders the roles {roles} as {len(text):,} characters, Carrara as "
@@ -116,6 +118,16 @@ def check_sent(profile: Profile, tokenizer: Any) -> None:
         if talk[0][0] == "user":
             profile.gaps([role for role, _ in talk], "chat")
     check_joints(profile)
+
+
+def _rendered(profile: Profile, talk: Sequence[tuple[str, str]]) -> str | None:
+    """Return what Carrara would send; None if the template refuses these roles."""
+    try:
+        return profile.render(talk, "chat")
+    except AllowanceError as error:
+        raise ProfileError(f"{profile.title}: its chat template fails: {error}") from None
+    except ProfileError:
+        return None
 
 
 def _sent(profile: Profile, tokenizer: Any, talk: Sequence[tuple[str, str]]) -> tuple[str, list[int]] | None:

@@ -21,8 +21,9 @@ import jinja2.ext
 import jinja2.meta
 import jinja2.nodes
 import jinja2.parser
+from jinja2.exceptions import SecurityError
 
-from pipeline.errors import ProfileError
+from pipeline.errors import AllowanceError, ProfileError
 from pipeline.profiles.counters import Counter
 from pipeline.profiles.sandbox import Allowance
 from pipeline.profiles.spec import Template
@@ -50,6 +51,7 @@ def render(template: Template, messages: Messages, frame: str) -> str:
 
     Raises:
         ProfileError: for an unknown frame, a frame the template has no text for, or roles the template refuses.
+        AllowanceError: if it does more than a template may.
     """
     if frame == "raw":
         return template.bos + _only_content(messages)
@@ -70,7 +72,8 @@ def render(template: Template, messages: Messages, frame: str) -> str:
     except Exception as error:  # it is a program, and may fail as any
         roles = ", ".join(role for role, _ in messages[:SHOWN]) + (", ..." if len(messages) > SHOWN else "")
         said = str(error).partition("\n")[0][:200] or type(error).__name__
-        raise ProfileError(f"the chat template refuses the roles {roles}: {said}") from None
+        kind = AllowanceError if isinstance(error, SecurityError) else ProfileError
+        raise kind(f"the chat template refuses the roles {roles}: {said}") from None
 
 
 def given(template: Template) -> dict[str, Any]:
