@@ -599,7 +599,10 @@ def test_an_extra_that_is_not_installed(
     (tmp_path / "x.model").write_text("{}")
     profile = write(f"[vocabulary]\n{source}\nsha256 = '{digest(tmp_path / 'x.model')}'\n")
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ProfileError, match=rf"{module} is not installed: pip install 'carrara\[{extra}\]'"):
+    with pytest.raises(
+        ProfileError,
+        match=rf"{module} is not installed: make extras EXTRAS={extra}, or pip install 'carrara\[{extra}\]'",
+    ):
         profile.counter()
 
 
@@ -621,5 +624,5 @@ def test_a_folder_of_data_is_not_taken_for_a_package(tmp_path: Path, monkeypatch
     """Where Hugging Face's package is missing, the checkout's own folder answers to its name."""
     (tmp_path / "only_data").mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ProfileError, match=r"only_data is not installed: pip install 'carrara\[tokenizers\]'"):
+    with pytest.raises(ProfileError, match=r"only_data is not installed: make extras EXTRAS=tokenizers, or pip"):
         optional_module("only_data", "tokenizers")
