@@ -70,11 +70,12 @@ def test_the_reply_behind_the_reasoning_is_judged(name: str) -> None:
     assert score(INTEGER, SHAPES[name].format("It is 42.", "41")) == 0
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if "answer>" not in shape])
 def test_a_text_is_given_back_as_it_stands(name: str) -> None:
-    """Likeness is judged to the letter: no mark may stay but one that ends a turn, as in the published graders."""
-    if "answer>" in SHAPES[name]:
-        pytest.skip("a mark that its prompt asks for, which no row does")
+    """Likeness is judged to the letter: no mark may stay but one that ends a turn, as in the published graders.
+
+    Models write marks around an answer where the prompt asks for them, which no row does.
+    """
     text = "jjJk395FSuVH" + "How to Lower a Drawbridge\n\nTurn the wheel.\nWait for the boat."
     left = thought(SHAPES[name].format("jjJk395FSuVHHow to raise it", text)).strip()
     assert END.sub("", left) == text
