@@ -7,8 +7,7 @@ again: at the longest length what a reader keeps of it takes tens of megabytes, 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
@@ -101,18 +100,3 @@ class PromptCache:
 
 
 PROMPT = PromptCache()
-
-
-def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[re.Match[str]]:
-    """Yield what a pattern that begins with a line's first letters, ``^`` and `opening`, finds in a text.
-
-    It finds what ``finditer`` does, but looks at lines alone that open so: a pattern in which ``^`` stands first is
-    tried at every letter otherwise.
-    """
-    at = 0 if text.startswith(opening) else text.find(f"\n{opening}") + 1
-    while at or text.startswith(opening):
-        found = pattern.match(text, at)
-        if found:
-            yield found
-        if not (at := text.find(f"\n{opening}", max(found.end() - 1, at) if found else at) + 1):
-            return

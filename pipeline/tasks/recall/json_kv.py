@@ -11,7 +11,8 @@ from random import Random
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.line_cache import PROMPT, whole_lines
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import PROMPT
 from pipeline.tasks.recall import depths, pairs
 from pipeline.worlds.needles import draw_uuid, stem_of
 

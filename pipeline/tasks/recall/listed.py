@@ -12,8 +12,8 @@ import numpy as np
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, spread, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Published, Sample, Task, Turns, unit
+from pipeline.tasks.finding import whole_lines
 from pipeline.tasks.haystacks import SPARES
-from pipeline.tasks.line_cache import whole_lines
 from pipeline.tasks.recall import lists_text as text
 from pipeline.worlds.frequencies import Bursts, arrivals
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from pipeline.tasks.line_cache import PROMPT, whole_lines
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import PROMPT
 
 INTRODUCTION = """\
 Below is a long list of {what}, one on each line. Some come more often than others, and you will be asked which come \

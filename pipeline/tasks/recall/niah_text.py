@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, compress, pairwise
 
-from pipeline.tasks.line_cache import LINES, PROMPT, whole_lines
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import LINES, PROMPT
 
 CODE = "access code"
 OTHERS = ("account number", "gate number", "invoice number", "locker number", "order number", "permit number")

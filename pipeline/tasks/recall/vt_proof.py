@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published
+from pipeline.tasks.finding import whole_lines
 from pipeline.tasks.haystacks.readers import strangers
-from pipeline.tasks.line_cache import PROMPT, whole_lines
+from pipeline.tasks.line_cache import PROMPT
 from pipeline.tasks.recall.vt_text import SHOWN, Step, body, holders, read_asked, read_program, read_steps
 
 

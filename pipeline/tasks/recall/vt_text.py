@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from itertools import accumulate, compress, pairwise
 from typing import Literal, NamedTuple
 
-from pipeline.tasks.line_cache import LINES, PROMPT, whole_lines
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import LINES, PROMPT
 
 INTRODUCTION = """\
 Below is {what}. The lines that begin with VAR form one program, which runs from top to bottom. {meaning} A variable \
