@@ -31,12 +31,12 @@ def stands(words: str, text: str) -> bool:
     at = text.find(words)
     while at >= 0:
         end = at + len(words)
-        if not (_is_letter(text[at - 1 : at]) or _is_letter(text[end : end + 1])):
+        if not (is_letter(text[at - 1 : at]) or is_letter(text[end : end + 1])):
             return True
         at = text.find(words, at + 1)
     return False
 
 
-def _is_letter(one: str) -> bool:
+def is_letter(one: str) -> bool:
     """Tell whether a character, if there is one, is of a word."""
     return one.isalnum() or one == "_"
