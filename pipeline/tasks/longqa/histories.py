@@ -15,7 +15,7 @@ STEPS = (SALE, SALE, SALE, SALE, SALE, UNDO, UNDO, UNDO, UNDO, REDO, REDO, REDO,
 def _walk(rng: Random, title: Title, steps: int, told: int) -> Iterator[Step]:
     """Yield steps that can be taken, each one's buyer a new number, and take them."""
     for _ in range(steps):
-        kind = rng.choice(_able(len(title.standing) > 0, len(title.standing) > 1, bool(title.undone)))
+        kind = rng.choice(_able(min(len(title.standing), 2), min(len(title.undone), 1)))
         buyer = str(told) if kind == SALE else ""
         told += kind == SALE
         title.take(kind, buyer)
@@ -23,9 +23,9 @@ def _walk(rng: Random, title: Title, steps: int, told: int) -> Iterator[Step]:
 
 
 @cache
-def _able(one: bool, two: bool, undone: bool) -> list[str]:
-    """Return the steps that can be taken where a sale stands, or two do, and where one may be restored."""
-    can = {SALE: True, UNDO: one, UNDO2: two, REDO: undone}
+def _able(standing: int, undone: int) -> list[str]:
+    """Return the steps that can be taken where so many sales stand, and so many may be restored."""
+    can = {SALE: True, UNDO: standing > 0, UNDO2: standing > 1, REDO: undone > 0}
     return [step for step in STEPS if can[step]]
 
 
