@@ -7,11 +7,9 @@ go to whoever is free, and who would have nothing to do takes over from those wh
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -20,11 +18,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from pipeline.terminal.spare import spare
+
 R = TypeVar("R")
 SPARE = 2
 """Jobs that must wait for the workers of a home before another worker takes one over: to make its world costs time."""
-COLLECTED = (20_000, 10, 10)
-"""Objects after which Python looks for cycles, in place of 700: what jobs make are large tables without any."""
 
 
 class Waiting(NamedTuple):
@@ -157,26 +155,6 @@ def settle() -> None:
     os.environ["RAYON_NUM_THREADS"] = "1"
     spare()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def spare() -> None:
-    """Spare this process, which is a worker or the command itself, what it does not need.
-
-    Arrow imports pandas at its first array, if it is installed, to know its frames: no job has any.
-    """
-    gc.set_threshold(*COLLECTED)
-    if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _Unneeded())
-
-
-class _Unneeded:
-    """Finds that pandas is not installed, as it is not for most."""
-
-    @staticmethod
-    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
-        """Refuse pandas and leave all other modules to those who find them."""
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is not needed here", name=name)
 
 
 def _end_with_parent() -> None:
