@@ -146,6 +146,18 @@ class Plan:
         return tuple({spec.name: spec for spec in specs}.values())
 
     @once
+    def home(self, family: str) -> str:
+        """Return the first family that draws on a world that this one draws on: a process makes it once for both."""
+        worlds = {spec.source for spec in self.pools(family)} - {""}
+        alike = (other for other in self.families if worlds & {spec.source for spec in self.pools(other)})
+        return next(alike, family)
+
+    @once
+    def pool_home(self, spec: PoolSpec) -> str:
+        """Return the home of the first family that draws from a pool."""
+        return self.home(next(family for family in self.families if spec in self.pools(family)))
+
+    @once
     def sample_key(self, family: str) -> str:
         """Return the content key of a family's samples."""
         cells = self.recipe.of_family(family)
