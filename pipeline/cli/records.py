@@ -206,9 +206,7 @@ def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -
     if manifest is None:
         return f"{out / profile}: not sealed yet: other parts or families of the recipe are still to be built"
     made, proven = manifest.tiers[tier].totals, manifest.tiers[tier].proven
-    second = ", ".join(proven.second)
-    recounted = "all" if proven.recounted == proven.rows else f"{proven.recounted:,}"
     return (
         f"{out / profile / 'data'}: {made.rows:,} rows, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
-        f"all exact, {proven.answers}, {recounted} recounted by {second}"
+        f"all exact, {proven.answers}, {proven.recounts}"
     )
