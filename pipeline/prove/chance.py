@@ -14,7 +14,7 @@ from pipeline.assemble.cutting import cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Plan, row_streams
-from pipeline.metrics import TOKEN, dated, score
+from pipeline.metrics import TOKEN, dated, points_of, score
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import asked_of, plain_json
@@ -23,6 +23,8 @@ from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample, Unit
 
 CANDIDATES = 200
+KEPT = 512
+"""Groups of rows of which the best constant answer is kept."""
 BATCH = 120
 """Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
 
@@ -80,28 +82,45 @@ def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
 
     Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
     """
-    counts = Counter(row["target"] for row in rows)
+    return _best_constant(tuple(tuple(_plain(row[name]) for name in JUDGED) for row in rows))
+
+
+@lru_cache(maxsize=KEPT)
+def _best_constant(judged: tuple[tuple[Any, ...], ...]) -> tuple[str, float]:
+    """Return the same of rows by what scorers look at, which most tasks have alike in every profile."""
+    counts = Counter(row[JUDGED.index("target")] for row in judged)
     ordered = sorted(counts, key=_numeric_first)
     spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
     tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
-    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
-    best = max(tried, key=lambda reply: (_total(reply, distinct), reply))
-    return best, _total(best, distinct) / len(rows)
+    rows = [(dict(zip(JUDGED, row, strict=True)), times) for row, times in Counter(judged).items()]
+    best = max(tried, key=lambda reply: (_total(reply, rows), reply))
+    return best, _total(best, rows) / len(judged)
 
 
 def _plain(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _total(reply: str, distinct: Counter[tuple[object, ...]]) -> float:
-    rows = ((dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items())
+def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
     return fsum(times * score(row, reply) for row, times in rows if _may_score(reply, row))
 
 
 def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
-    """Tell whether a reply may score on a row: of the rule `exact` it must hold all words of an answer."""
-    said = _said(reply)
-    return row["scorer"] != "exact" or any(_said(answer) <= said for answer in row["answers"])
+    """Tell whether a reply in plain words may score on a row.
+
+    Of the rule `exact` it must hold all words of an answer, and of `key_points` the surname and the year of a pair.
+    """
+    if row["scorer"] == "key_points":
+        said = reply.lower()
+        return any(year in said and name in said for name, year in _sought(row["target"]))
+    return row["scorer"] != "exact" or any(_said(answer) <= _said(reply) for answer in row["answers"])
+
+
+@lru_cache(maxsize=1 << 14)
+def _sought(target: str) -> tuple[tuple[str, str], ...]:
+    """Return surname and year of each key point."""
+    points, _ = points_of({"target": target, "answers": (target,)})
+    return tuple((name.rpartition(" ")[2].lower(), year) for name, year in points)
 
 
 @lru_cache(maxsize=1 << 14)
