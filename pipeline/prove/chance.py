@@ -14,7 +14,7 @@ from pipeline.assemble.cutting import cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Plan, row_streams
-from pipeline.metrics import TOKEN, dated, points_of, score
+from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import asked_of, plain_json
@@ -106,21 +106,48 @@ def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
 
 
 def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
-    """Tell whether a reply in plain words may score on a row.
+    """Tell whether a reply in plain words may score on a row, by words that it cannot be without: scoring takes longer.
 
-    Of the rule `exact` it must hold all words of an answer, and of `key_points` the surname and the year of a pair.
+    They are those of an answer, or of each of its parts, of a fact, or of an item, the surname and the year of a key
+    point, and the number of a document.
     """
-    if row["scorer"] == "key_points":
-        said = reply.lower()
-        return any(year in said and name in said for name, year in _sought(row["target"]))
-    return row["scorer"] != "exact" or any(_said(answer) <= _said(reply) for answer in row["answers"])
+    said, target = _letters(reply), row["target"]
+    match row["scorer"]:
+        case "exact":
+            return any(_said(answer) <= _said(reply) for answer in row["answers"])
+        case "all_in_order":
+            parts = zip(*(answer.split(PART) for answer in row["answers"]), strict=True)
+            return all(any(_said(form) <= _said(reply) for form in forms) for forms in parts)
+        case "cited":
+            return any(all(word in said for word in words) for words in _stated(tuple(row["answers"])))
+        case "members" | "route" if listed(row) and "&" not in target:
+            return any(_letters(item) in said for item in listed(row))
+        case "key_points":
+            return any(year in said and name in said for name, year in _sought(target))
+        case "ndcg":
+            return any(number in said for number in worth_of(row))
+        case _:
+            return True
+
+
+@lru_cache(maxsize=1 << 14)
+def _stated(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the words of each value that answers state with sources, as scorers compare them."""
+    values = (NORMALISED(found[1]) for answer in answers for found in SOURCED.finditer(answer))
+    return tuple(tuple(map(_letters, value.split())) for value in values)
+
+
+@lru_cache(maxsize=1 << 14)
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
+    return "".join(filter(str.isalnum, text.lower()))
 
 
 @lru_cache(maxsize=1 << 14)
 def _sought(target: str) -> tuple[tuple[str, str], ...]:
     """Return surname and year of each key point."""
     points, _ = points_of({"target": target, "answers": (target,)})
-    return tuple((name.rpartition(" ")[2].lower(), year) for name, year in points)
+    return tuple((_letters(name.rpartition(" ")[2]), year) for name, year in points)
 
 
 @lru_cache(maxsize=1 << 14)
