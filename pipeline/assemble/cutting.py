@@ -37,13 +37,14 @@ class Cutter:
         return sum(self._piece_tokens(piece, opens=opens and place == 0) for place, piece in enumerate(pieces))
 
     def _piece_tokens(self, piece: Piece, *, opens: bool) -> int:
-        alone = opens or piece.turn is not None
-        if (piece.text, alone) not in self._memo:
+        known = piece.text, opens or piece.turn is not None
+        count = self._memo.get(known)
+        if count is None:
             if len(self._memo) > MEMO:
                 self._memo.clear()
-            count = self._counter.count(piece.text) if alone else int(self._counter.counts([piece.text])[0])
-            self._memo[piece.text, alone] = count
-        return self._memo[piece.text, alone] + self._turn_tokens(piece.turn)
+            count = self._counter.count(piece.text) if known[1] else int(self._counter.counts([piece.text])[0])
+            self._memo[known] = count
+        return count + self._turn_tokens(piece.turn)
 
     def unit_tokens(self, units: Sequence[Unit]) -> Counts:
         """Return the tokens of each pool unit in the middle of a prompt."""

@@ -30,8 +30,8 @@ UNIT_SCHEMA = pa.schema(
 )
 BATCH = 4096
 """Units that are Python objects at a time."""
-SMALL = 1 << 20
-"""Bytes of a pool of which the texts are kept as Python objects, too."""
+SMALL = 16 << 20
+"""Bytes of a pool of which the texts are kept as Python objects, too: prompts of up to 128K take most of them."""
 BUDGET = 128 * 1024 * 1024
 """Bytes of pools that a process keeps; a single pool may be larger."""
 
@@ -72,7 +72,7 @@ class Pool:
 
     def texts(self, places: Indices) -> list[str]:
         """Return the texts of the units at some places, each with all of its pieces."""
-        if self.size <= SMALL:
+        if self._is_small:
             found: list[str] = self._texts[places].tolist()
             return found
         return self._gathered(places)
@@ -100,10 +100,14 @@ class Pool:
         ends = np.cumsum(pc.list_value_length(texts).to_numpy())
         return np.asarray(np.diff(before[ends], prepend=0), dtype=np.int64)
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """The bytes that the pool takes."""
-        return int(self.table.nbytes)
+        """The bytes that the pool takes, with its texts as Python objects if they are kept."""
+        return int(self.table.nbytes) * (1 + self._is_small)
+
+    @cached_property
+    def _is_small(self) -> bool:
+        return bool(self.table.nbytes <= SMALL)
 
     @cached_property
     def spoken(self) -> bool:
