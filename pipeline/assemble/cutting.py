@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.assemble.joining import Joined, Stock
 from pipeline.assemble.packing import Counts, pack
+from pipeline.assemble.pools import Taken
 from pipeline.errors import ExactError, FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import TIERS
@@ -87,7 +88,7 @@ class Cutter:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
         places = [filler + before for before, filler in enumerate(packing.slots)]
-        key = task.key(sample, stock.pool.take(packing.units) if task.keyed_by_packing else ())
+        key = task.key(sample, Taken(stock.pool, packing.units) if task.keyed_by_packing else ())
         prompt = joined.prompt
         if layout.numbering:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)

@@ -7,10 +7,10 @@ made only when they are asked for.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -114,6 +114,33 @@ class Pool:
         """Whether the units are real turns."""
         turns = pc.list_flatten(self.table.column("turn"))
         return bool(turns.null_count < len(turns))
+
+
+class Taken(Sequence[Unit]):
+    """The units at some places of a pool, which are made when one of them is asked for."""
+
+    def __init__(self, pool: Pool, places: Indices) -> None:
+        self._pool, self._places = pool, places
+
+    @cached_property
+    def _units(self) -> list[Unit]:
+        return self._pool.take(self._places)
+
+    def __len__(self) -> int:
+        """Return the number of units."""
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> Unit: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Unit]: ...
+    def __getitem__(self, place: int | slice) -> Unit | Sequence[Unit]:
+        """Return one unit, or some."""
+        return self._units[place]
+
+    def __iter__(self) -> Iterator[Unit]:
+        """Yield every unit."""
+        return iter(self._units)
 
 
 class PoolCache:
