@@ -60,7 +60,11 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder for the new version.  [default: beside the frozen one]"
 )
-@click.option("--dry-run", is_flag=True, help="Print what is to be built and about how long it takes, and stop.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print what is to be built and about how long it takes, and stop; the tokenizer of a model is kept all the same.",
+)
 @run_options
 def extend(
     *,
