@@ -63,7 +63,7 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print what is to be built and about how long it takes, and stop; the tokenizer of a model is kept all the same.",
+    help="Print what is to be built and about how long it takes, and stop. A model is still fetched and kept.",
 )
 @run_options
 def extend(
