@@ -209,6 +209,16 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
         raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
 
 
+def columns_of(path: Path) -> list[str]:
+    """Return the names of a file's columns.
+
+    Raises:
+        CorruptError: if it cannot be read.
+    """
+    with opened(path) as file:
+        return list(file.schema_arrow.names)
+
+
 def first_line(fault: BaseException) -> str:
     """Return the first line of what a library says is wrong."""
     return (str(fault).splitlines() or ["no reason given"])[0]
