@@ -1,0 +1,23 @@
+"""Paths that users give: on a disk of this machine, or in any store that fsspec reaches.
+
+A place in a store is a `StorePath`, which is a `pathlib.Path` for whatever joins and takes apart names, and asks the
+store where a path of a disk would ask the kernel. `place` makes one of what a user typed.
+"""
+
+from pipeline.paths.asking import StoreError
+from pipeline.paths.given import place, readable, written
+from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
+from pipeline.paths.store import StorePath, held_once
+
+__all__ = [
+    "StoreError",
+    "StorePath",
+    "aside_of",
+    "checked_file",
+    "clear_unheld",
+    "held_once",
+    "place",
+    "read_text",
+    "readable",
+    "written",
+]
