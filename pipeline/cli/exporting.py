@@ -21,9 +21,7 @@ from pipeline.terminal.tables import row_count, table
 @cli.command("export")
 @click.argument("harness", required=False)
 @click.argument("where", metavar=WHERE, required=False)
-@click.option(
-    "--out", type=PLACE, help="Folder to create.  [default: exports/<harness>-<tokenizer>]"
-)
+@click.option("--out", type=PLACE, help="Folder to create.  [default: exports/<harness>-<tokenizer>]")
 @selecting
 @click.option(
     "--model", help="Model to name in openai-batch requests.  [default: the first in the tokenizer's profile]"

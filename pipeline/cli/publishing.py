@@ -40,10 +40,7 @@ PLACEHOLDER = "{tokenizer}"
     help="Where the keys go. inline: with the rows; separate: to a second, private repo; withhold: not uploaded.",
 )
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Publish only this profile. Repeatable.  [default: all]")
-@click.option(
-    "--out", type=PLACE,
-    help="Folder on a disk for the folders to upload.  [default: DIR/published]"
-)
+@click.option("--out", type=PLACE, help="Folder on a disk for the folders to upload.  [default: DIR/published]")
 @click.option(
     "--changelog",
     type=click.Path(path_type=Path),

@@ -25,9 +25,7 @@ from pipeline.terminal.tables import row_count, table
 
 @cli.command("readers")
 @click.argument("where", metavar=WHERE, required=False)
-@click.option(
-    "--out", type=PLACE, metavar="FOLDER", help="Folder to write to, with one file per reader."
-)
+@click.option("--out", type=PLACE, metavar="FOLDER", help="Folder to write to, with one file per reader.")
 @click.option("--reader", "names", multiple=True, help="Run only this reader. Repeatable.  [default: all]")
 @selecting
 @click.option("--list", "listing", is_flag=True, help="List the readers and exit.")

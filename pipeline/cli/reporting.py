@@ -29,9 +29,7 @@ from pipeline.terminal.printing import say
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, metavar="[[NAME=]PREDICTIONS]...")
-@click.option(
-    "--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html."
-)
+@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
 @STACK
 @selecting
 @QUIRK
@@ -102,9 +100,7 @@ def report(
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option(
-    "--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html."
-)
+@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
 def gallery(*, where: str, out: Path) -> None:
     """Write a page with one short prompt of every task in a split.
 

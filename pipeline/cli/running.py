@@ -48,9 +48,7 @@ SAME = ("endpoint", "date")
 @click.option(
     "--model", envvar="CARRARA_MODEL", required=True, help="Name of the model on the server, or set CARRARA_MODEL."
 )
-@click.option(
-    "--out", type=PLACE, required=True, help="File of predictions (.jsonl) to write or continue."
-)
+@click.option("--out", type=PLACE, required=True, help="File of predictions (.jsonl) to write or continue.")
 @selecting
 @KEY_FILE
 @click.option(

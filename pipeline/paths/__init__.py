@@ -5,8 +5,9 @@ store where a path of a disk would ask the kernel. `place` makes one of what a u
 """
 
 from pipeline.paths.asking import StoreError
-from pipeline.paths.given import place, readable, written
+from pipeline.paths.given import place, written
 from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
+from pipeline.paths.ranges import readable, streamed
 from pipeline.paths.store import StorePath, held_once
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "place",
     "read_text",
     "readable",
+    "streamed",
     "written",
 ]

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from pipeline.errors import RecipeError, adding, unknown
 from pipeline.paths.asking import kind_of
@@ -57,15 +56,6 @@ def _check_known(protocol: str, text: str) -> None:
         if kind_of(f"{protocol}://") in EXTRAS:
             raise RecipeError(f"{text!r} needs a package that is not installed: {adding(extra)}") from None
         raise RecipeError(f"{text!r} needs a package that is not installed: {fault}") from None
-
-
-def readable(path: Path) -> Path | IO[bytes]:
-    """Return what a library that reads files can be given: the path, or of a store the object in memory.
-
-    Raises:
-        OSError: if a store has no such object, or does not answer.
-    """
-    return path.open("rb") if isinstance(path, StorePath) else path
 
 
 @contextmanager

@@ -222,7 +222,8 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
         CorruptError: if it is missing, or its bytes are not the ones that were written.
     """
     try:
-        with pq.ParquetFile(readable(checked_file(path)), page_checksum_verification=True) as file:
+        source, apart = readable(checked_file(path)), isinstance(path, StorePath)
+        with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=apart) as file:
             yield file
     except CarraraError:
         raise
