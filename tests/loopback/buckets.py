@@ -84,6 +84,7 @@ class Buckets:
         self._made += 1
         name = f"bucket-{self._made}"
         self.client.create_bucket(Bucket=name)
+        self.client.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
         return name
 
     def put(self, bucket: str, key: str, body: bytes) -> None:
@@ -95,10 +96,13 @@ class Buckets:
         return bytes(self.client.get_object(Bucket=bucket, Key=key)["Body"].read())
 
     def stamps(self, bucket: str, prefix: str = "") -> dict[str, str]:
-        """Return when each object was last written, by its key behind the prefix."""
+        """Return what changes of an object whenever it is written, by its key behind the prefix."""
         pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-        found = (each for page in pages for each in page.get("Contents", ()))
-        return {each["Key"].removeprefix(prefix): each["LastModified"].isoformat() for each in found}
+        keys = [each["Key"] for page in pages for each in page.get("Contents", ())]
+        return {key.removeprefix(prefix): self._version(bucket, key) for key in keys}
+
+    def _version(self, bucket: str, key: str) -> str:
+        return str(self.client.head_object(Bucket=bucket, Key=key).get("VersionId"))
 
     def contents(self, bucket: str, prefix: str = "") -> dict[str, str]:
         """Return the digest of every object, by its key behind the prefix."""

@@ -50,6 +50,10 @@ class Proxy(Served):
                 self._history[bucket].note(each, self._listed(bucket, each), time.monotonic())
         return reply
 
+    def shown(self, bucket: str) -> list[str]:
+        """Return the keys that a listing shows now."""
+        return list(self._past(bucket).at(time.monotonic() - self.lag))
+
     def refusal(self, fault: Fault) -> Reply:
         """Refuse as S3 does."""
         code = "SlowDown" if fault.status == 503 else "InternalError" if fault.status >= 500 else "AccessDenied"
