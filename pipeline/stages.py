@@ -19,6 +19,7 @@ from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import MARK, run
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
+from pipeline.paths import in_order
 from pipeline.profiles import Profile
 from pipeline.prove.balance import check_balance
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
@@ -70,7 +71,7 @@ class Stages:
             return self._pack()
 
     def _pack(self) -> int:
-        owed = [job for job in self._jobs() if not pack_is_done(job.pack)]
+        owed = self._owed(lambda job: pack_is_done(job.pack))
         self._prepare(owed)
         self._make("pack", run_packed, owed)
         return len(owed)
@@ -81,7 +82,7 @@ class Stages:
             return self._build()
 
     def _build(self) -> list[Manifest | None]:
-        owed = [job for job in self._jobs() if read_proof(job) is None]
+        owed = self._owed(lambda job: read_proof(job) is not None)
         self._prepare(owed)
         self._make("build", run_made, owed)
         with self.spent.on("seal"):
@@ -143,7 +144,7 @@ class Stages:
             yield
 
     def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
-        if all(job.is_done() for job in jobs):
+        if all(in_order(FileJob.is_done, jobs, self.plan.out)):
             check_frozen(self.plan)
             return 0
         with self._alone():
@@ -151,9 +152,11 @@ class Stages:
             return self._made(label, jobs)
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
-        owed = [job for job in jobs if not job.is_done()]
-        for job in owed:
-            if job.is_broken():
+        given = list(jobs)
+        done = in_order(FileJob.is_done, given, self.plan.out)
+        owed = [job for job, whole in zip(given, done, strict=True) if not whole]
+        for job, broken in zip(owed, in_order(FileJob.is_broken, owed, self.plan.out), strict=True):
+            if broken:
                 say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for seconds in run(run_file, owed, self.open_executor):
@@ -182,13 +185,18 @@ class Stages:
             for shard in self.plan.all_shards()[number - 1 :: of]
         ]
 
+    def _owed(self, is_done: Callable[[ProveJob], bool]) -> list[ProveJob]:
+        jobs = self._jobs()
+        return [job for job, done in zip(jobs, in_order(is_done, jobs, self.plan.out), strict=True) if not done]
+
     def _verified(self, profile: Profile, fresh: Mapping[Path, Proof]) -> Manifest | None:
         """Hold a manifest to what was proven; seal a profile that has none."""
         known = read_manifest(self.plan.out, profile.name)
         if known is None or self.plan.recipe.tier not in known.tiers:
             return self._sealed(profile)
         jobs = [_job(self.plan, shard) for shard in self.plan.of_profile(profile)]
-        proofs = [proof for job in jobs if (proof := fresh.get(job.path) or read_proof(job))]
+        known_ones = in_order(lambda job: fresh.get(job.path) or read_proof(job), jobs, self.plan.out)
+        proofs = [proof for proof in known_ones if proof]
         if len(proofs) < len(jobs):
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
@@ -209,7 +217,8 @@ class Stages:
     def _sealed(self, profile: Profile) -> Manifest | None:
         """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so."""
         shards = self.plan.of_profile(profile)
-        proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
+        jobs = [_job(self.plan, shard) for shard in shards]
+        proofs = [proof for proof in in_order(read_proof, jobs, self.plan.out) if proof]
         if len(proofs) < len(shards):
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
@@ -225,7 +234,9 @@ class Stages:
 
 def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
     """Return every shard of a plan, and whether it is there and proven."""
-    return [(shard, read_proof(_job(plan, shard)) is not None) for shard in plan.all_shards()]
+    shards = plan.all_shards()
+    proofs = in_order(lambda shard: read_proof(_job(plan, shard)), shards, plan.out)
+    return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
 
 
 def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:

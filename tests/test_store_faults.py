@@ -105,9 +105,7 @@ def test_bytes_are_the_same_after_a_storm(
     check(buckets, bucket, whole)
 
 
-def test_listings_that_lag(
-    proxy: Proxy, buckets: Buckets, bucket: str, recipe: Path, whole: dict[str, str]
-) -> None:
+def test_listings_that_lag(proxy: Proxy, buckets: Buckets, bucket: str, recipe: Path, whole: dict[str, str]) -> None:
     """They lack what was written and show what is gone, before and behind each step of a build."""
     strange = "v1/o200k/data/bio/32k/test-00007-of-00009.parquet"
     buckets.put(bucket, strange, b"of another recipe")
@@ -161,7 +159,7 @@ def test_a_fault_that_stays_is_one_line_and_the_next_run_goes_on(
 
 def _is_kept(key: str, proven: set[str]) -> bool:
     """Tell whether a run that goes on has no reason to write an object again."""
-    return "data/" not in key and "keys/" not in key or Path(key).stem in proven
+    return ("data/" not in key and "keys/" not in key) or Path(key).stem in proven
 
 
 def test_the_command_without_a_store(recipe: Path) -> None:

@@ -6,17 +6,23 @@ store where a path of a disk would ask the kernel. `place` makes one of what a u
 
 from pipeline.paths.asking import StoreError
 from pipeline.paths.given import place, written
+from pipeline.paths.lease import Lease, holder_of
 from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
+from pipeline.paths.many import fetched_ahead, in_order
 from pipeline.paths.ranges import readable, streamed
 from pipeline.paths.store import StorePath, held_once
 
 __all__ = [
+    "Lease",
     "StoreError",
     "StorePath",
     "aside_of",
     "checked_file",
     "clear_unheld",
+    "fetched_ahead",
     "held_once",
+    "holder_of",
+    "in_order",
     "place",
     "read_text",
     "readable",

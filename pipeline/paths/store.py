@@ -18,8 +18,8 @@ import stat as mode_of
 import threading
 import time
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PosixPath, PurePosixPath
 from typing import Any, NamedTuple, NoReturn, Self
@@ -122,8 +122,8 @@ class StorePath(PosixPath):
             FileNotFoundError: if nothing is there.
             StoreError: if the store does not say.
         """
-        if (held := held_bytes(self)) is not None:
-            return Info(len(held), folder=False, tag="held", changed=0.0)
+        if (whole := held_bytes(self)) is not None:
+            return Info(len(whole), folder=False, tag=hashlib.sha256(whole).hexdigest(), changed=0.0)
         return _info_of(asked(str(self), lambda system: system.info(str(self))))
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
@@ -231,8 +231,8 @@ class StorePath(PosixPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (held := held_bytes(self)) is not None:
-            return held
+        if (whole := held_bytes(self)) is not None:
+            return whole
         return bytes(asked(str(self), lambda system: system.cat_file(str(self))))
 
     def tail(self, size: int) -> bytes:
@@ -241,8 +241,8 @@ class StorePath(PosixPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (held := held_bytes(self)) is not None:
-            return held[-size:]
+        if (whole := held_bytes(self)) is not None:
+            return whole[-size:]
         return bytes(asked(str(self), lambda system: system.cat_file(str(self), start=-size)))
 
     def open(
@@ -381,11 +381,20 @@ class _Put(io.BytesIO):
             self._path.write_bytes(whole)
 
 
+def held_once(*paths: Path) -> AbstractContextManager[None]:
+    """Fetch objects once: while the block runs, this thread reads them from memory. Files of a disk are left alone.
+
+    Raises:
+        FileNotFoundError: if one is not there.
+    """
+    return held({path: path.read_bytes() for path in paths if isinstance(path, StorePath)})
+
+
 @contextmanager
-def held_once(*paths: Path) -> Iterator[None]:
-    """Fetch objects once: while the block runs, this thread reads them from memory. Files of a disk are left alone."""
+def held(content: Mapping[Path, bytes]) -> Iterator[None]:
+    """Let this thread read some objects from memory while the block runs."""
     before = getattr(_HELD, "whole", {})
-    _HELD.whole = {**before, **{str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)}}
+    _HELD.whole = {**before, **{str(path): whole for path, whole in content.items()}}
     try:
         yield
     finally:

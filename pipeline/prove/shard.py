@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
 from pipeline.errors import BuildError, CarraraError, CorruptError
+from pipeline.paths import StoreError, held_once
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
 from pipeline.store.files import denied, file_digest, put_aside, read_fault, written_aside
@@ -110,15 +111,20 @@ def recorded(path: Path) -> Proof | None:
 def read_proof(job: ProveJob) -> Proof | None:
     """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it."""
     proof, key = recorded(job.path), job.pack.shard.key
-    try:
-        sizes = (job.pack.data.stat().st_size, job.pack.keys.stat().st_size)
-    except OSError:
-        return None
-    if proof is None or proof.key != key or sizes != (proof.data_bytes, proof.keys_bytes):
+    if proof is None or proof.key != key or _sizes(job) != (proof.data_bytes, proof.keys_bytes):
         return None
     if job.listed and job.listed.key == key and not (job.listed.agrees(proof) or proof.agrees(job.listed)):
         return None
     return proof if is_done(job.pack.data, key) and is_done(job.pack.keys, key) else None
+
+
+def _sizes(job: ProveJob) -> tuple[int, int] | None:
+    try:
+        return job.pack.data.stat().st_size, job.pack.keys.stat().st_size
+    except StoreError:
+        raise
+    except OSError:
+        return None
 
 
 def run_prove(job: ProveJob) -> Proof:
@@ -175,6 +181,11 @@ def _judged(job: ProveJob, witness: Witness) -> Verdict:
     for path in job.files:
         if not path.exists():
             return Verdict(job.path, fault=f"{str(path)!r} is missing")
+    with held_once(*job.files):
+        return _judged_bytes(job, witness)
+
+
+def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
     found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
     held = job.listed if job.full else None  # a build may have packed anew what is listed
     known = [record for record in (job.listed, recorded(job.path)) if record and record.key == key]

@@ -138,8 +138,15 @@ def is_done(path: Path, key: str) -> bool:
 
 
 def is_whole(path: Path, key: str, columns: list[str]) -> bool:
-    """Tell whether a small file is done, and every byte of it the one that was written."""
-    return sealed(path) and is_done(path, key) and footer(path).schema.to_arrow_schema().names == columns
+    """Tell whether a small file is done, and every byte of it the one that was written.
+
+    Raises:
+        BuildError: if the machine does not let it be read.
+    """
+    if not sealed(path):
+        return False
+    said = footer(path)
+    return (said.metadata or {}).get(KEY) == key.encode() and said.schema.to_arrow_schema().names == columns
 
 
 def sealed(path: Path) -> bool:
@@ -149,12 +156,14 @@ def sealed(path: Path) -> bool:
         BuildError: if the machine does not let it be read.
     """
     try:
-        if not path.is_file():
-            return False
         if isinstance(path, StorePath):
             return _sealed(path, path.info())
+        if not path.is_file():
+            return False
         now = path.stat()
         return _sealed(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+    except FileNotFoundError:
+        return False
     except OSError as fault:
         raise BuildError(read_fault(path, fault)) from fault
 
