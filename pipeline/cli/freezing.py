@@ -55,9 +55,7 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
     "--recipe", "recipes", multiple=True, help="Recipe for a new tier, or a frozen recipe with new strata. Repeatable."
 )
 @click.option("--size", type=click.Choice(SIZES), help="Size to extend to.  [default: as frozen]")
-@click.option(
-    "--out", type=PLACE, help="Folder for the new version.  [default: beside the frozen one]"
-)
+@click.option("--out", type=PLACE, help="Folder for the new version.  [default: beside the frozen one]")
 @click.option("--dry-run", is_flag=True, help="Print what is to be built and about how long it takes, and stop.")
 @run_options
 def extend(

@@ -5,10 +5,11 @@ store where a path of a disk would ask the kernel. `place` makes one of what a u
 """
 
 from pipeline.paths.asking import StoreError
-from pipeline.paths.given import on_disk, place, readable, written
+from pipeline.paths.given import on_disk, place, written
 from pipeline.paths.lease import Lease, holder_of
 from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
 from pipeline.paths.many import fetched_ahead, in_order
+from pipeline.paths.ranges import readable, streamed
 from pipeline.paths.store import StorePath, held_once
 
 __all__ = [
@@ -26,5 +27,6 @@ __all__ = [
     "place",
     "read_text",
     "readable",
+    "streamed",
     "written",
 ]

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO
 
 from pipeline.errors import RecipeError, adding, unknown
 from pipeline.paths.asking import kind_of
@@ -60,15 +59,6 @@ def _check_known(protocol: str, text: str) -> None:
         if kind_of(f"{protocol}://") in EXTRAS:
             raise RecipeError(f"{text!r} needs a package that is not installed: {adding(extra)}") from None
         raise RecipeError(f"{text!r} needs a package that is not installed: {fault}") from None
-
-
-def readable(path: Path) -> Path | IO[bytes]:
-    """Return what a library that reads files can be given: the path, or of a store the object in memory.
-
-    Raises:
-        OSError: if a store has no such object, or does not answer.
-    """
-    return path.open("rb") if isinstance(path, StorePath) else path
 
 
 @lru_cache(maxsize=16)

@@ -122,7 +122,7 @@ class StorePath(PosixPath):
             FileNotFoundError: if nothing is there.
             StoreError: if the store does not say.
         """
-        if (whole := _held(self)) is not None:
+        if (whole := held_bytes(self)) is not None:
             return Info(len(whole), folder=False, tag=hashlib.sha256(whole).hexdigest(), changed=0.0)
         return _info_of(asked(str(self), lambda system: system.info(str(self))))
 
@@ -231,7 +231,7 @@ class StorePath(PosixPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (whole := _held(self)) is not None:
+        if (whole := held_bytes(self)) is not None:
             return whole
         return bytes(asked(str(self), lambda system: system.cat_file(str(self))))
 
@@ -241,7 +241,7 @@ class StorePath(PosixPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (whole := _held(self)) is not None:
+        if (whole := held_bytes(self)) is not None:
             return whole[-size:]
         return bytes(asked(str(self), lambda system: system.cat_file(str(self), start=-size)))
 
@@ -415,7 +415,8 @@ def held(content: Mapping[Path, bytes]) -> Iterator[None]:
         _HELD.whole = before
 
 
-def _held(path: StorePath) -> bytes | None:
+def held_bytes(path: StorePath) -> bytes | None:
+    """Return an object that this thread holds in memory; None if it does not."""
     known: dict[str, bytes] = getattr(_HELD, "whole", {})
     return known.get(str(path)) if known else None
 

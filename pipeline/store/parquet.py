@@ -231,7 +231,8 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
         CorruptError: if it is missing, or its bytes are not the ones that were written.
     """
     try:
-        with pq.ParquetFile(readable(checked_file(path)), page_checksum_verification=True) as file:
+        source, apart = readable(checked_file(path)), isinstance(path, StorePath)
+        with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=apart) as file:
             yield file
     except CarraraError:
         raise
@@ -240,6 +241,16 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
         if denied or isinstance(fault, MemoryError):
             raise BuildError(read_fault(path, fault)) from fault
         raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
+
+
+def columns_of(path: Path) -> list[str]:
+    """Return the names of a file's columns.
+
+    Raises:
+        CorruptError: if it cannot be read.
+    """
+    with opened(path) as file:
+        return list(file.schema_arrow.names)
 
 
 def first_line(fault: BaseException) -> str:
