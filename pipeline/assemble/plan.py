@@ -28,6 +28,8 @@ from pipeline.tasks.base import PoolSpec, Task
 from pipeline.typed import PLAIN
 
 SHARD_TOKENS = 8 * 1024 * 1024
+MOST_SHARDS = 9_000
+"""Of a family in a tier: the Hub asks for fewer than 10,000 files a folder."""
 DISK_BYTES = 0.6
 """Bytes per token in a compressed shard: biographies take up to 0.6, list programs 0.3."""
 P = ParamSpec("P")
@@ -248,9 +250,9 @@ def _rule(cell: Stratum) -> tuple[str, str, int]:
 
 
 def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
-    """Return row ranges of about equal nominal tokens, none much over SHARD_TOKENS."""
+    """Return row ranges of about equal nominal tokens, none much over SHARD_TOKENS unless they were too many."""
     ends = np.cumsum(np.fromiter(lengths, dtype=np.int64))
-    goal = int(ends[-1]) / max(1, -(-int(ends[-1]) // SHARD_TOKENS))
+    goal = int(ends[-1]) / min(MOST_SHARDS, max(1, -(-int(ends[-1]) // SHARD_TOKENS)))
     cuts, start, before = [], 0, 0
     while start < len(ends):
         stop = min(int(np.searchsorted(ends, before + goal)) + 1, len(ends))
