@@ -89,7 +89,7 @@ def test_a_reader_finds_in_every_entry_what_it_states() -> None:
         found = [
             (kind, {slot.lower(): value for slot, value in match.groupdict().items() if value})
             for sentence in SENTENCE.split(one.text.rstrip("\n").partition(". ")[2])
-            for kind, pattern in _patterns()
+            for kind, _, pattern in _patterns()
             if (match := pattern.fullmatch(sentence))
         ]
         assert [kind for kind, _ in found] == [one.kind], one.text
@@ -98,7 +98,7 @@ def test_a_reader_finds_in_every_entry_what_it_states() -> None:
 
 
 def test_colour_states_nothing() -> None:
-    events = [pattern for _, pattern in _patterns()]
+    events = [pattern for _, _, pattern in _patterns()]
     for some in lines("colour").values():
         for said in some:
             plain = SLOT.sub("Ann Tuck", CHOICE.sub(lambda choice: choice[1].split("|")[0], said))

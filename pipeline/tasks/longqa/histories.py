@@ -40,10 +40,10 @@ def _replay(steps: Sequence[Step]) -> Title:
     return title
 
 
-def changes(steps: Sequence[Step], without: int, right: str) -> bool:
-    """Tell whether the owner is another than the right one, or there is none, without one of the steps."""
+def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
+    """Tell whether the owner is another, or there is none, without one of the steps; `right` owns it with all."""
     try:
-        return owner([*steps[:without], *steps[without + 1 :]]) != right
+        return owner([*steps[:without], *steps[without + 1 :]]) != (right or owner(steps))
     except ValueError:
         return True
 
