@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
+from pipeline.cli.options import PLACE
 from pipeline.engine import processes
 from pipeline.errors import StageError
 from pipeline.paths import StorePath

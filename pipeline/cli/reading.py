@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
+from pipeline.cli.options import PLACE
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.engine import processes
 from pipeline.errors import SplitError
