@@ -16,7 +16,7 @@ from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import MARK, run
+from pipeline.engine import MARK, run, uncollected
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.profiles import Profile
@@ -125,7 +125,7 @@ class Stages:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
-        with self.spent.on("fit"):
+        with self.spent.on("fit"), uncollected():
             check_fit(self.plan, list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self.sample()
         self.count()
@@ -238,13 +238,14 @@ def _job(plan: Plan, shard: Shard) -> ProveJob:
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
+    with uncollected():
+        return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
 def run_file(job: FileJob) -> float:
     """Make one small file and return the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("file"):
+    with spent.on("file"), uncollected():
         job.run()
     return spent["file"]
 
