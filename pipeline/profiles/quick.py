@@ -8,6 +8,7 @@ to one minor release, it counts only where its ids are tiktoken's, and nothing d
 
 from __future__ import annotations
 
+import base64
 import struct
 from importlib import import_module
 from itertools import chain, product
@@ -18,7 +19,7 @@ from typing import Any
 from pipeline.errors import ProfileError
 from pipeline.profiles.counters import BaseCounter
 from pipeline.profiles.spec import QUICK, Vocabulary
-from pipeline.profiles.vocabulary import optional_module, ranks_of
+from pipeline.profiles.vocabulary import optional_module, vocabulary_bytes
 
 UPPER, LOWER = (ord("A"), ord("Z")), (ord("a"), ord("z"))
 CLASSES = ((UPPER, LOWER), ((ord("0"), ord("9")),), ((9, 13), (32, 32)), (UPPER,), (LOWER,))
@@ -59,9 +60,13 @@ def _ascii(text: str) -> str:
 
 def _write(folder: Path, vocabulary: Vocabulary, encoding: str) -> None:
     """Write what toktok reads: the number of tokens, length, bytes and rank of each; then classes of characters."""
-    ranks = ranks_of(vocabulary)
-    records = ((struct.pack("<H", len(token)), token, struct.pack("<I", rank)) for token, rank in ranks.items())
     tokens, classes, count = QUICK["toktok"][encoding]
-    (folder / tokens).write_bytes(b"".join((struct.pack("<I", len(ranks)), *chain.from_iterable(records))))
+    lines = [line for line in vocabulary_bytes(vocabulary).splitlines() if line]
+    with (folder / tokens).open("wb") as file:
+        file.write(struct.pack("<I", len(lines)))
+        for line in lines:  # one at a time: a process that opens several vocabularies keeps what it once had to take
+            spelled, rank = line.split()
+            token = base64.b64decode(spelled)
+            file.write(struct.pack(f"<H{len(token)}sI", len(token), token, int(rank)))
     told = (struct.pack(f"<{1 + 2 * len(ranges)}I", len(ranges), *chain(*ranges)) for ranges in CLASSES[:count])
     (folder / classes).write_bytes(b"".join(told))

@@ -30,8 +30,8 @@ class Witness:
 
     def __init__(self, plan: Plan, profile: Profile, *, full: bool, start: int = 0) -> None:
         self.plan, self.profile, self.full, self.start = plan, profile, full, start
-        self.second: Counter | None = profile.second()
         self.quick = None if full or _is_small(plan) else profile.quick_counter()
+        self.second: Counter | None = profile.second()
         self.cells = {cell_place(cell): cell for cell in plan.recipe.strata}
         self.seen = self.solved = self.recounted = self.quick_recounted = 0
         self.tokens = self.prompt_tokens = self.most = 0
