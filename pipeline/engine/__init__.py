@@ -2,6 +2,6 @@
 
 from pipeline.engine.collecting import uncollected
 from pipeline.engine.mark import NAME as MARK
-from pipeline.engine.running import IN_FLIGHT, LIVES, Inline, Watched, processes, run
+from pipeline.engine.running import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
 
-__all__ = ["IN_FLIGHT", "LIVES", "MARK", "Inline", "Watched", "processes", "run", "uncollected"]
+__all__ = ["IN_FLIGHT", "LIVES", "MARK", "Inline", "Kept", "Watched", "processes", "run", "uncollected"]

@@ -79,6 +79,11 @@ class ProveJob:
     listed: Proof | None = None
 
     @property
+    def home(self) -> str:
+        """Jobs of one home need the same worlds."""
+        return self.pack.home
+
+    @property
     def path(self) -> Path:
         """The file of the proof."""
         return self.pack.proof
