@@ -12,7 +12,7 @@ from pipeline.profiles import Counter, Profile
 from pipeline.prove.needles import mark_faults
 from pipeline.prove.row import answer_faults, cell_place, sample_faults, turns_of
 from pipeline.recipe import Stratum
-from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, Row
+from pipeline.rows import DATA_SCHEMA, KEY_NAMES, Row
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
@@ -48,7 +48,7 @@ class Witness:
             faults = [*self.faults(row), *sample_faults(row, sample)]
             if sample and not faults:
                 faults += mark_faults(row, sample, self.plan, self.profile, count=self._sampled)
-            if {name: row.get(name) for name in KEYS_SCHEMA.names} != key:
+            if {name: row.get(name) for name in KEY_NAMES} != key:
                 faults.append("its key differs from the one in the keys file")
             if faults:
                 raise CorruptError(f"{str(data)!r}, row {row.get('id')!r}: {'; '.join(faults)}")
