@@ -16,7 +16,7 @@ from pipeline.assemble.fit import FitJob, fit_jobs
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import MARK, Kept, run
+from pipeline.engine import MARK, Kept, run, uncollected
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.paths import StorePath, in_order
@@ -268,13 +268,14 @@ def _job(plan: Plan, shard: Shard) -> ProveJob:
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
+    with uncollected():
+        return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
 
 
 def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
     """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("fit"):
+    with spent.on("fit"), uncollected():
         fault = job.run()
     return job.family, fault, spent
 
@@ -282,7 +283,7 @@ def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
 def run_file(job: FileJob) -> float:
     """Make one small file and return the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("file"):
+    with spent.on("file"), uncollected():
         job.run()
     return spent["file"]
 
