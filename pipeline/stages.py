@@ -12,8 +12,8 @@ from typing import TypeVar
 
 import msgspec
 
-from pipeline.assemble.fit import FitJob, fit_jobs
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
+from pipeline.assemble.fit import fit_jobs
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import MARK, Kept, run, uncollected
@@ -21,10 +21,11 @@ from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile
-from pipeline.prove.balance import check_balance
+from pipeline.prove.balance import balance_jobs
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.seal import seal
-from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, run_prove, write_proof
+from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, write_proof
+from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
 from pipeline.recipe import digest
 from pipeline.store.files import alone_in, clean_aside
 from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
@@ -47,6 +48,8 @@ class Stages:
     quiet: bool = False
     spent: Spent = field(default_factory=Spent, compare=False)
     """Seconds of CPU time of each stage, so far."""
+    even: set[str] = field(default_factory=set, compare=False)
+    """Families of which it is known that their rows were dealt evenly."""
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
@@ -101,8 +104,8 @@ class Stages:
             CorruptError: for the first shard or record that does not hold; files proven broken are moved aside.
             BuildError: if the machine is at fault, or another version of Carrara, or a build is running.
         """
-        with unchanged(self.plan.out, self.plan.recipe):
-            return self._verify()
+        with unchanged(self.plan.out, self.plan.recipe), Kept(self.open_executor) as engine:
+            return replace(self, open_executor=engine)._verify()
 
     def _verify(self) -> list[Manifest | None]:
         check_frozen(self.plan)
@@ -139,6 +142,17 @@ class Stages:
         remove(strange_samples(self.plan))
         for profile in self.plan.profiles:
             remove(strangers(self.plan, profile))
+
+    def _check_balance(self) -> None:
+        faults = dict[str, str]()
+        for family, fault, spent in run(
+            run_balance, [job for job in balance_jobs(self.plan) if job.family not in self.even], self.open_executor
+        ):
+            self.spent.add(spent)
+            faults[family] = fault
+        for fault in (faults[family] for family in self.plan.families if faults.get(family)):
+            raise BuildError(f"{fault}: the task must be fixed")
+        self.even.update(faults)
 
     def _check_fit(self, profiles: Sequence[Profile]) -> None:
         jobs, faults = fit_jobs(self.plan, profiles), dict[str, FitError]()
@@ -215,7 +229,7 @@ class Stages:
                 raise CorruptError(
                     f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it"
                 )
-        check_balance(self.plan)
+        self._check_balance()
         path = manifest_path(self.plan.out, profile.name)
         with alone_in(path.parent):
             made = resealed(self.plan, profile, proofs)
@@ -247,7 +261,7 @@ class Stages:
         tier = known.tiers.get(self.plan.recipe.tier) if known else None
         if known and tier and _says(tier, digest(self.plan.recipe), proofs):
             return known
-        check_balance(self.plan)
+        self._check_balance()
         return seal(self.plan, profile, proofs)
 
 
@@ -270,35 +284,3 @@ def _job(plan: Plan, shard: Shard) -> ProveJob:
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
     with uncollected():
         return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
-
-
-def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
-    """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
-    spent = Spent()
-    with spent.on("fit"), uncollected():
-        fault = job.run()
-    return job.family, fault, spent
-
-
-def run_file(job: FileJob) -> float:
-    """Make one small file and return the seconds of CPU time that it took."""
-    spent = Spent()
-    with spent.on("file"), uncollected():
-        job.run()
-    return spent["file"]
-
-
-def run_packed(job: ProveJob) -> Spent:
-    """Pack a shard and return the seconds of CPU time that it took."""
-    spent = Spent()
-    with spent.on("pack"):
-        run_pack(job.pack)
-    return spent
-
-
-def run_made(job: ProveJob) -> Spent:
-    """Pack a shard and prove it in the same process, which has the vocabulary in memory."""
-    spent = run_packed(job)
-    with spent.on("prove"):
-        run_prove(job)
-    return spent
