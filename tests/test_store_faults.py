@@ -150,7 +150,6 @@ def test_a_fault_that_stays_is_one_line_and_the_next_run_goes_on(
     assert there.items() <= whole.items()
     proven = {Path(key).stem for key in there if "/proofs/" in key}
     before = {key: stamp for key, stamp in buckets.stamps(bucket, "v1/").items() if _is_kept(key, proven)}
-    assert before
     proxy.faults.clear()
     build(recipe, bucket)
     check(buckets, bucket, whole)
