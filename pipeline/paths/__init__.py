@@ -5,7 +5,7 @@ store where a path of a disk would ask the kernel. `place` makes one of what a u
 """
 
 from pipeline.paths.asking import StoreError
-from pipeline.paths.given import place, written
+from pipeline.paths.given import on_disk, place, written
 from pipeline.paths.lease import Lease, holder_of
 from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
 from pipeline.paths.many import fetched_ahead, in_order
@@ -23,6 +23,7 @@ __all__ = [
     "held_once",
     "holder_of",
     "in_order",
+    "on_disk",
     "place",
     "read_text",
     "readable",

@@ -7,7 +7,9 @@ import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pipeline.errors import RecipeError, adding, unknown
 from pipeline.paths.asking import kind_of
@@ -18,6 +20,7 @@ URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 LOCAL = ("file", "local")
 EXTRAS = {"s3": "s3", "gs": "gs", "hf": "hub"}
 """The extra that brings the package of a protocol; `memory` needs fsspec alone, which comes with any of them."""
+_COPIES: list[TemporaryDirectory[str]] = []
 
 
 def place(given: str | os.PathLike[str]) -> Path:
@@ -56,6 +59,23 @@ def _check_known(protocol: str, text: str) -> None:
         if kind_of(f"{protocol}://") in EXTRAS:
             raise RecipeError(f"{text!r} needs a package that is not installed: {adding(extra)}") from None
         raise RecipeError(f"{text!r} needs a package that is not installed: {fault}") from None
+
+
+@lru_cache(maxsize=16)
+def on_disk(folder: Path) -> Path:
+    """Return a folder of this machine with the files of a folder, for a library that reads files itself.
+
+    Raises:
+        OSError: if a store does not answer, or the machine has no room.
+    """
+    if not isinstance(folder, StorePath):
+        return folder
+    copy = TemporaryDirectory(prefix="carrara-", ignore_cleanup_errors=True)
+    _COPIES.append(copy)  # it goes when the process ends
+    for path in folder.iterdir():
+        if path.is_file():
+            (Path(copy.name) / path.name).write_bytes(path.read_bytes())
+    return Path(copy.name)
 
 
 @contextmanager

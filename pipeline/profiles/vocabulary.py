@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from pipeline.errors import ProfileError, adding
-from pipeline.paths import checked_file
+from pipeline.paths import checked_file, place
 from pipeline.profiles.packaged import packaged_bytes
 from pipeline.profiles.spec import Vocabulary
 
@@ -69,7 +69,7 @@ def source_of(vocabulary: Vocabulary) -> str:
 
 def vocabulary_file(vocabulary: Vocabulary, name: str = "") -> Path:
     """Return the path of the vocabulary's file, or of its neighbour `name`, fetched from the Hub if need be."""
-    path = Path(vocabulary.file)
+    path = place(vocabulary.file)
     if vocabulary.hub and not path.is_absolute():
         return _hub_file(vocabulary, name or vocabulary.file)
     folder = path if path.is_dir() else path.parent

@@ -171,14 +171,22 @@ def closed_in(folder: Path) -> str:
 
 def link(source: Path, target: Path) -> None:
     """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
-    if isinstance(source, StorePath):
-        target.write_bytes(source.read_bytes())
+    if isinstance(source, StorePath) or target.is_relative_to("/proc"):  # one without a name has no links
+        copied(source, target)
         return
     target.unlink(missing_ok=True)
     with suppress(OSError):
         os.link(source, target)
         return
     shutil.copy(source, target)
+
+
+def copied(source: Path, target: Path) -> None:
+    """Write a file of this machine with the bytes of another, or of an object in a store."""
+    if isinstance(source, StorePath):
+        target.write_bytes(source.read_bytes())
+    else:
+        shutil.copyfile(source, target)
 
 
 @contextmanager
