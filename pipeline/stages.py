@@ -19,12 +19,12 @@ from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import MARK, run
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_frozen, check_rows
-from pipeline.paths import in_order
+from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile
 from pipeline.prove.balance import check_balance
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.seal import seal
-from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proof, run_prove, write_proof
+from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, run_prove, write_proof
 from pipeline.recipe import digest
 from pipeline.store.files import alone_in, clean_aside
 from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
@@ -71,7 +71,9 @@ class Stages:
             return self._pack()
 
     def _pack(self) -> int:
-        owed = self._owed(lambda job: pack_is_done(job.pack))
+        jobs = self._jobs()
+        packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
+        owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
         self._make("pack", run_packed, owed)
         return len(owed)
@@ -82,11 +84,15 @@ class Stages:
             return self._build()
 
     def _build(self) -> list[Manifest | None]:
-        owed = self._owed(lambda job: read_proof(job) is not None)
+        jobs = self._jobs()
+        proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
+        owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
         self._make("build", run_made, owed)
+        kept = isinstance(self.plan.out, StorePath)
+        seen = {path: proof for path, proof in proofs.items() if proof and kept}
         with self.spent.on("seal"):
-            return [self._sealed(profile) for profile in self.plan.profiles]
+            return [self._sealed(profile, seen) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
         """Prove every shard again from its bytes, with full second counts, and seal what is not sealed.
@@ -185,19 +191,13 @@ class Stages:
             for shard in self.plan.all_shards()[number - 1 :: of]
         ]
 
-    def _owed(self, is_done: Callable[[ProveJob], bool]) -> list[ProveJob]:
-        jobs = self._jobs()
-        return [job for job, done in zip(jobs, in_order(is_done, jobs, self.plan.out), strict=True) if not done]
-
     def _verified(self, profile: Profile, fresh: Mapping[Path, Proof]) -> Manifest | None:
         """Hold a manifest to what was proven; seal a profile that has none."""
         known = read_manifest(self.plan.out, profile.name)
         if known is None or self.plan.recipe.tier not in known.tiers:
-            return self._sealed(profile)
-        jobs = [_job(self.plan, shard) for shard in self.plan.of_profile(profile)]
-        known_ones = in_order(lambda job: fresh.get(job.path) or read_proof(job), jobs, self.plan.out)
-        proofs = [proof for proof in known_ones if proof]
-        if len(proofs) < len(jobs):
+            return self._sealed(profile, {})
+        proofs = self._proofs(profile, fresh)
+        if proofs is None:
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         for path in strangers(self.plan, profile):
@@ -214,12 +214,21 @@ class Stages:
                     write_manifest(path, made)
         return made
 
-    def _sealed(self, profile: Profile) -> Manifest | None:
-        """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so."""
-        shards = self.plan.of_profile(profile)
-        jobs = [_job(self.plan, shard) for shard in shards]
-        proofs = [proof for proof in in_order(read_proof, jobs, self.plan.out) if proof]
-        if len(proofs) < len(shards):
+    def _proofs(self, profile: Profile, seen: Mapping[Path, Proof]) -> list[Proof] | None:
+        """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
+        jobs = [_job(self.plan, shard) for shard in self.plan.of_profile(profile)]
+        read = read_proofs([job for job in jobs if job.path not in seen], self.plan.out)
+        proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
+        found = [proof for proof in proofs if proof]
+        return found if len(found) == len(jobs) else None
+
+    def _sealed(self, profile: Profile, seen: Mapping[Path, Proof]) -> Manifest | None:
+        """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
+
+        Of a store proofs that were `seen` when the build began are not asked for again.
+        """
+        proofs = self._proofs(profile, seen)
+        if proofs is None:
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         remove(strangers(self.plan, profile))
@@ -235,7 +244,7 @@ class Stages:
 def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
     """Return every shard of a plan, and whether it is there and proven."""
     shards = plan.all_shards()
-    proofs = in_order(lambda shard: read_proof(_job(plan, shard)), shards, plan.out)
+    proofs = read_proofs([_job(plan, shard) for shard in shards], plan.out)
     return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
 
 

@@ -8,7 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.paths.store import StorePath, held
+from pipeline.paths.objects import held
+from pipeline.paths.store import StorePath
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -43,7 +44,7 @@ def in_order(act: Callable[[T], R], items: Iterable[T], where: Path) -> Iterator
 def fetched_ahead(paths: Iterable[Path], where: Path) -> Iterator[Path]:
     """Yield paths, each readable from memory in its turn, while those that follow it are fetched from their store."""
     for path, whole in in_order(_fetched, paths, where):
-        with held({path: whole} if whole is not None else {}):
+        with held({str(path): whole} if whole is not None else {}):
             yield path
 
 

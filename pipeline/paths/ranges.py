@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from pipeline.paths.asking import StoreError, asked
-from pipeline.paths.store import StorePath, held_bytes
+from pipeline.paths.objects import held_bytes
+from pipeline.paths.store import StorePath
 
 END = 256 * 1024
 """Bytes at the end of an object that are fetched first: its footer, and all of a small one."""
@@ -80,7 +81,7 @@ def readable(path: Path) -> Path | BinaryIO:
     """
     if not isinstance(path, StorePath):
         return path
-    known = held_bytes(path)
+    known = held_bytes(str(path))
     return cast(BinaryIO, Ranges(path)) if known is None else io.BytesIO(known)
 
 

@@ -15,105 +15,22 @@ import hashlib
 import io
 import os
 import stat as mode_of
-import threading
-import time
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
-from pathlib import Path, PosixPath, PurePosixPath
-from typing import Any, NamedTuple, NoReturn, Self
+from pathlib import Path, PurePosixPath
+from typing import Any, Self
 
-from pipeline.paths.asking import StoreError, asked, kind_of
-
-WHOLE = 5 * 2**30
-"""Bytes up to which an object is put in one request, so that it is there whole or not at all."""
-LAG = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0, 3.0)
-"""Seconds between looks for an object that was put: some stores show it late."""
-TAGS = ("ETag", "etag", "md5Hash", "blob_id", "generation")
-TIMES = ("LastModified", "mtime", "updated", "last_commit", "created")
-"""What file systems of fsspec call the tag of an object, and when it changed."""
-_HELD = threading.local()
+from pipeline.paths import objects
+from pipeline.paths.asking import StoreError
+from pipeline.paths.objects import Info
+from pipeline.paths.urls import UrlPath
 
 
-class Info(NamedTuple):
-    """What a store says of a place: bytes, whether it is a folder, a tag that changes with content, when it changed."""
-
-    size: int
-    folder: bool
-    tag: str
-    changed: float
-
-
-class StorePath(PosixPath):
+class StorePath(UrlPath):
     """A place in a store."""
 
     __slots__ = ()
-
-    def __str__(self) -> str:
-        """Return the URL."""
-        text = super().__str__()
-        protocol, colon, rest = text.partition(":/")
-        if colon and "/" not in protocol:
-            return f"{protocol}://{rest}"
-        return f"{text}//" if text.endswith(":") and "/" not in text else text
-
-    def __fspath__(self) -> NoReturn:
-        """Refuse.
-
-        Raises:
-            TypeError: always.
-        """
-        raise TypeError(f"{str(self)!r} is in a store and no file of this machine")
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether two places have the same URL."""
-        return str(self) == str(other) if isinstance(other, StorePath) else NotImplemented
-
-    def __hash__(self) -> int:
-        """Return the hash of the URL."""
-        return hash(str(self))
-
-    @property
-    def parent(self) -> Self:
-        """The folder above; a bucket has none."""
-        return super().parent if len(self.parts) > 2 else self
-
-    @property
-    def parents(self) -> Sequence[Self]:
-        """All folders above, the nearest first."""
-        above = [self]
-        while above[-1].parent != above[-1]:
-            above.append(above[-1].parent)
-        return above[1:]
-
-    def is_absolute(self) -> bool:
-        """Tell that no working directory counts."""
-        return True
-
-    def absolute(self) -> Self:
-        """Return the place itself."""
-        return self
-
-    def expanduser(self) -> Self:
-        """Return the place itself."""
-        return self
-
-    def resolve(self, strict: bool = False) -> Self:  # noqa: FBT001, FBT002 (as pathlib has it)
-        """Return the place without steps up."""
-        kept: list[str] = []
-        for part in self.parts:
-            if part != "..":
-                kept.append(part)
-            elif len(kept) > 2:
-                kept.pop()
-        return type(self)(*kept)
-
-    def as_uri(self) -> str:
-        """Return the URL."""
-        return str(self)
-
-    # what is there
 
     def info(self) -> Info:
         """Return what the store says of the place.
@@ -122,9 +39,9 @@ class StorePath(PosixPath):
             FileNotFoundError: if nothing is there.
             StoreError: if the store does not say.
         """
-        if (whole := held_bytes(self)) is not None:
+        if (whole := objects.held_bytes(str(self))) is not None:
             return Info(len(whole), folder=False, tag=hashlib.sha256(whole).hexdigest(), changed=0.0)
-        return _info_of(asked(str(self), lambda system: system.info(str(self))))
+        return objects.info(str(self))
 
     def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
         """Return size and time of change, as far as the store knows them.
@@ -159,29 +76,6 @@ class StorePath(PosixPath):
         """Tell whether there is something in the folder."""
         return self._is(lambda found: found.folder)
 
-    def _never(self) -> bool:
-        return False
-
-    is_symlink = is_mount = is_socket = is_fifo = is_block_device = is_char_device = is_junction = _never
-
-    def samefile(self, other_path: object) -> bool:
-        """Tell whether two places are one."""
-        return str(self.resolve()) == str(other_path)
-
-    def _children(self) -> list[tuple[str, bool]]:
-        """Return names in the folder and whether they are folders, sorted; nothing if there is no such folder."""
-        try:
-            found = asked(str(self), lambda system: system.ls(str(self), detail=True))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        own = self.parts[1:]
-        named: dict[str, bool] = {}
-        for each in found:
-            parts = [part for part in each["name"].split("/") if part]
-            if len(parts) == len(own) + 1 and (not own or parts[-2] == own[-1]):  # a store also lists what is a file
-                named[parts[-1]] = named.get(parts[-1], False) or each["type"] == "directory"
-        return sorted(named.items())
-
     def iterdir(self) -> Generator[Self, None, None]:
         """Yield what is in the folder, by name.
 
@@ -189,7 +83,7 @@ class StorePath(PosixPath):
             FileNotFoundError: if there is no such folder.
             NotADirectoryError: if it is an object.
         """
-        found = self._children()
+        found = objects.children(str(self))
         if not found and not self.info().folder:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(self))
         yield from [self / name for name, _ in found]
@@ -212,16 +106,20 @@ class StorePath(PosixPath):
         if not any(mark in first for mark in "*?["):
             following = self / first
             return following._matching(rest) if rest else [following] if following.exists() else []
-        fit = [(self / name, folder) for name, folder in self._children() if fnmatchcase(name, first)]
+        fit = [(self / name, folder) for name, folder in objects.children(str(self)) if fnmatchcase(name, first)]
         return [path for each, folder in fit if folder or not rest for path in each._matching(rest)]
 
     def walk(self, *_: Any, **__: Any) -> Iterator[tuple[Self, list[str], list[str]]]:
         """Yield each folder, from the top, with the names of folders and objects in it."""
-        inside = self._children()
+        inside = objects.children(str(self))
         folders = [name for name, folder in inside if folder]
         yield self, folders, [name for name, folder in inside if not folder]
         for name in folders:
             yield from (self / name).walk()
+
+    def sizes(self) -> dict[Self, int]:
+        """Return the bytes of every object below the folder, as one listing shows them: it may be late."""
+        return {self.joinpath(*steps): size for steps, size in objects.sizes(str(self)).items() if steps}
 
     # content
 
@@ -231,9 +129,9 @@ class StorePath(PosixPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (whole := held_bytes(self)) is not None:
+        if (whole := objects.held_bytes(str(self))) is not None:
             return whole
-        return bytes(asked(str(self), lambda system: system.cat_file(str(self))))
+        return objects.read(str(self))
 
     def tail(self, size: int) -> bytes:
         """Return the last bytes of an object, or all of it if it has fewer.
@@ -241,9 +139,9 @@ class StorePath(PosixPath):
         Raises:
             FileNotFoundError: if there is none.
         """
-        if (whole := held_bytes(self)) is not None:
+        if (whole := objects.held_bytes(str(self))) is not None:
             return whole[-size:]
-        return bytes(asked(str(self), lambda system: system.cat_file(str(self), start=-size)))
+        return objects.read(str(self), size)
 
     def open(
         self,
@@ -283,9 +181,7 @@ class StorePath(PosixPath):
             StoreError: if the store does not take it, or shows something else in the end.
         """
         whole = bytes(data)
-        checked = {"chunksize": WHOLE, "ContentMD5": b64encode(_md5(whole)).decode()} if _is_s3(self) else {}
-        asked(str(self), lambda system: system.pipe_file(str(self), whole, **checked))
-        _confirm(self, whole)
+        objects.put(str(self), whole)
         return len(whole)
 
     def write_text(
@@ -327,7 +223,7 @@ class StorePath(PosixPath):
         try:
             if self.info().folder:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self))
-            asked(str(self), lambda system: system.rm_file(str(self)))
+            objects.remove(str(self))
         except FileNotFoundError:
             if not missing_ok:
                 raise
@@ -362,17 +258,8 @@ class StorePath(PosixPath):
             FileNotFoundError: if there is none.
             StoreError: if the copy is not what was copied.
         """
-        if self.parts[:2] == target.parts[:2]:
-            asked(str(target), lambda system: system.cp_file(str(self), str(target)))
-            here, there = self.info(), target.info()
-            if here.size == there.size and here.tag == there.tag:
-                return
-        target.write_bytes(self.read_bytes())
-
-    def _lacking(self, *_: Any, **__: Any) -> NoReturn:
-        raise StoreError(errno.ENOTSUP, "stores have no links, owners and permissions", str(self))
-
-    chmod = lchmod = symlink_to = hardlink_to = link_to = readlink = owner = group = _lacking
+        if self.parts[:2] != target.parts[:2] or not objects.copy(str(self), str(target)):
+            target.write_bytes(self.read_bytes())
 
 
 class _Put(io.BytesIO):
@@ -401,67 +288,4 @@ def held_once(*paths: Path) -> AbstractContextManager[None]:
     Raises:
         FileNotFoundError: if one is not there.
     """
-    return held({path: path.read_bytes() for path in paths if isinstance(path, StorePath)})
-
-
-@contextmanager
-def held(content: Mapping[Path, bytes]) -> Iterator[None]:
-    """Let this thread read some objects from memory while the block runs."""
-    before = getattr(_HELD, "whole", {})
-    _HELD.whole = {**before, **{str(path): whole for path, whole in content.items()}}
-    try:
-        yield
-    finally:
-        _HELD.whole = before
-
-
-def held_bytes(path: StorePath) -> bytes | None:
-    """Return an object that this thread holds in memory; None if it does not."""
-    known: dict[str, bytes] = getattr(_HELD, "whole", {})
-    return known.get(str(path)) if known else None
-
-
-def _info_of(said: dict[str, Any]) -> Info:
-    """Return what a file system of fsspec says, under one set of names."""
-    tag = next((str(said[name]) for name in TAGS if said.get(name)), "")
-    at = next((said[name] for name in TIMES if said.get(name)), 0)
-    changed = at.timestamp() if hasattr(at, "timestamp") else at if isinstance(at, int | float) else 0.0
-    return Info(int(said.get("size") or 0), said["type"] == "directory", tag or str(at), float(changed))
-
-
-def _is_s3(path: StorePath) -> bool:
-    return kind_of(str(path)) == "s3"
-
-
-def _md5(data: bytes) -> bytes:
-    return hashlib.md5(data, usedforsecurity=False).digest()
-
-
-def _confirm(path: StorePath, data: bytes) -> None:
-    """See that a store has what was put: by size, and by its digest or by its bytes.
-
-    Raises:
-        StoreError: if it still has not after a while.
-    """
-    shown = "nothing"
-    for pause in LAG:
-        time.sleep(pause)
-        try:
-            found = path.info()
-            if found.size == len(data) and (_is_digest(found.tag, data) or path.read_bytes() == data):
-                return
-            shown = f"{found.size} other bytes"
-        except FileNotFoundError:
-            shown = "nothing"
-    raise StoreError(
-        errno.EIO, f"{len(data)} bytes were put, but the store shows {shown}: run the same command again", str(path)
-    )
-
-
-def _is_digest(tag: str, data: bytes) -> bool:
-    """Tell whether a tag is the MD5 of the bytes, in hexadecimal or Base64; others say nothing."""
-    digest, tag = _md5(data), tag.strip('"')
-    try:
-        return tag == digest.hex() or b64decode(tag, validate=True) == digest
-    except ValueError:
-        return False
+    return objects.held({str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)})

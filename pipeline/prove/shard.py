@@ -9,13 +9,14 @@ of (permissions, memory, another version of Carrara) and records that were edite
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.paths import StoreError, held_once
+from pipeline.paths import StoreError, StorePath, held_once, in_order
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
 from pipeline.store.files import denied, file_digest, put_aside, read_fault, written_aside
@@ -108,10 +109,31 @@ def recorded(path: Path) -> Proof | None:
         return None
 
 
-def read_proof(job: ProveJob) -> Proof | None:
-    """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it."""
+def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
+    """Yield for each shard what `read_proof` returns; of a store the sizes of all files are asked for at once.
+
+    Args:
+        jobs: the shards.
+        out: the folder that they are all in.
+    """
+    shown: dict[Path, int] = {}
+    if isinstance(out, StorePath):
+        for name in sorted({job.pack.shard.profile.name for job in jobs}):
+            for part in ("data", "keys"):
+                shown.update((out / name / part).sizes().items())
+    return in_order(partial(read_proof, shown=shown), jobs, out)
+
+
+def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> Proof | None:
+    """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it.
+
+    `shown` are sizes of files as a listing has them; where they do not agree, the file itself is asked for.
+    """
     proof, key = recorded(job.path), job.pack.shard.key
-    if proof is None or proof.key != key or _sizes(job) != (proof.data_bytes, proof.keys_bytes):
+    if proof is None or proof.key != key:
+        return None
+    wanted = (proof.data_bytes, proof.keys_bytes)
+    if tuple(map((shown or {}).get, job.files)) != wanted and _sizes(job) != wanted:
         return None
     if job.listed and job.listed.key == key and not (job.listed.agrees(proof) or proof.agrees(job.listed)):
         return None

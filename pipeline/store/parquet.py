@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.paths import StoreError, StorePath, checked_file, readable
+from pipeline.paths import StoreError, StorePath, checked_file, held_once, readable
 from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
 from pipeline.store.files import read_fault, written_aside
 
@@ -143,9 +143,15 @@ def is_whole(path: Path, key: str, columns: list[str]) -> bool:
     Raises:
         BuildError: if the machine does not let it be read.
     """
-    if not sealed(path):
+    try:
+        with held_once(path):
+            if not sealed(path):
+                return False
+            said = footer(path)
+    except FileNotFoundError:
         return False
-    said = footer(path)
+    except StoreError as fault:
+        raise BuildError(read_fault(path, fault)) from fault
     return (said.metadata or {}).get(KEY) == key.encode() and said.schema.to_arrow_schema().names == columns
 
 
