@@ -51,7 +51,7 @@ $(BIN)/python:
 
 $(VENV)/.ready: pyproject.toml constraints.txt | $(BIN)/python
 	@echo 'setting up $(VENV) (once)' >&2
-	@$(INSTALL) --editable '.[tokenizers]'
+	@$(INSTALL) --editable '.[quick,tokenizers]'
 	@touch $@
 
 $(VENV)/.ready-hub: $(VENV)/.ready

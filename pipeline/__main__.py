@@ -3,11 +3,13 @@
 import signal
 
 from pipeline.terminal.signals import handled, leave
+from pipeline.terminal.spare import spare
 
 
 def main() -> None:
     """Run the command line; a Ctrl-C while its modules load is one line too."""
     with handled(signal.SIGINT, leave):
+        spare()
         from pipeline.cli import cli
     cli()
 

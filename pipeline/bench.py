@@ -81,9 +81,10 @@ def measure(case: Case) -> list[dict[str, Any]]:
 
 
 def warm(profile: Profile) -> None:
-    """Open both counters: vocabularies are read once in a process, whatever is built."""
-    for counter in (profile.counter(), encoder(profile)):
-        counter.count("warm")
+    """Open all counters: vocabularies are read once in a process, whatever is built."""
+    for counter in (profile.counter(), encoder(profile), profile.quick_counter()):
+        if counter:
+            counter.count("warm")
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,9 +100,17 @@ class Recipe:
         return tuple(dict.fromkeys(stratum.family for stratum in self.strata))
 
     def sized(self, size: str) -> Recipe:
-        """Return the recipe in one of SIZES: the rows of the default are the first rows of the full size."""
-        cells = (replace(cell, blocks=cell.full if size == "full" else 1) for cell in self.strata)
-        return replace(self, strata=tuple(cells))
+        """Return the recipe in one of SIZES, or with a number of blocks: the rows of a smaller size come first.
+
+        Raises:
+            RecipeError: if no recipe may have so many rows.
+        """
+        blocks = int(size) if size not in SIZES else 1
+        cells = (replace(cell, blocks=cell.full if size == "full" else blocks) for cell in self.strata)
+        made = replace(self, strata=tuple(cells))
+        if fault := recipe_fault(made):
+            raise RecipeError(f"size {size!r} of this recipe: {fault}")
+        return made
 
     def of_family(self, family: str) -> tuple[Stratum, ...]:
         """Return a family's strata in recipe order."""
@@ -113,7 +121,7 @@ class Recipe:
 class StrataTable:
     """One ``[[strata]]`` table: the product of its lists, `rows` samples in each block of a cell.
 
-    A cell has one block in the default size and `full` blocks in the full size.
+    A cell has one block in the default size, `full` blocks in the full size, and N in size N.
     """
 
     family: Identifier

@@ -125,7 +125,14 @@ def _profile() -> Schema:
         Template, kind={"enum": ["exact", "documented", "none"]}, special=_map(WHOLE), variables=_map({})
     )
     windows = {"description": "true window by nominal length", **_map({"type": "integer", "minimum": 1})}
-    known = {"vocabulary": vocabulary, "fast": engine, "second": engine, "template": template, "windows": windows}
+    known = {
+        "vocabulary": vocabulary,
+        "fast": engine,
+        "second": engine,
+        "quick": engine,
+        "template": template,
+        "windows": windows,
+    }
     made: Schema = _toml({**_record(ProfileTable, **known), "title": "A profile (TOML)"})
     return made
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from pipeline.assemble.fit import check_fit
+from pipeline.assemble.fit import FitJob, fit_jobs
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import MARK, run
-from pipeline.errors import BuildError, CorruptError
+from pipeline.engine import MARK, Kept, run
+from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile
@@ -67,8 +67,8 @@ class Stages:
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
-        with self._alone():
-            return self._pack()
+        with self._alone(), Kept(self.open_executor) as engine:
+            return replace(self, open_executor=engine)._pack()
 
     def _pack(self) -> int:
         jobs = self._jobs()
@@ -80,8 +80,8 @@ class Stages:
 
     def build(self) -> list[Manifest | None]:
         """Run all stages; return the manifest of each profile, None where parts are still owed."""
-        with self._alone():
-            return self._build()
+        with self._alone(), Kept(self.open_executor) as engine:
+            return replace(self, open_executor=engine)._build()
 
     def _build(self) -> list[Manifest | None]:
         jobs = self._jobs()
@@ -132,14 +132,24 @@ class Stages:
             keep_recipe(self.plan.out, self.plan.recipe)
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
-        with self.spent.on("fit"):
-            check_fit(self.plan, list(dict.fromkeys(job.pack.shard.profile for job in owed)))
+        self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self.sample()
         self.count()
         keep_recipe(self.plan.out, self.plan.recipe)
         remove(strange_samples(self.plan))
         for profile in self.plan.profiles:
             remove(strangers(self.plan, profile))
+
+    def _check_fit(self, profiles: Sequence[Profile]) -> None:
+        jobs, faults = fit_jobs(self.plan, profiles), dict[str, FitError]()
+        with meter("fit", len(jobs), quiet=self.quiet) as shown:
+            for family, fault, spent in run(run_fit, jobs, self.open_executor):
+                self.spent.add(spent)
+                shown.advance(1, 0)
+                if fault:
+                    faults[family] = fault
+        for fault in (faults[family] for family in self.plan.families if family in faults):
+            raise fault
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -259,6 +269,14 @@ def _job(plan: Plan, shard: Shard) -> ProveJob:
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
     return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
+
+
+def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
+    """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
+    spent = Spent()
+    with spent.on("fit"):
+        fault = job.run()
+    return job.family, fault, spent
 
 
 def run_file(job: FileJob) -> float:

@@ -74,8 +74,10 @@ def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> Non
     assert f"llama3.1: 11,939 rows, {tokens:,} tokens, about 278 MB on disk; every stratum fits" in done.stdout
     short = tokens - sum(cell.rows for cell in load_recipe("128k").strata if cell.length == 131072) * (131072 - 128000)
     assert f"o200k: 11,939 rows, {short:,} tokens" in done.stdout
-    assert "+- 19%" in done.stdout
-    assert "108, +- 9%" in done.stdout
+    assert len(done.stdout.splitlines()) < 40
+    detailed = carrara("plan", "128k", "--strata", "--out", tmp_path / "out").stdout
+    assert "+- 19%" in detailed
+    assert "108, +- 9%" in detailed
     parts = json.loads(carrara("plan", "128k", "--json", "--out", tmp_path / "out").stdout)
     assert sum(record["tokens"] for record in parts["strata (per profile)"]) == tokens
 

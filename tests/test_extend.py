@@ -148,6 +148,15 @@ def test_a_recipe_that_changes_a_frozen_row_is_refused(home: Path, changed: dict
     assert not (home / "v1.1.0").exists()
 
 
+def test_a_number_of_blocks_adds_rows_and_none_are_ever_taken_away(home: Path) -> None:
+    went(carrara("extend", home / "v1.0.0", "--size", "2"))
+    old, new = ({row["id"]: row for row in rows_of(home / each, "o200k")} for each in ("v1.0.0", "v1.1.0"))
+    assert len(new) == 2 * len(old)
+    assert {name: new[name] for name in old} == old
+    line = said(carrara("extend", home / "v1.1.0", "--size", "default"))
+    assert "and size 'default' only" in line
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -160,6 +169,8 @@ def test_a_recipe_that_changes_a_frozen_row_is_refused(home: Path, changed: dict
         (["tiny.lock.json", "--recipe", "{home}/tiny.toml"], "rows cannot be added to a lock alone"),
         (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen as a whole"),
         (["tiny.toml", "--tokenizer", "llama3.1"], "is not a lock: give a file that carrara freeze wrote"),
+        (["v1.0.0", "--size", "1"], "tiny 1.0.0 already has all of that"),
+        (["v1.0.0", "--size", "0"], "'0' is no size: give default, full, or how often the default's rows"),
         (["none", "--tokenizer", "llama3.1"], "none' (No such file or directory): make one with carrara freeze"),
     ],
 )

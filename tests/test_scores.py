@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ from pipeline.errors import PredictionsError
 from pipeline.metrics import headline
 from pipeline.score.cells import Tables
 from pipeline.score.intervals import Resampler, Units
-from pipeline.score.results import Cell, Record, Scored
+from pipeline.score.results import Cell, Fault, Record, Scored
 from pipeline.score.scoring import score_predictions
+from pipeline.score.views import fault_lines, page
 from pipeline.store.split import Split, open_split
 from pipeline.streams import stream
 
@@ -55,6 +58,27 @@ def test_the_cumulative_average_divides_each_bucket_by_how_often_it_is_stacked()
     assert points[65536] == pytest.approx((short + middle) / (2 + 2))
     assert points[524288] == pytest.approx((short + middle + long) / (2 + 2 + 2))
     assert [cell.mean for cell in found.by("length")] == pytest.approx([0.5, 0.25, 0.25])
+
+
+def test_pages_go_into_detail_where_it_is_asked_for() -> None:
+    found = Tables(replace(tables(stacked()).scored, counts=Counter(rows=12)))
+    more = ("mean by complexity", "mean by depth", "cumulative average score up to length")
+    assert "mean by length" in page(found)
+    assert not any(title in page(found) for title in more)
+    assert all(title in page(found, detailed=True) for title in more)
+
+
+def test_what_a_server_says_of_many_rows_is_told_once() -> None:
+    faults = [Fault("refused", f"bio-{at}: you asked for {at} tokens") for at in range(30)]
+    faults += [Fault("refused", "bio-77: no")] + [Fault("missing", f"bio-{at}") for at in range(12)]
+    lines = list(fault_lines(faults))
+    told = lines.index("31 rows that the server refused for good, which score 0:")
+    assert lines[told + 1 :] == [
+        "  bio-0: you asked for 0 tokens (and 29 like it)",
+        "  bio-77: no",
+    ]
+    assert "  bio-9" in lines, "rows without a reply are named one by one"
+    assert "  ... and 2 more (--json lists them all)" in lines
 
 
 def test_a_single_tier_is_a_plain_mean() -> None:

@@ -6,11 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from pipeline.assemble import plan as plans
 from pipeline.assemble.ids import numbered
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
-from pipeline.recipe import Recipe, load_recipe
+from pipeline.cli import cli
+from pipeline.errors import RecipeError
+from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.tasks import TASKS
 
 BLOCKS = 3
@@ -36,16 +40,40 @@ def test_blocks_behind_change_no_row_before_them(task: tuple[str, str], tmp_path
     assert len(asked) > 0.8 * len(drawn), "rows of two blocks ask the same about the same"
 
 
-def test_ids_of_the_default_come_first() -> None:
+@pytest.mark.parametrize("size", ["full", str(BLOCKS)])
+def test_ids_of_the_default_come_first(size: str) -> None:
     recipe = sized(load_recipe("smoke"))
     for family in recipe.families:
         ours, theirs = (
             {(row.stratum.length, row.stratum.subtask): [] for row in numbered(each, each.of_family(family))}
-            for each in (recipe, recipe.sized("full"))
+            for each in (recipe, recipe.sized(size))
         )
-        for found, each in ((ours, recipe), (theirs, recipe.sized("full"))):
+        for found, each in ((ours, recipe), (theirs, recipe.sized(size))):
             for row in numbered(each, each.of_family(family)):
                 found[row.stratum.length, row.stratum.subtask].append(row.id)
         for place, ids in ours.items():
             assert theirs[place][: len(ids)] == ids
             assert len(set(theirs[place])) == BLOCKS * len(ids)
+
+
+def test_a_size_is_a_name_or_a_number_of_blocks() -> None:
+    recipe = load_recipe("smoke")
+    rows = sum(cell.total for cell in recipe.strata)
+    assert sum(cell.total for cell in recipe.sized("40").strata) == 40 * rows
+    told = f"size '9999' of this recipe: {9999 * rows:,} rows: give 1 to 1,000,000 a tier"
+    with pytest.raises(RecipeError, match=told):
+        recipe.sized("9999")
+    for given in ("0", "-1", "1.5", "many", "00"):
+        result = CliRunner().invoke(cli, ["plan", "smoke", "--size", given])
+        assert result.exit_code == 1
+        assert "is no size: give default, full, or how often the default's rows" in result.output
+
+
+def test_a_folder_never_has_too_many_files() -> None:
+    cells = (Stratum("bio", "standard", "1m", 1048576, 1, rows=100_000),)
+    recipe = Recipe("large", "1.0.0", 1, "1m", cells)
+    cuts = Plan(recipe, (), Path("unused"), ("bio",)).cuts("bio")
+    assert len(cuts) <= plans.MOST_SHARDS < 10_000
+    assert [cut.start for cut in cuts[1:]] == [cut.stop for cut in cuts[:-1]]
+    assert cuts[-1].stop == 100_000
+    assert {cut.stop - cut.start for cut in cuts[:-1]} <= {11, 12}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from pipeline.assemble.cutting import Cutter, cutter
 from pipeline.assemble.ids import RowPlan
@@ -22,32 +23,59 @@ LONGEST = 128
 """Units with the most characters, among which that with the most tokens is looked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class FitJob:
+    """Checks that every stratum of a family fits some profiles."""
+
+    plan: Plan
+    family: str
+    profiles: tuple[Profile, ...]
+
+    @property
+    def home(self) -> str:
+        """Jobs of one home need the same worlds."""
+        return self.plan.home(self.family)
+
+    def run(self) -> FitError | None:
+        """Return what is wrong with the first stratum that does not fit.
+
+        Probes a few rows of each kind of stratum where its window is smallest: what fits there fits in larger ones.
+        """
+        plan, probed = self.plan, dict[Stratum, list[Layout]]()
+        longest = {spec.name: pool_of(plan, spec).longest(LONGEST) for spec in plan.pools(self.family)}
+        for profile in self.profiles:
+            knife = cutter(profile, plan.recipe.frame)
+            largest = {name: int(knife.unit_tokens(units).max()) for name, units in longest.items()}
+            for cell in _tightest(plan.recipe.of_family(self.family), profile):
+                if cell not in probed:
+                    probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.total))]
+                needed = SAFETY * max(largest[spec.name] for spec in plan.task(cell).pools(cell))
+                if fault := _fault(plan, cell, probed[cell], knife, needed):
+                    return fault
+        return None
+
+
+def fit_jobs(plan: Plan, profiles: Iterable[Profile]) -> list[FitJob]:
+    """Return what checks that a plan fits some profiles, family by family."""
+    return [FitJob(plan, family, tuple(profiles)) for family in plan.families]
+
+
 def check_fit(plan: Plan, profiles: Sequence[Profile]) -> None:
     """Check that every stratum leaves room for three of its largest filler units in every profile.
-
-    Probes a few rows of each kind of stratum where its window is smallest: what fits there fits in larger ones.
 
     Raises:
         FitError: naming stratum, profile and the tokens that are wanting.
     """
-    probed: dict[Stratum, list[Layout]] = {}
-    longest = {spec.name: pool_of(plan, spec).longest(LONGEST) for spec in plan.all_pools()}
-    for profile in profiles:
-        knife = cutter(profile, plan.recipe.frame)
-        largest = {name: int(knife.unit_tokens(units).max()) for name, units in longest.items()}
-        for cell in _tightest(plan, profile):
-            if cell not in probed:
-                probed[cell] = [_probe(plan, cell, index) for index in range(min(PROBES, cell.total))]
-            needed = SAFETY * max(largest[spec.name] for spec in plan.task(cell).pools(cell))
-            _check_cell(plan, cell, probed[cell], knife, needed)
+    for job in fit_jobs(plan, profiles):
+        if fault := job.run():
+            raise fault
 
 
-def _tightest(plan: Plan, profile: Profile) -> Iterable[Stratum]:
+def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
     """Return each kind of stratum once, at the length with the smallest window."""
     shortest: dict[object, Stratum] = {}
-    cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
     for cell in sorted(cells, key=lambda cell: (-profile.window(cell.length), -cell.length)):
-        shortest[cell.family, cell.subtask, cell.complexity, cell.shots, cell.knobs] = cell
+        shortest[cell.subtask, cell.complexity, cell.shots, cell.knobs] = cell
     return shortest.values()
 
 
@@ -56,12 +84,13 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
     return plan.task(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
 
 
-def _check_cell(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> None:
+def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:
     max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
     room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
-    if room < needed:
-        raise FitError(
-            f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but {needed} "
-            "are needed "
-            f"(three times its largest unit): drop this length from the recipe, or lower shots or reserve ({max_new})"
-        )
+    if room >= needed:
+        return None
+    return FitError(
+        f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but {needed} "
+        "are needed "
+        f"(three times its largest unit): drop this length from the recipe, or lower shots or reserve ({max_new})"
+    )

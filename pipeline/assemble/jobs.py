@@ -56,13 +56,17 @@ COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 @dataclass(frozen=True, slots=True)
 class FileJob:
-    """Makes one small file of a plan, unless it is done; `make` returns its content, which may be `secret`."""
+    """Makes one small file of a plan, unless it is done; `make` returns its content, which may be `secret`.
+
+    Jobs of one `home` need the same worlds, so that they are best run by the same process.
+    """
 
     path: Path
     key: str
     schema: pa.Schema
     make: Callable[[], pa.Table]
     secret: bool = False
+    home: str = ""
 
     def is_done(self) -> bool:
         """Tell whether the file is the one this plan would write."""
@@ -82,18 +86,19 @@ def sample_job(plan: Plan, cut: Cut) -> FileJob:
     """Return the job that draws the samples of a shard, which all profiles share."""
     key = digest([plan.sample_key(cut.family), cut.start, cut.stop])
     make = partial(_sample_table, plan, cut)
-    return FileJob(plan.samples_path(cut), key, SAMPLE_SCHEMA, make, is_secret(plan.recipe.seed))
+    return FileJob(plan.samples_path(cut), key, SAMPLE_SCHEMA, make, is_secret(plan.recipe.seed), plan.home(cut.family))
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
     """Return the job that renders a pool."""
-    return FileJob(plan.pool_path(spec), plan.pool_key(spec), UNIT_SCHEMA, partial(_unit_table, plan, spec))
+    path, key = plan.pool_path(spec), plan.pool_key(spec)
+    return FileJob(path, key, UNIT_SCHEMA, partial(_unit_table, plan, spec), home=plan.pool_home(spec))
 
 
 def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     """Return the job that counts a pool in a profile."""
     path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
-    return FileJob(path, key, COUNT_SCHEMA, partial(_count_table, plan, spec, profile))
+    return FileJob(path, key, COUNT_SCHEMA, partial(_count_table, plan, spec, profile), home=plan.pool_home(spec))
 
 
 def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
@@ -122,6 +127,11 @@ class PackJob:
 
     plan: Plan
     shard: Shard
+
+    @property
+    def home(self) -> str:
+        """Jobs of one home need the same worlds."""
+        return self.plan.home(self.shard.family)
 
     @property
     def data(self) -> Path:

@@ -28,6 +28,8 @@ from pipeline.tasks.base import PoolSpec, Task
 from pipeline.typed import PLAIN
 
 SHARD_TOKENS = 8 * 1024 * 1024
+MOST_SHARDS = 9_000
+"""Of a family in a tier: the Hub asks for fewer than 10,000 files a folder."""
 DISK_BYTES = 0.6
 """Bytes per token in a compressed shard: biographies take up to 0.6, list programs 0.3."""
 P = ParamSpec("P")
@@ -144,6 +146,18 @@ class Plan:
         return tuple({spec.name: spec for spec in specs}.values())
 
     @once
+    def home(self, family: str) -> str:
+        """Return the first family that draws on a world that this one draws on: a process makes it once for both."""
+        worlds = {spec.source for spec in self.pools(family)} - {""}
+        alike = (other for other in self.families if worlds & {spec.source for spec in self.pools(other)})
+        return next(alike, family)
+
+    @once
+    def pool_home(self, spec: PoolSpec) -> str:
+        """Return the home of the first family that draws from a pool."""
+        return self.home(next(family for family in self.families if spec in self.pools(family)))
+
+    @once
     def sample_key(self, family: str) -> str:
         """Return the content key of a family's samples."""
         cells = self.recipe.of_family(family)
@@ -236,9 +250,9 @@ def _rule(cell: Stratum) -> tuple[str, str, int]:
 
 
 def _cuts(lengths: Iterable[int]) -> list[tuple[int, int]]:
-    """Return row ranges of about equal nominal tokens, none much over SHARD_TOKENS."""
+    """Return row ranges of about equal nominal tokens, none much over SHARD_TOKENS unless they were too many."""
     ends = np.cumsum(np.fromiter(lengths, dtype=np.int64))
-    goal = int(ends[-1]) / max(1, -(-int(ends[-1]) // SHARD_TOKENS))
+    goal = int(ends[-1]) / min(MOST_SHARDS, max(1, -(-int(ends[-1]) // SHARD_TOKENS)))
     cuts, start, before = [], 0, 0
     while start < len(ends):
         stop = min(int(np.searchsorted(ends, before + goal)) + 1, len(ends))

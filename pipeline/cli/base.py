@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -35,9 +36,18 @@ class Place(click.Path):
 
 
 PLACE = Place()
+
+
+def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    """Return a named size, or how many blocks of rows each stratum has, as recipes take it."""
+    if value is None or value in SIZES or re.fullmatch("[1-9][0-9]{0,6}", value):
+        return value
+    raise click.BadParameter(f"{value!r} is no size: give default, full, or how often the default's rows")
+
+
 SIZE = click.option(
-    "--size", type=click.Choice(SIZES), default="default", show_default=True,
-    help="Rows per stratum; 'full' starts with the rows of 'default' and adds more.",
+    "--size", metavar="[default|full|N]", callback=checked_size, default="default", show_default=True,
+    help="Rows per stratum: 'full', or N times those of 'default'; each size starts with the rows of smaller ones.",
 )  # fmt: skip
 KEY_FILE = click.option(
     "--key-file", type=click.Path(path_type=Path),

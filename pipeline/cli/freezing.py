@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE, open_stages, profile_names, run_options
+from pipeline.cli.base import PLACE, checked_size, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
-from pipeline.recipe import SEED_BITS, SIZES, load_recipe
+from pipeline.recipe import SEED_BITS, load_recipe
 from pipeline.release.cost import costs_of
 from pipeline.release.extend import extend as extended
 from pipeline.release.extend import next_folder, open_extension
@@ -54,7 +54,9 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.option(
     "--recipe", "recipes", multiple=True, help="Recipe for a new tier, or a frozen recipe with new strata. Repeatable."
 )
-@click.option("--size", type=click.Choice(SIZES), help="Size to extend to.  [default: as frozen]")
+@click.option(
+    "--size", metavar="[default|full|N]", callback=checked_size, help="Size to extend to.  [default: as frozen]"
+)
 @click.option("--out", type=PLACE, help="Folder for the new version.  [default: beside the frozen one]")
 @click.option("--dry-run", is_flag=True, help="Print what is to be built and about how long it takes, and stop.")
 @run_options

@@ -16,8 +16,10 @@ from pipeline.cli.group import cli
 from pipeline.cli.records import (
     built_lines,
     chance_parts,
+    family_records,
     makeup_records,
     plan_records,
+    proven_records,
     slow_lines,
     spent_lines,
     state_records,
@@ -38,17 +40,23 @@ from pipeline.terminal.tables import table
 @click.option(
     "--draws", type=click.IntRange(1), default=5000, show_default=True, help="Samples per family for --stats."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def show_plan(plan: Plan, *, stats: bool, draws: int, as_json: bool) -> None:
+@click.option(
+    "--strata", is_flag=True, help="Show each subtask and length, with the widest 95 % interval of its accuracy."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables, with --strata.")
+def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: bool) -> None:
     """Show what RECIPE would build and what already exists.
 
     RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written but copies of --corpus and of a
     model's tokenizer.
     """
     check_fit(plan, plan.profiles)
+    state, fully = proof_state(plan), strata or as_json
     parts = {
-        "strata (per profile)": plan_records(plan),
-        f"in {plan.out}": state_records(proof_state(plan)),
+        "strata (per profile)" if fully else "families (per profile)": plan_records(plan)
+        if fully
+        else family_records(plan),
+        f"in {plan.out}": state_records(state) if fully else proven_records(state),
     }
     if stats:
         parts["what prompts consist of (means)"] = makeup_records(makeups(plan))

@@ -44,6 +44,27 @@ def _plan_record(family: str, subtask: str, length: int, cells: Sequence[Stratum
     }
 
 
+def family_records(plan: Plan) -> list[dict[str, Any]]:
+    """Return a line for each family of a plan, for one profile."""
+    return [_family_record(family, plan.recipe.of_family(family)) for family in plan.families]
+
+
+def _family_record(family: str, cells: Sequence[Stratum]) -> dict[str, Any]:
+    rows, tokens = sum(cell.total for cell in cells), sum(cell.total * cell.length for cell in cells)
+    return {
+        "family": family,
+        "subtasks": len({cell.subtask for cell in cells}),
+        "strata": len(cells),
+        "lengths": " to ".join(
+            f"{length:,}" for length in sorted({each(cell.length for cell in cells) for each in (min, max)})
+        ),
+        "rows": rows,
+        "full": sum(cell.rows * cell.full for cell in cells),
+        "tokens": tokens,
+        "MB on disk": ceil(tokens * DISK_BYTES / 1e6),
+    }
+
+
 def total_lines(plan: Plan) -> list[str]:
     """Return for each profile how many rows and tokens a plan has, in its true windows, and the disk that they take."""
     return [_total_line(plan, profile) for profile in plan.profiles]
@@ -70,6 +91,14 @@ def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
         {"profile": profile, "family": family, "shards": len(done), "proven": sum(done)}
         for (profile, family), done in counts.items()
     ]
+
+
+def proven_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
+    """Return how many shards of each profile have been proven."""
+    counts: dict[str, list[bool]] = {}
+    for shard, done in state:
+        counts.setdefault(shard.profile.name, []).append(done)
+    return [{"profile": profile, "shards": len(done), "proven": sum(done)} for profile, done in counts.items()]
 
 
 def slow_lines(profiles: Iterable[Profile]) -> Iterator[str]:
@@ -177,9 +206,7 @@ def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -
     if manifest is None:
         return f"{out / profile}: not sealed yet: other parts or families of the recipe are still to be built"
     made, proven = manifest.tiers[tier].totals, manifest.tiers[tier].proven
-    second = ", ".join(proven.second)
-    recounted = "all" if proven.recounted == proven.rows else f"{proven.recounted:,}"
     return (
         f"{out / profile / 'data'}: {made.rows:,} rows, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
-        f"all exact, {proven.answers}, {recounted} recounted by {second}"
+        f"all exact, {proven.answers}, {proven.recounts}"
     )

@@ -38,6 +38,7 @@ REPORTED = 2
 @click.option(
     "--by", metavar="COLUMNS", help=f"One table grouped by these columns (comma-separated): {', '.join(GROUPS)}."
 )
+@click.option("--detailed", is_flag=True, help="Also print subtasks by length, complexity and depth.")
 @QUIRK
 @click.option("--model", default="", help="Label for the model in the output.")
 @click.option(
@@ -65,6 +66,7 @@ def score(
     predictions: Sequence[Path],
     stack: Sequence[str],
     by: str | None,
+    detailed: bool,
     quirks: Sequence[str],
     model: str,
     out: Path | None,
@@ -98,7 +100,7 @@ def score(
             aside.write_text(json.dumps(result_of(tables, rows=True, by=columns), indent=1) + "\n", encoding="ascii")
     if judge_records:
         write_judge_records(judge_records, records_for_a_judge(scored, splits, files, selection))
-    say(json.dumps(result_of(tables, by=columns), indent=1) if as_json else page(tables, columns))
+    say(json.dumps(result_of(tables, by=columns), indent=1) if as_json else page(tables, columns, detailed=detailed))
     for line in scored.warnings:
         say(f"warning: {line}", err=True)
     for line in fault_lines(scored.faults):

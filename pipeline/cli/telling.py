@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from pipeline.terminal.tables import row_count
 
 NAMED = 10
 """Rows without a reply that are named, of each kind."""
+NUMBER = re.compile(r"\d+")
 
 
 def tell(
@@ -59,8 +61,12 @@ def _tell_counts(found: Outcome) -> None:
 
 
 def _name(said: Mapping[str, str]) -> None:
-    """Print the first rows of a kind with what is said of them."""
-    for row_id, words in list(said.items())[:NAMED]:
-        say(f"{row_id}: {words}", err=True)
-    if len(said) > NAMED:
-        say(f"... and {len(said) - NAMED:,} more", err=True)
+    """Print the first rows of a kind with what is said of them, what differs in numbers alone once."""
+    alike: dict[str, list[str]] = {}
+    for row_id, words in said.items():
+        alike.setdefault(NUMBER.sub("0", words), []).append(row_id)
+    for ids in list(alike.values())[:NAMED]:
+        others = f" (and {len(ids) - 1:,} like it)" if len(ids) > 1 else ""
+        say(f"{ids[0]}: {said[ids[0]]}{others}", err=True)
+    if unnamed := [row_id for ids in list(alike.values())[NAMED:] for row_id in ids]:
+        say(f"... and {len(unnamed):,} more", err=True)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -13,13 +9,14 @@ from concurrent.futures import (
     CancelledError,
     Executor,
     Future,
-    ProcessPoolExecutor,
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import nullcontext
+from functools import partial
 from typing import TypeVar
 
+from pipeline.engine.team import Team
 from pipeline.errors import BuildError
 from pipeline.terminal.signals import interrupts_held
 
@@ -63,28 +60,38 @@ class Watched(Executor):
 
 
 def processes(workers: int) -> Callable[[], Executor]:
-    """Return a factory of process pools; one worker or none means this process.
-
-    Workers are spawned, never forked: the Rust encoders have threads.
-    """
-    if workers <= 1:
-        return Inline
-    return lambda: ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_settle)
+    """Return a factory of pools of worker processes; one worker or none means this process."""
+    return Inline if workers <= 1 else partial(Team, workers)
 
 
-def _settle() -> None:
-    """Leave Ctrl-C to the parent, keep encoders to one thread, and end when the parent is killed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    os.environ["RAYON_NUM_THREADS"] = "1"
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+class Kept:
+    """Opens an executor once, for one run after the other: workers start once, and keep what they have in memory."""
 
+    def __init__(self, open_executor: Callable[[], Executor]) -> None:
+        self._open = open_executor
+        self._executor: Executor | None = None
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    def __call__(self) -> Executor:
+        """Return the executor that is open."""
+        if self._executor is None:
+            self._executor = self._open()
+        return self._executor
+
+    def __enter__(self) -> Kept:
+        """Return itself: when the block ends, the executor is shut down."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Shut the executor down, if one is open."""
+        executor = self.release()
+        if executor is not None:
+            with interrupts_held():
+                executor.shutdown()
+
+    def release(self) -> Executor | None:
+        """Keep the executor no longer, as when it is broken, and return it."""
+        executor, self._executor = self._executor, None
+        return executor
 
 
 def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Executor]) -> Iterator[R]:
@@ -98,7 +105,7 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
     for _ in range(LIVES):
         if not owed:
             return
-        why = yield from _one_pool(fn, owed, open_executor())
+        why = yield from _one_pool(fn, owed, open_executor)
     if owed:
         raise BuildError(
             f"workers were killed {LIVES} times{why}, perhaps for lack of memory: lower --workers, or give each more "
@@ -106,8 +113,12 @@ def run(fn: Callable[[J], R], jobs: Iterable[J], open_executor: Callable[[], Exe
         )
 
 
-def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> Generator[R, None, str]:
+def _one_pool(
+    fn: Callable[[J], R], owed: dict[int, J], open_executor: Callable[[], Executor]
+) -> Generator[R, None, str]:
     """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`. Return what broke it."""
+    executor = open_executor()
+    kept = open_executor if isinstance(open_executor, Kept) else None
     waiting = list(owed.items())[::-1]
     flying: dict[Future[R], int] = {}
     finished = False
@@ -131,8 +142,11 @@ def _one_pool(fn: Callable[[J], R], owed: dict[int, J], executor: Executor) -> G
     finally:
         if not finished:
             _kill(executor)
-        with interrupts_held():
-            executor.shutdown()
+        if kept and not finished:
+            kept.release()
+        if not (kept and finished):
+            with interrupts_held():
+                executor.shutdown()
 
 
 def _window(executor: Executor) -> int:

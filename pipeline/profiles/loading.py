@@ -25,6 +25,7 @@ from pipeline.profiles.spec import (
     Template,
     Vocabulary,
     engine_of,
+    quick_of,
     read_toml,
     vocabulary_of,
     windows_of,
@@ -32,7 +33,7 @@ from pipeline.profiles.spec import (
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
 from pipeline.typed import Line, ModelName, Variant, Whole, typed
 
-INHERITED = ("vocabulary", "fast", "second", "template", "windows", "notice")
+INHERITED = ("vocabulary", "fast", "second", "quick", "template", "windows", "notice")
 DEEPEST = 4
 DEFAULT_PROFILES = ("o200k", "llama3.1", "qwen2.5")
 
@@ -60,6 +61,7 @@ class ProfileTable:
     notice: Line = ""
     fast: dict[str, Any] | None = None
     second: dict[str, Any] | None = None
+    quick: dict[str, Any] | None = None
     template: dict[str, Any] = field(default_factory=dict)
     windows: dict[str, Any] = field(default_factory=dict)
 
@@ -115,6 +117,7 @@ def _load(path: Path) -> Profile:
         vocabulary=vocabulary,
         fast=fast,
         check=second,
+        quick=quick_of(table.quick, f"{where} [quick]", vocabulary.form) if table.quick is not None else None,
         template=_template(table.template, f"{where} [template]", vocabulary),
         windows=windows_of(table.windows, f"{where} [windows]"),
         reserve=table.reserve,
@@ -132,6 +135,8 @@ def _whole(table: dict[str, Any], where: str, depth: int = 0) -> dict[str, Any]:
     if depth > DEEPEST:
         raise ProfileError(f"{where}: base = {name!r}: it is its own base, by way of others")
     below = _whole(read_toml(_shipped_folder() / f"{name}.toml"), where, depth + 1)
+    if "vocabulary" in table:
+        below.pop("quick", None)  # it is for the pattern of that vocabulary
     made = {key: below[key] for key in INHERITED if key in below} | table
     own = table.get("template")
     if isinstance(own, dict) and not own.keys() & {"kind", "text"}:

@@ -18,7 +18,9 @@ from pipeline.errors import ProfileError
 from pipeline.profiles import template as templates
 from pipeline.profiles.counters import Counter
 from pipeline.profiles.engines import open_counter
+from pipeline.profiles.quick import JOINTS
 from pipeline.profiles.spec import Engine, Pairs, Template, Vocabulary
+from pipeline.profiles.trials import LINES, first_difference, plain_lines
 
 OPEN = 3
 """Vocabularies that a process keeps open of each kind: jobs come profile by profile, and each takes some 100 MB."""
@@ -43,6 +45,7 @@ class Profile:
         vocabulary: where the tokens come from.
         fast: the engine that counts.
         check: the engine that verifies.
+        quick: the engine that spares `check` most of a large build, if it is installed.
         template: what is sent around the contents.
         windows: true window by nominal length, in tokens, where the two differ.
         reserve: tokens for the reply in place of each task's own and of the recipe's; 0 leaves it to them.
@@ -60,6 +63,7 @@ class Profile:
     windows: Pairs
     reserve: int = 0
     reach: tuple[tuple[str, tuple[int, int]], ...] = ()
+    quick: Engine | None = None
 
     @property
     def digest(self) -> str:
@@ -108,6 +112,13 @@ class Profile:
         """Return an independent implementation that gives the same ids, or None where there is none."""
         return _second(self.vocabulary, self.fast, self.check)
 
+    def quick_counter(self) -> Counter | None:
+        """Return the quick counter, for ASCII alone; None if it is not installed, or its ids are not those of `second`.
+
+        It counts for `second` and never for the fast counter, with which it shares no code.
+        """
+        return _quick(self.vocabulary, self.fast, self.check, self.quick) if self.quick else None
+
     def gaps(self, roles: Sequence[str], frame: str) -> tuple[int, ...]:
         """Return the template's tokens before each content, and after the last one (with the generation prompt).
 
@@ -149,6 +160,18 @@ def _second(vocabulary: Vocabulary, fast: Engine, check: Engine) -> Counter | No
         return None
     first = _opened(vocabulary, fast)
     return counter if counter and first and _agree(first, counter) else None
+
+
+@lru_cache(maxsize=OPEN)
+def _quick(vocabulary: Vocabulary, fast: Engine, check: Engine, quick: Engine) -> Counter | None:
+    """Open the quick counter and hold it to the one that it counts for: on text of every kind, and on every joint."""
+    try:
+        second, counter = _second(vocabulary, fast, check), open_counter(vocabulary, quick)
+    except ProfileError:
+        return None
+    if counter is None or second is None or second.encode(JOINTS) != counter.encode(JOINTS):
+        return None
+    return counter if first_difference(second, counter, plain_lines(LINES)) is None else None
 
 
 def _agree(first: Counter, second: Counter) -> bool:

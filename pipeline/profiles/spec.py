@@ -22,6 +22,8 @@ ENGINES: Mapping[str, tuple[str, ...]] = {
     "pieces": ("splintr", "tokenizers"),
     "model": ("sentencepiece", "transformers", "none"),
 }
+QUICK: Mapping[str, tuple[str, ...]] = {"quicktok": ("cl100k", "o200k", "llama3", "qwen", "tekken")}
+"""The quick engines, for ranks alone, and the ways to split a text that each knows."""
 PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}==[0-9][A-Za-z0-9.+!]{0,31}")
 FORM_OF_SUFFIX: Mapping[str, str] = {".json": "json", ".tiktoken": "ranks", ".model": "model"}
 
@@ -88,8 +90,9 @@ class Engine:
     """One implementation that counts.
 
     Attributes:
-        engine: "tiktoken", "splintr", "tokenizers", "transformers", "sentencepiece" or "none".
-        entry: with splintr: count with this built-in tokenizer, not with one built from ranks and pattern.
+        engine: "tiktoken", "splintr", "quicktok", "tokenizers", "transformers", "sentencepiece" or "none".
+        entry: with splintr: count with this built-in tokenizer, not with one built from ranks and pattern; with
+            quicktok: its name for the vocabulary's pattern.
         pattern: the same splits in this engine's own dialect, where it does not take the vocabulary's pattern.
         slow: whether counting a whole build with it costs more than building it.
         cost: the measured speed, for people.
@@ -224,6 +227,18 @@ def engine_of(table: Mapping[str, Any], where: str, form: str) -> Engine:
     known = {*ENGINES[form], "none"}
     if engine.engine not in known:
         raise ProfileError(f"{where}: {unknown('engine', engine.engine, known)}")
+    return engine
+
+
+def quick_of(table: Mapping[str, Any], where: str, form: str) -> Engine:
+    """Return the checked `[quick]` table for a vocabulary of this form."""
+    engine = typed(Engine, table, where, ProfileError)
+    if form != "ranks":
+        raise ProfileError(f"{where}: no quick engine reads a vocabulary of the form {form!r}: leave this table out")
+    if engine.engine not in QUICK:
+        raise ProfileError(f"{where}: {unknown('engine', engine.engine, QUICK)}")
+    if engine.entry not in QUICK[engine.engine]:
+        raise ProfileError(f"{where}: {unknown('entry', engine.entry, QUICK[engine.engine])}")
     return engine
 
 

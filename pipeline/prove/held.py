@@ -18,14 +18,11 @@ from pipeline.assemble.plan import Plan
 from pipeline.errors import BuildError, CorruptError
 from pipeline.profiles import Profile
 from pipeline.prove.seal import header, manifest_of, outline
-from pipeline.prove.shard import Proof
+from pipeline.prove.shard import COUNTED, Proof
 from pipeline.recipe import Recipe, digest
 from pipeline.store.manifest import Manifest, manifest_path, read_manifest
 from pipeline.store.recipes import recipe_path
 from pipeline.typed import read_record
-
-COUNTED = ("recounted", "counter", "second")
-"""What differs between builds that hold the same rows: who counted them again, and how many."""
 
 
 def check_recipe(out: Path, recipe: Recipe) -> None:

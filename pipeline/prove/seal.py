@@ -165,11 +165,14 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
 
 
 def _proven(proofs: list[Proof]) -> Proven:
+    quick = {proof.quick for proof in proofs if proof.quick}
     return Proven(
         rows=sum(proof.rows for proof in proofs),
         exact=sum(proof.rows for proof in proofs),
         solved=sum(proof.solved for proof in proofs),
         recounted=sum(proof.recounted for proof in proofs),
         counter=tuple(sorted({proof.counter for proof in proofs})),
-        second=tuple(sorted({proof.second for proof in proofs})),
+        second=tuple(sorted({proof.second for proof in proofs} | quick)),
+        quick=tuple(sorted(quick)) or None,
+        quick_recounted=sum(proof.quick_recounted or 0 for proof in proofs) if quick else None,
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
 from pipeline.errors import BuildError, CarraraError, CorruptError
@@ -26,12 +27,16 @@ from pipeline.store.parquet import content_key, is_done
 from pipeline.tasks.base import Sample
 from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
 
+COUNTED = ("recounted", "counter", "second", "quick", "quick_recounted")
+"""What differs between builds that hold the same rows: who counted them again, and how many."""
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was proven about one shard. `tokens` are context tokens; `recounted` rows by the `second` encoder.
+    """What was proven about one shard. `tokens` are context tokens; `recounted` are rows counted by another encoder.
 
-    Rows that are not `solved` from their text are checked.
+    That is `quick` for `quick_recounted` of them, where there is one, and `second` for the others. Rows that are not
+    `solved` from their text are checked.
     """
 
     shard: ShardName
@@ -50,11 +55,18 @@ class Proof:
     data_sha256: Sha256
     keys_bytes: Whole
     keys_sha256: Sha256
+    quick: Line | None = None
+    quick_recounted: Whole | None = None
 
     def agrees(self, other: Proof) -> bool:
         """Tell whether two proofs say the same, whoever counted; `other` may have recounted fewer rows."""
-        counted = replace(self, recounted=other.recounted, counter=other.counter, second=other.second)
+        counted = replace(self, **{name: getattr(other, name) for name in COUNTED})
         return counted == other and other.recounted <= self.recounted
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What is written of it: what it may lack only where it has it."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +79,11 @@ class ProveJob:
     pack: PackJob
     full: bool = False
     listed: Proof | None = None
+
+    @property
+    def home(self) -> str:
+        """Jobs of one home need the same worlds."""
+        return self.pack.home
 
     @property
     def path(self) -> Path:
@@ -170,7 +187,7 @@ def write_proof(job: ProveJob, proof: Proof) -> None:
     """Write a proof, unless it is there."""
     if recorded(job.path) != proof:
         with written_aside(job.path) as aside:
-            aside.write_text(json.dumps(asdict(proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
+            aside.write_text(json.dumps(proof.record, indent=1, sort_keys=True) + "\n", encoding="ascii")
 
 
 def move_aside(job: ProveJob, verdict: Verdict) -> str:
@@ -191,7 +208,8 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
 def judged(job: ProveJob) -> Verdict:
     """Judge a shard by its bytes; nothing is written or moved."""
     try:
-        witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full)
+        shard = job.pack.shard
+        witness = Witness(job.pack.plan, shard.profile, full=job.full, start=shard.start)
         witness.profile.counter()  # a missing engine or vocabulary is no fault of a shard
         return _judged(job, witness)
     except (OSError, MemoryError, BuildError) as fault:
@@ -266,6 +284,8 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
         data_sha256=digests[0],
         keys_bytes=pack.keys.stat().st_size,
         keys_sha256=digests[1],
+        quick=witness.quick.name if witness.quick and witness.quick_recounted else None,
+        quick_recounted=witness.quick_recounted or None,
     )
 
 

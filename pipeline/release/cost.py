@@ -10,14 +10,13 @@ from pipeline.assemble.plan import DISK_BYTES, Plan
 from pipeline.frozen.lock import Lock
 from pipeline.profiles import Profile
 from pipeline.profiles.trials import speed
+from pipeline.prove.witness import SAMPLE
 from pipeline.release.extend import Extension
 
 BASE = 4e-7
 """Seconds that a token takes to be drawn, packed, written and proven, beside all counting; measured on one core."""
 COUNTS = 2
 """How often the fast counter reads each token."""
-SAMPLED = 1 + 1 / 16
-"""How often a slow second counter reads it: a sample while building, then all."""
 START = 5.0
 """Seconds that the workers take to begin."""
 
@@ -78,6 +77,14 @@ def _new(lock: Lock, plan: Plan, profile: Profile) -> tuple[int, int]:
 
 def seconds_per_token(profile: Profile) -> float:
     """Return about how long one worker takes for a token, by the speed of the profile's counters on this machine."""
-    second = profile.second()
-    again = (SAMPLED if profile.second_is_slow else 1) / speed(second) if second else 0.0
-    return BASE + COUNTS / speed(profile.counter()) + again
+    return BASE + COUNTS / speed(profile.counter()) + _again(profile)
+
+
+def _again(profile: Profile) -> float:
+    """Return the share of counting again, a slow second counter's in `verify` too."""
+    second, quick = profile.second(), profile.quick_counter()
+    if second is None:
+        return 0.0
+    if quick:
+        return 1 / speed(quick) + 1 / SAMPLE / speed(second)
+    return (1 + 1 / SAMPLE if profile.second_is_slow else 1) / speed(second)

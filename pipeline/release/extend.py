@@ -87,10 +87,11 @@ def open_extension(
         out: folder of the new version; by default beside the frozen one, below ``outputs`` for a lock alone.
         names: profiles to add; the TOML of a frozen profile that is not shipped, too.
         more: recipes of new tiers, or of frozen ones with more strata.
-        size: ``full`` for all rows of the full size; by default that of each recipe.
+        size: ``full`` for all rows of the full size, or how many times those of the default; by default that of each
+            recipe.
 
     Raises:
-        FrozenError: if it is not frozen, nothing would be added, or a frozen stratum would change.
+        FrozenError: if it is not frozen, nothing would be added, or a frozen stratum would change or lose rows.
     """
     folder = source if source.is_dir() else None
     lock = read_lock(source / LOCK_NAME if folder else source)
@@ -103,6 +104,8 @@ def open_extension(
     grows = size and any(tier.recipe.sized(size) != tier.recipe for tier in lock.tiers.values())
     if not more and not grows and not given.keys() - lock.profiles.keys():
         raise FrozenError(f"{lock.title} already has all of that: give a new profile, recipe or size")
+    if size:
+        _check_size(lock, size)
     if (more or grows) and not folder:
         raise FrozenError("rows cannot be added to a lock alone: give the frozen folder")
     kept = {
@@ -113,6 +116,15 @@ def open_extension(
     target = _target(lock, folder, out)
     _check_target(target, lock, folder)
     return Extension(lock, folder, target, (*kept.values(), *given.values()), tuple(more), size)
+
+
+def _check_size(lock: Lock, size: str) -> None:
+    for tier in lock.tiers.values():
+        for old, new in zip(tier.recipe.strata, tier.recipe.sized(size).strata, strict=True):
+            if new.total < old.total:
+                raise FrozenError(
+                    f"{lock.title} has {old.total} rows of {old}, and size {size!r} only {new.total}: give a larger one"
+                )
 
 
 def next_folder(source: Path, out: Path | None) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -27,6 +28,9 @@ from pipeline.terminal.tables import table
 
 NAMED = 10
 """Faults of each kind that are named one by one."""
+SPOKEN = ("refused", "failed")
+"""Kinds in which a server says the same of many rows."""
+NUMBERED = re.compile(r"\S*\d\S*")
 TABLES = (("family",), ("subtask",), ("length",), ("complexity",), ("depth",))
 RESULTS_VERSION = 1
 SAID = {
@@ -90,27 +94,37 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
     for fault in faults:
         kinds[fault.kind].append(fault)
     for kind, said in SAID.items():
-        found = kinds.get(kind, [])
-        if found:
+        if found := kinds.get(kind, []):
             yield f"{len(found):,} {said}:"
-            yield from (f"  {fault.said}" for fault in found[:NAMED])
-            if len(found) > NAMED:
-                yield f"  ... and {len(found) - NAMED:,} more (--json lists them all)"
+            cases = _alike(found) if kind in SPOKEN else [fault.said for fault in found]
+            yield from (f"  {case}" for case in cases[:NAMED])
+            if len(cases) > NAMED:
+                yield f"  ... and {len(cases) - NAMED:,} more (--json lists them all)"
 
 
-def page(tables: Tables, by: Sequence[str] = ()) -> str:
-    """Return the tables of a result as text."""
+def _alike(faults: Sequence[Fault]) -> list[str]:
+    """Return one line for all faults that differ only in words with a digit, such as ids and counts."""
+    groups: dict[str, list[str]] = {}
+    for fault in faults:
+        groups.setdefault(NUMBERED.sub("0", fault.said), []).append(fault.said)
+    return [said[0] + (f" (and {len(said) - 1:,} like it)" if len(said) > 1 else "") for said in groups.values()]
+
+
+def page(tables: Tables, by: Sequence[str] = (), *, detailed: bool = False) -> str:
+    """Return the tables of a result as text; `detailed` ones go down to subtasks, complexities and depths."""
     if by:
         return _titled(f"by {', '.join(by)}", table([_record(tables, cell) for cell in tables.by(*by)]))
     parts = [_titled(_title(tables), table([_record(tables, cell) for cell in _summary(tables)]))]
     subtasks = tables.by("family", "subtask")
     parts.append(_titled("by family, subtask", table([_record(tables, cell) for cell in subtasks])))
-    for name in ("length", "complexity", "depth"):
-        cells = [*tables.by("family", "subtask", name), *tables.by("family", name)]
+    for name in ("length", "complexity", "depth") if detailed else ("length",):
+        cells = [*(tables.by("family", "subtask", name) if detailed else ()), *tables.by("family", name)]
         parts.append(_titled(f"mean by {name}", table(_pivot(cells, name))))
     reach = f"effective length: up to it {KEPT:.0%} of the score at the shortest length is kept"
     parts.append(_titled(reach, table([_effective(each) for each in effective_lengths(tables.scored)])))
-    parts.append(_titled("cumulative average score up to length", table(_pivot(tables.cumulative("family"), "up_to"))))
+    if detailed:
+        sums = _pivot(tables.cumulative("family"), "up_to")
+        parts.append(_titled("cumulative average score up to length", table(sums)))
     if classes := tables.classes():
         parts.append(_titled("rows where refusing may be right", table([_classes(each) for each in classes])))
     if figures := tables.figures():

@@ -116,9 +116,10 @@ class Portions(Record, kw_only=True, frozen=True):
 
 
 class Proven(Record, kw_only=True, frozen=True):
-    """How many rows were proven: exact, solved from their text, recounted by the `second` encoder.
+    """How many rows were proven: exact, solved from their text, recounted by one of the `second` encoders.
 
-    Rows about users' own texts cannot be solved by a program: those that are not solved are checked.
+    Of those recounted, `quick_recounted` were by the `quick` ones, which are named among the others. Rows about users'
+    own texts cannot be solved by a program: those that are not solved are checked.
     """
 
     rows: Whole
@@ -127,6 +128,18 @@ class Proven(Record, kw_only=True, frozen=True):
     recounted: Whole
     counter: tuple[Line, ...]
     second: tuple[Line, ...]
+    quick: tuple[Line, ...] | None = None
+    quick_recounted: Whole | None = None
+
+    @property
+    def recounts(self) -> str:
+        """Which encoders counted how many rows again, in words."""
+        others = ", ".join(name for name in self.second if name not in (self.quick or ()))
+        if not self.quick_recounted:
+            return f"{told_rows(self.recounted, self.rows)} recounted by {others}"
+        told = f"{self.quick_recounted:,} by {', '.join(self.quick or ())}"
+        left = self.recounted - self.quick_recounted
+        return f"{told_rows(self.recounted, self.rows)} recounted: {told}, {left:,} by {others}"
 
     @property
     def checked(self) -> int:
@@ -137,6 +150,11 @@ class Proven(Record, kw_only=True, frozen=True):
     def answers(self) -> str:
         """How the answers were proven, in words."""
         return told_answers(self.solved, self.checked)
+
+
+def told_rows(count: int, rows: int) -> str:
+    """Return how many of all rows something is said of, in words."""
+    return "all" if count == rows else f"{count:,}"
 
 
 def told_answers(solved: int, checked: int) -> str:
@@ -167,6 +185,8 @@ class SealedShard(Record, kw_only=True, frozen=True):
     index_sha256: Sha256 | None = None
     keys_bytes: Whole | None = None
     keys_sha256: Sha256 | None = None
+    quick: Line | None = None
+    quick_recounted: Whole | None = None
 
     def file(self, part: str) -> tuple[int | None, str | None]:
         """Return size and SHA-256 of the shard's file in ``data``, ``index`` or ``keys``; None where it has none."""

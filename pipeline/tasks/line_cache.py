@@ -7,13 +7,16 @@ again: at the longest length what a reader keeps of it takes tens of megabytes, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
 BUDGET = 40 * 1024 * 1024
 """Characters of all lines in the cache; with what was read in them they take about three bytes each."""
+PARTED = 100
+"""Characters that a short line counts for beyond its own, of which several things are kept."""
 
+Line = TypeVar("Line")
 Read = TypeVar("Read", bound=Callable[..., Any])
 
 
@@ -25,7 +28,7 @@ class LineCache:
 
     def __init__(self, budget: int) -> None:
         self._budget = budget
-        self._tables: list[dict[tuple[str, ...], Any]] = []
+        self._tables: list[dict[Any, Any]] = []
         self.size = 0
         """Characters of all arguments in the cache."""
 
@@ -44,6 +47,24 @@ class LineCache:
             return found
 
         return cast(Read, recall)
+
+    def of_each(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
+        """Return a function of many strings that says of each what `read` says of it: most are known."""
+        known: dict[str, Line] = {}
+        self._tables.append(known)
+
+        @wraps(read)
+        def recall(texts: Sequence[str]) -> list[Line]:
+            found = list(map(known.get, texts))
+            if None in found:
+                for place, text in enumerate(texts):
+                    if found[place] is None:
+                        found[place] = line = read(text)
+                        self._make_room(len(text) + PARTED)
+                        known[text] = line
+            return cast("list[Line]", found)
+
+        return recall
 
     def _make_room(self, fresh: int) -> None:
         if self.size + fresh > self._budget:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import lru_cache
 from importlib import resources
+from itertools import product
 from typing import Any
 
 import jinja2
 
+from pipeline.errors import RecipeError
 from pipeline.publish.card import tables
 from pipeline.publish.card.cited import papers_of
 from pipeline.publish.card.evaluation import evaluated
@@ -136,10 +139,14 @@ def _recipes(facts: Facts) -> list[str]:
     """Return the shipped recipes that made the tiers; none if one of them is the maintainer's own."""
     if facts.withheld:
         return []
-    digests = {
-        digest(load_recipe(name).sized(size)): name + (" --size full" if size == "full" else "")
-        for size in reversed(SIZES)
-        for name in shipped_recipes()
-    }
+    blocks = {str(cell.blocks) for made in facts.manifest.tiers.values() for cell in made.strata if cell.blocks}
+    digests: dict[str, str] = {}
+    for size, name in product((*SIZES, *sorted(blocks - {"1"})), shipped_recipes()):
+        with suppress(RecipeError):  # another recipe may be too large in this size
+            digests.setdefault(digest(load_recipe(name).sized(size)), name + _as_option(size))
     made = [digests.get(facts.manifest.tiers[tier].recipe_digest or "", "") for tier in facts.tiers]
     return made if all(made) else []
+
+
+def _as_option(size: str) -> str:
+    return "" if size == SIZES[0] else f" --size {size}"

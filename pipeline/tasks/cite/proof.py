@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pipeline.metrics import cited
 from pipeline.tasks.base import Published
 from pipeline.tasks.cite.reader import Fact, facts, opened
-from pipeline.tasks.rag.proof import SHOWN
+from pipeline.tasks.finding import stands
+from pipeline.tasks.rag.proof import demonstrations
 from pipeline.tasks.rag.reader import Entry, entries, plain
 
 MENTIONS = 2
@@ -54,7 +55,7 @@ def _marked(row: Published, found: Sequence[Entry], role: str) -> list[Entry]:
 
 def _id_faults(row: Published, found: Sequence[Entry]) -> Iterator[str]:
     """Hold every document to an id that no other has, demonstrations included."""
-    shown = [one for documents, _, _ in SHOWN.findall(row.text) for one in entries(documents)]
+    shown = [one for documents, _, _ in demonstrations(row.text) for one in entries(documents)]
     times = Counter(one.id for one in (*found, *shown))
     if twice := [one for one, number in times.items() if number > 1 or not one]:
         yield f"the id {twice[0]!r} is that of {times[twice[0]]} documents"
@@ -134,9 +135,8 @@ def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry]) ->
 def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterator[str]:
     """Hold each value to stand in a document, too, that does not state the fact."""
     for fact in wanted:
-        word = re.compile(rf"(?<!\w){re.escape(fact.value)}(?!\w)", re.IGNORECASE)
         own = {id(one) for one in fact.documents}
-        if not any(fact.value in one.text or word.search(one.text) for one in found if id(one) not in own):
+        if not any(fact.value in one.text or stands(fact.value, one.text) for one in found if id(one) not in own):
             yield f"{fact.value!r} stands in no other document"
 
 
@@ -150,7 +150,7 @@ def _key_faults(row: Published) -> Iterator[str]:
 
 def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
     """Hold demonstrations to be right: each fact in a sentence or an item of its own, with its document."""
-    shown = SHOWN.findall(row.text)
+    shown = demonstrations(row.text)
     if len(shown) != sum(needle.role == "demo" for needle in row.needles):
         yield "the demonstrations are not those marked"
     for documents, asked, reply in shown:

@@ -35,7 +35,7 @@ class Fact:
         return [one.id for one in self.documents]
 
 
-def opened(text: str) -> tuple[list[Entry], str]:
+def opened(text: str) -> tuple[Sequence[Entry], str]:
     """Return the documents of a prompt, and its question.
 
     Raises:

@@ -42,8 +42,9 @@ def part(text: str, heading: str, end: str, plain: str) -> Parted:
         raise ValueError(f"the prompt has no body between {heading.strip()!r} and {end!r}")
     start, now = at + len(heading), at + len(plain)
     kept, prose, places = [text[:at], plain], [], {}
-    for line in text[start:stop].splitlines(keepends=True):
-        if is_prose(line):
+    lines = text[start:stop].splitlines(keepends=True)
+    for line, plainly in zip(lines, are_prose(lines), strict=True):
+        if plainly:
             prose.append(line)
         else:
             kept.append(line)
@@ -53,7 +54,10 @@ def part(text: str, heading: str, end: str, plain: str) -> Parted:
     return Parted("".join([*kept, text[stop:]]), tuple(prose), places)
 
 
-@LINES.of
 def is_prose(line: str) -> bool:
     """Tell whether a line is prose, by its looks."""
     return not TELLS.search(line)
+
+
+are_prose = LINES.of_each(is_prose)
+"""The same of many lines, most of which were read before."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import lzma
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
+from itertools import accumulate, compress, pairwise
+from operator import not_
 from types import MappingProxyType
 
 from pipeline.tasks.haystacks.noise import SENTENCES
-from pipeline.tasks.haystacks.prose_reader import is_prose
+from pipeline.tasks.haystacks.prose_reader import are_prose, is_prose
+from pipeline.tasks.line_cache import LINES
 
 Span = tuple[int, int]
 FILED = re.compile(r"(?:The|One) [a-z]+ (?:code|number) filed under .+ is [0-9a-f-]+\.\n")
@@ -23,12 +26,9 @@ def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
 
     `haystack` is a name in HAYSTACKS; the end of a line is behind its newline.
     """
-    is_hay, found = HAYSTACKS[haystack], list[Span]()
-    for line in text[start:stop].splitlines(keepends=True):
-        if not is_hay(line):
-            found.append((start, start + len(line)))
-        start += len(line)
-    return found
+    lines = text[start:stop].splitlines(keepends=True)
+    edges = accumulate(map(len, lines), initial=start)
+    return list(compress(pairwise(edges), map(not_, EACH[haystack](lines))))
 
 
 def is_noise(line: str) -> bool:
@@ -66,3 +66,11 @@ HAYSTACKS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {"noise": is_noise, "essay": is_prose, "addresses": is_address, "own": is_own}
 )
 """The haystacks by name, each with a test of single lines."""
+
+EACH: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
+    {
+        "essay": are_prose,
+        **{name: LINES.of_each(test) for name, test in HAYSTACKS.items() if test is not is_prose},
+    }
+)
+"""The same tests of many lines, most of which were read before."""

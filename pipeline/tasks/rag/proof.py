@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipeline.tasks.base import Published
+from pipeline.tasks.finding import stands, whole_lines
+from pipeline.tasks.line_cache import PROMPT
 from pipeline.tasks.rag.asked import Answer, Table, answers, given
 from pipeline.tasks.rag.reader import Entry, entries, plain, read
 
@@ -18,25 +20,41 @@ SHOWN = re.compile(
 )
 
 
+def demonstrations(text: str) -> list[tuple[str, str, str]]:
+    """Return the documents of each demonstration in a prompt, its question and its answer."""
+    return [(found[1], found[2], found[3]) for found in whole_lines(SHOWN, "Example ", text)]
+
+
+@PROMPT.of
 def question(text: str) -> str:
     """Return the question that a prompt ends in.
 
     Raises:
         ValueError: if it ends in none.
     """
-    found = ASKED.search(text)
+    found = ASKED.search(text, max(0, text.rfind("\nQuestion: ")))
     if not found:
         raise ValueError("the prompt does not end in a question")
     return found[1]
 
 
-def answered(found: Sequence[Entry], asked: str) -> Answer:
+@PROMPT.of
+def table_of(text: str) -> Table:
+    """Return the documents of a prompt as a table.
+
+    Raises:
+        ValueError: if it cannot be read.
+    """
+    return Table(read(text))
+
+
+def answered(table: Table, asked: str) -> Answer:
     """Return the one answer to a question.
 
     Raises:
         ValueError: if there is none, or two.
     """
-    given = answers(Table.of(found), asked)
+    given = answers(table, asked)
     if len(given) != 1:
         raise ValueError(f"the documents give {len(given)} answers to {asked!r}: {[one for one, _ in given][:3]}")
     return given[0]
@@ -48,7 +66,7 @@ def solved(text: str) -> Answer:
     Raises:
         ValueError: if the prompt cannot be read, or does not answer just once.
     """
-    return answered(read(text), question(text))
+    return answered(table_of(text), question(text))
 
 
 def faults(row: Published, decoys: int) -> Iterator[str]:
@@ -57,8 +75,8 @@ def faults(row: Published, decoys: int) -> Iterator[str]:
     Raises:
         ValueError: if the prompt cannot be read, or does not answer just once.
     """
-    found, asked = read(row.text), question(row.text)
-    answer, needed = answered(found, asked)
+    found, table, asked = read(row.text), table_of(row.text), question(row.text)
+    answer, needed = answered(table, asked)
     yield from _double_faults(found)
     if asked != row.question:
         yield f"the prompt asks {asked!r}"
@@ -66,16 +84,11 @@ def faults(row: Published, decoys: int) -> Iterator[str]:
         yield f"the answer needs {len(needed)} documents in place of {row.stratum.complexity}"
     yield from _mark_faults(row, "relevant", needed)
     for one in needed:
-        if [each for each, _ in answers(Table.of(_near(found, needed, one)), asked)] == [answer]:
+        if [each for each, _ in answers(table.without(one), asked)] == [answer]:
             yield f"the answer is the same without the document about {one.name}"
     yield from _near_faults(row, found, needed, asked, decoys)
     yield from _elsewhere_faults(row, found, needed, answer, asked)
     yield from _example_faults(row)
-
-
-def _near(found: Sequence[Entry], needed: Sequence[Entry], out: Entry) -> list[Entry]:
-    """Return the documents without one."""
-    return [one for one in found if one is not out]
 
 
 def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
@@ -117,7 +130,7 @@ def _near_faults(
 def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
     """Tell whether a document has all but one of some facts, and names the value of that one otherwise."""
     wrong = [value for (form, name), value in facts.items() if one.form.name != form or one.facts.get(name) != value]
-    return len(wrong) == 1 and bool(re.search(rf"(?<!\w){re.escape(wrong[0])}(?!\w)", one.text, re.IGNORECASE))
+    return len(wrong) == 1 and stands(wrong[0], one.text)
 
 
 def _elsewhere_faults(
@@ -126,17 +139,16 @@ def _elsewhere_faults(
     """Hold the answer to stand in other documents too, or in none, by the knob."""
     if row.stratum.subtask == "list":
         return
-    word = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", re.IGNORECASE)
-    others = any(word.search(one.text) for one in found if one not in needed)
+    others = any(stands(answer, one.text) for one in found if one not in needed)
     if others != bool(row.stratum.knob("answer_elsewhere", True)):
         yield f"the answer {answer!r} stands {'too' if others else 'nowhere'} in other documents"
 
 
 def _example_faults(row: Published) -> Iterator[str]:
     """Hold demonstrations to be right, and to show no document that is needed."""
-    shown = SHOWN.findall(row.text)
+    shown = demonstrations(row.text)
     if len(shown) != sum(n.role == "demo" for n in row.needles):
         yield "the demonstrations are not those marked"
     for documents, asked, reply in shown:
-        if plain(answered(list(entries(documents)), asked)[0]) != plain(reply):
+        if plain(answered(Table(list(entries(documents))), asked)[0]) != plain(reply):
             yield f"the demonstration {asked!r} is wrong"

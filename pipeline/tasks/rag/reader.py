@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from pipeline.tasks.line_cache import LINES
+from pipeline.tasks.line_cache import LINES, PROMPT
 from pipeline.worlds.gazetteer.forms import Form, forms, words_of
 
 DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
@@ -21,7 +21,7 @@ WHO = {
 """How sentences name a person who is known from the first one."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Entry:
     """A document as read: where it stands, its form, whom or what it is about, what it states, and its id, if any."""
 
@@ -48,8 +48,9 @@ def plain(name: str) -> str:
     return name[4:] if name[:4] in ("the ", "The ") else name
 
 
-def read(text: str) -> list[Entry]:
-    """Return every document of a prompt, in order.
+@PROMPT.of
+def read(text: str) -> Sequence[Entry]:
+    """Return every document of a prompt, in order; remembers the last prompt it read.
 
     Raises:
         ValueError: if there are none, or a line cannot be read.
@@ -58,18 +59,24 @@ def read(text: str) -> list[Entry]:
     end = text.rfind(END) + 1
     if start < len(DOCUMENTS) or end <= start:
         raise ValueError("the prompt has no documents")
-    return list(entries(text[start:end], start))
+    return tuple(entries(text[start:end], start))
 
 
 def entries(body: str, start: int = 0) -> Iterator[Entry]:
     """Yield the documents of some lines, which begin at a place."""
-    for line in body.splitlines(keepends=True):
-        form, name, facts, number = take_apart(line.rstrip("\n"))
-        yield Entry(start, start + len(line), forms()[form], name, facts, line, number)
-        start += len(line)
+    lines = body.splitlines(keepends=True)
+    for line, (form, name, facts, number) in zip(lines, _taken_apart(lines), strict=True):
+        stop = start + len(line)
+        yield Entry(start, stop, form, name, facts, line, number)
+        start = stop
 
 
-@LINES.of
+@LINES.of_each
+def _taken_apart(line: str) -> tuple[Form, str, dict[str, str], str]:
+    form, name, facts, number = take_apart(line.rstrip("\n"))
+    return forms()[form], name, facts, number
+
+
 def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
     """Return the form of a document, the name of its thing, its facts, and its id or nothing.
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import PROMPT
 from pipeline.tasks.recall import depths, pairs
 from pipeline.worlds.needles import draw_uuid, stem_of
 
 KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **depths.DEPTH, **depths.CROSSED}
 NEAR = 16
 """How many other keys begin with the same digits as the asked one, if the knob ``stem`` says so; or other values."""
+FIRST = 8
+"""Digits of a UUID before its first hyphen."""
 INTRODUCTION = """\
 Below is a JSON object that holds many pairs of a key and a value. You will be asked for the {wanted} that belongs to \
 one {shown}.
@@ -150,13 +155,14 @@ def _head(side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:
     yield Piece(START, "instruction")
 
 
-def read(text: str) -> list[Pair]:
+@PROMPT.of
+def read(text: str) -> Sequence[Pair]:
     """Return the pairs of the object in a prompt, in order, doubles and all.
 
     Raises:
         ValueError: if there is no object, or what stands there is no JSON.
     """
-    body = BODY.search(text)
+    body = next(whole_lines(BODY, "JSON object:\n", text), None)
     if not body:
         raise ValueError("the prompt holds no JSON object")
     found: list[Pair] = json.loads(body[1], object_pairs_hook=list)
@@ -169,7 +175,7 @@ def question(text: str) -> tuple[int, str]:
     Raises:
         ValueError: if nothing or more than one thing is asked.
     """
-    asked = ASKED.findall(text)
+    asked = [found.groups() for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ValueError(f"{len(asked)} questions are asked")
     return SIDES.index(asked[0][0]), asked[0][1]
@@ -178,14 +184,16 @@ def question(text: str) -> tuple[int, str]:
 def faults(row: Published) -> Iterator[str]:
     """Yield what is wrong with a row, judged by its text and its marks alone."""
     found, (side, one), digits = read(row.text), question(row.text), _digits(row.stratum)
-    if len({text for pair in found for text in pair}) != 2 * len(found):
+    if len({*chain.from_iterable(found)}) != 2 * len(found):
         yield "two keys or values are the same"
     marked = {role: {row.prompt[n.char_start : n.char_end] for n in row.needles if n.role == role} for role in ROLES}
     if marked["relevant"] != {_line(pair) for pair in found if pair[side] == one}:
         yield "the marked pair is not the asked one"
-    alike = [pair for pair in found if stem_of(pair[side], digits) == stem_of(one, digits) and pair[side] != one]
+    first = [pair for pair in found if pair[side].startswith(one[: min(digits, FIRST)]) and pair[side] != one]
+    alike = [pair for pair in first if stem_of(pair[side], digits) == stem_of(one, digits)]
     if digits and (len(alike) < NEAR or not marked["decoy"] <= {*map(_line, alike)}):
         yield f"{len(alike)} pairs begin as the asked one does, but {NEAR} are promised"
-    shown = {(pair[side], pair[1 - side]) for pair in found if _line(pair) in marked["anchor"]}
-    if shown != {*SHOWN.findall(row.text)}:
+    anchors = marked["anchor"]
+    shown = {(pair[side], pair[1 - side]) for pair in found if f'"{pair[0]}": "{pair[1]}",\n' in anchors}
+    if shown != {found.groups() for found in whole_lines(SHOWN, "Example: ", row.text)}:
         yield "the examples are no marked pairs of the object"

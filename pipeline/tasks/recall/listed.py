@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
 
@@ -11,6 +12,7 @@ import numpy as np
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, spread, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Published, Sample, Task, Turns, unit
+from pipeline.tasks.finding import whole_lines
 from pipeline.tasks.haystacks import SPARES
 from pipeline.tasks.recall import lists_text as text
 from pipeline.worlds.frequencies import Bursts, arrivals
@@ -108,7 +110,7 @@ class Listed(Task):
         Raises:
             ValueError: if the list cannot be read, or two words tie.
         """
-        lines = text.read_list(turns[-1][1])
+        lines = text.count_words(turns[-1][1])
         return (", ".join(text.most_frequent(lines, text.read_asked(turns[-1][1]))[0]),)
 
     def check(self, row: Published) -> list[str]:
@@ -120,17 +122,18 @@ class Listed(Task):
         return list(self._faults(row))
 
     def _faults(self, row: Published) -> Iterator[str]:
-        lines = text.read_list(row.text)
+        lines = text.count_words(row.text)
         asked, last, following = text.most_frequent(lines, self.count)
         if last - following < self.gap * last:
             yield f"an asked word comes {last} times and another {following} times: they are too near"
         marked = [row.prompt[n.char_start : n.char_end] for n in row.needles if n.role == "relevant"]
         if sorted(marked) != [f"{word}\n" for word in asked]:
             yield "the marked lines are not one of each asked word"
-        if not all(map(text.WORD.fullmatch, {*lines})):
+        if not all(map(text.WORD.fullmatch, lines)):
             yield "a line of the list is no word"
-        for shown, answer in text.SHOWN.findall(row.text):
-            if answer.split(", ") != text.most_frequent(shown.splitlines(), self.count)[0]:
+        for found in whole_lines(text.SHOWN, "Example:\n", row.text):
+            shown, answer = found.groups()
+            if answer.split(", ") != text.most_frequent(Counter(shown.splitlines()), self.count)[0]:
                 yield "the answer of an example is wrong"
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.readers import strangers
-from pipeline.tasks.recall.niah_text import CODE, END, START, Needle, is_ordered, read_asked, read_needles
+from pipeline.tasks.recall.niah_text import CODE, END, START, Needles, columns, is_ordered, read_asked
 
 STEM = 8
 """Characters that near UUIDs share."""
 
+Form = tuple[int, int, tuple[str, ...]]
+"""A shape as a plain tuple, of which a prompt may have a hundred thousand."""
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+
+class Shape(NamedTuple):
     """The form of a key: how many values it has, how many keys are near to it, and what else is filed under it.
 
     Near keys count up to what is promised. Keys of one form cannot be told from each other but by the question.
@@ -34,8 +36,8 @@ def solve(text: str, form: str) -> str:
     Raises:
         ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
     """
-    asked, found = read_asked(text), read_needles(text)
-    values = [[one.value for one in found if (one.thing, one.key) == (CODE, key)] for key in asked]
+    asked, found = read_asked(text), columns(text)
+    values = [[found.values[place] for place in found.places([key])] for key in asked]
     wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
     if wrong or (form != "keys" and len(asked) != 1):
         raise ValueError(f"the text does not state what is asked for just once: {wrong or asked}")
@@ -55,49 +57,48 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
         distractors: how many other things are filed under it.
         alike: how many keys have the form of an asked one.
     """
-    found, asked = read_needles(row.text), read_asked(row.text)
+    found, asked = columns(row.text), read_asked(row.text)
     if is_ordered(row.text) != (form == "ordered"):
         yield "the question and the knob do not agree on whether the order of the text counts"
-    mine = [one for one in found if one.thing == CODE and one.key in asked]
+    mine = found.places(asked)
     yield from _marks(row, found, mine)
     yield from _uniqueness(found, form, row.text, mine)
     if len(mine) != row.stratum.complexity:
         yield f"{len(mine)} lines answer the question, but {row.stratum.complexity} are promised"
     shapes = _shapes(found, near // 2)
+    forms = Counter(shapes.values())
     for key in asked:
-        shape = shapes.get(key, Shape(0, 0, ()))
+        shape = Shape(*shapes.get(key, (0, 0, ())))
         if len(shape.things) != distractors:
             yield f"{len(shape.things)} other things are filed under {key}, but {distractors} are promised"
         if shape.near < near // 2 * 2:
             yield f"{shape.near} keys are near to {key}, but {near} are promised"
-        rivals = sum(one == shape for one in shapes.values())
-        if rivals < alike:
-            yield f"{rivals} keys have the form of {key}, but {alike} are promised"
+        if forms[shape] < alike:
+            yield f"{forms[shape]} keys have the form of {key}, but {alike} are promised"
     yield from _haystack(row, haystack, found)
 
 
-def _marks(row: Published, found: Sequence[Needle], mine: Sequence[Needle]) -> Iterator[str]:
+def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]:
     marked = {
         role: {(n.char_start, n.char_end) for n in row.needles if n.role == role} for role in ("relevant", "decoy")
     }
-    if marked["relevant"] != {(one.start, one.end) for one in mine}:
+    if marked["relevant"] != {found.spans[place] for place in mine}:
         yield "the marked lines are not those that answer"
-    if not marked["decoy"] <= {(one.start, one.end) for one in found} - marked["relevant"]:
+    if not marked["decoy"] <= {*found.spans} - marked["relevant"]:
         yield "a marked decoy is no needle"
 
 
-def _uniqueness(found: Sequence[Needle], form: str, text: str, mine: Sequence[Needle]) -> Iterator[str]:
-    values = Counter(one.value for one in found)
-    if len(values) != len(found) or any(text.count(one.value) != 1 for one in mine):
+def _uniqueness(found: Needles, form: str, text: str, mine: Sequence[int]) -> Iterator[str]:
+    if len({*found.values}) != len(found) or any(text.count(found.values[place]) != 1 for place in mine):
         yield "a value stands in two places"
-    keys = Counter((one.thing, one.key) for one in found)
+    keys = {*zip(found.things, found.keys, strict=True)}
     if form not in ("values", "ordered") and len(keys) != len(found):
         yield "two lines have the same key"
 
 
-def _haystack(row: Published, haystack: str, found: Sequence[Needle]) -> Iterator[str]:
+def _haystack(row: Published, haystack: str, found: Needles) -> Iterator[str]:
     start, stop = row.text.find(f"\n{START}") + 1 + len(START), row.text.rfind(f"\n{END}") + 1
-    needles = {(one.start, one.end) for one in found}
+    needles = {*found.spans}
     if haystack in ("words", "uuids"):
         if sum(end - begin for begin, end in needles) != stop - start:
             yield "a line of the list states no access code"
@@ -105,30 +106,29 @@ def _haystack(row: Published, haystack: str, found: Sequence[Needle]) -> Iterato
         yield "a line is neither of the haystack nor a needle"
 
 
-def _shapes(found: Sequence[Needle], half: int) -> dict[str, Shape]:
-    """Return the form of every key that access codes are filed under; keys are near up to `half` on either side."""
-    values, things = Counter[str](), dict[str, list[str]]()
-    for one in found:
-        if one.thing == CODE:
-            values[one.key] += 1
-        else:
-            things.setdefault(one.key, []).append(one.thing)
-    firsts, lasts = (Counter(_halves(key)[side] for key in values) for side in (0, 1))
-    return {
-        key: Shape(count, _near(key, firsts, lasts, half), tuple(sorted(things.get(key, ()))))
-        for key, count in values.items()
-    }
+def _shapes(found: Needles, half: int) -> Mapping[str, Form]:
+    """Return the shape of every key that access codes are filed under; keys are near up to `half` on either side."""
+    values, things = Counter[str](), dict[str, tuple[str, ...]]()
+    if {*found.things} == {CODE}:
+        values.update(found.keys)
+    else:
+        for thing, key in zip(found.things, found.keys, strict=True):
+            if thing == CODE:
+                values[key] += 1
+            else:
+                things[key] = (*things.get(key, ()), thing)
+    others = [tuple(sorted(things[key])) if key in things else () for key in values] if things else [()] * len(values)
+    forms = zip(values.values(), _near(list(values), half), others, strict=True)
+    return dict(zip(values, forms, strict=True))
 
 
-def _near(key: str, firsts: Counter[str], lasts: Counter[str], half: int) -> int:
-    """Return how many keys begin or end as a key does, as far as they count."""
-    first, last = _halves(key)
-    if not last:
-        return min(firsts[first] - 1, 2 * half)
-    return min(firsts[first] - 1, half) + min(lasts[last] - 1, half)
-
-
-def _halves(key: str) -> tuple[str, str]:
-    """Return the two words of a key; of a UUID its first digits and nothing."""
-    first, _, last = key.partition(" ")
-    return (first, last) if last else (key[:STEM], "")
+def _near(keys: Sequence[str], half: int) -> list[int]:
+    """Return for every key how many others begin or end as it does, as far as they count."""
+    parts = [key.partition(" ") for key in keys]
+    halves = [(first, last) if last else (first[:STEM], "") for first, _, last in parts]
+    firsts, lasts = (Counter(side) for side in zip(*halves, strict=True)) if halves else (Counter(), Counter())
+    begun, ended = ({word: min(count - 1, half) for word, count in side.items()} for side in (firsts, lasts))
+    return [
+        begun[first] + ended[last] if last else min(firsts[first] - 1, 2 * half)  # two words, or the digits of a UUID
+        for first, last in halves
+    ]

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, compress, pairwise
+
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import LINES, PROMPT
 
 CODE = "access code"
 OTHERS = ("account number", "gate number", "invoice number", "locker number", "order number", "permit number")
@@ -13,14 +17,15 @@ NEEDLE = "{article} {thing} filed under {key} is {value}.\n"
 THE, ONE = "The", "One"
 """What a line begins with: the second where a key has several values."""
 
-LINES = "each of which states a number or a code and what it is filed under"
+STATING = "each of which states a number or a code and what it is filed under"
 HAYSTACKS = {
-    "essay": f"Below are essays on all kinds of things. Between their paragraphs stand single lines, {LINES}.",
+    "essay": f"Below are essays on all kinds of things. Between their paragraphs stand single lines, {STATING}.",
     "addresses": (
-        f"Below are addresses by presidents of the United States. Between their paragraphs stand single lines, {LINES}."
+        "Below are addresses by presidents of the United States. Between their paragraphs stand single lines, "
+        f"{STATING}."
     ),
-    "own": f"Below are texts. Between their paragraphs stand single lines, {LINES}.",
-    "noise": f"Below is a text that says the same things again and again. Between its lines stand others, {LINES}.",
+    "own": f"Below are texts. Between their paragraphs stand single lines, {STATING}.",
+    "noise": f"Below is a text that says the same things again and again. Between its lines stand others, {STATING}.",
     "words": "Below is a long list of access codes. Each line states one and what it is filed under.",
     "uuids": "Below is a long list of access codes. Each line states one and what it is filed under.",
 }
@@ -51,6 +56,7 @@ ASKED = re.compile(
     r"(, in the order in which they stand in the text)?\?$",
     re.MULTILINE,
 )
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,25 @@ class Needle:
     value: str
     start: int
     end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Needles:
+    """All needles of a text, in order, each in the same place of every column: there may be a hundred thousand."""
+
+    things: Sequence[str] = ()
+    keys: Sequence[str] = ()
+    values: Sequence[str] = ()
+    spans: Sequence[Span] = ()
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.spans)
+
+    def places(self, asked: Sequence[str]) -> list[int]:
+        """Return the places of access codes that are filed under some keys."""
+        wanted = {(CODE, key) for key in asked}
+        return [place for place, filed in enumerate(zip(self.things, self.keys, strict=True)) if filed in wanted]
 
 
 def needle(key: object, value: str, thing: str = CODE, article: str = THE) -> str:
@@ -86,8 +111,29 @@ def asking(form: str, keys: Sequence[str]) -> str:
 
 
 def read_needles(text: str) -> list[Needle]:
-    """Return every needle of a prompt, in order."""
-    return [Needle(found[1], found[2], found[3], *found.span()) for found in STATED.finditer(text)]
+    """Return every needle of a text, in order."""
+    found = columns(text)
+    edges = list(zip(*found.spans, strict=True)) or [(), ()]
+    return list(map(Needle, found.things, found.keys, found.values, *edges))
+
+
+@PROMPT.of
+def columns(text: str) -> Needles:
+    """Return the needles of a prompt."""
+    lines = text.split("\n")
+    ends = accumulate(map(len, lines), lambda end, size: end + size + 1, initial=0)
+    said = _said(lines[:-1])
+    if not any(said):
+        return Needles()
+    things, keys, values = zip(*filter(None, said), strict=True)
+    return Needles(things, keys, values, list(compress(pairwise(ends), said)))
+
+
+@LINES.of_each
+def _said(line: str) -> tuple[str, ...]:
+    """Return what a line without its newline says is filed, under which key, and the value; of no needle nothing."""
+    found = STATED.match(f"{line}\n")
+    return found.groups() if found else ()
 
 
 def read_asked(text: str) -> list[str]:
@@ -108,8 +154,10 @@ def is_ordered(text: str) -> bool:
     return bool(_asked(text)[1])
 
 
+@PROMPT.of
 def _asked(text: str) -> tuple[str, str]:
-    asked: list[tuple[str, str]] = ASKED.findall(text)
+    asked = [found.groups("") for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ValueError(f"{len(asked)} questions are asked")
-    return asked[0]
+    keys, ordered = asked[0]
+    return keys, ordered

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published
+from pipeline.tasks.finding import whole_lines
 from pipeline.tasks.haystacks.readers import strangers
-from pipeline.tasks.recall.vt_text import SHOWN, Step, body, holders, read_asked, read_steps
+from pipeline.tasks.line_cache import PROMPT
+from pipeline.tasks.recall.vt_text import SHOWN, Step, body, holders, read_asked, read_program, read_steps
 
 
 def solve(text: str) -> str:
@@ -15,10 +17,15 @@ def solve(text: str) -> str:
     Raises:
         ValueError: if the program or the question cannot be read, or no variable holds the number.
     """
-    found = holders(read_steps(text, *body(text)), read_asked(text))
+    found = _answer(text)
     if not found:
         raise ValueError(f"no variable holds {read_asked(text)}")
     return ", ".join(found)
+
+
+@PROMPT.of
+def _answer(text: str) -> list[str]:
+    return holders(read_program(text)[0], read_asked(text))
 
 
 def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
@@ -27,40 +34,39 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     A line that shares no variable with the asked chain, also through others, cannot change the answer; of those that
     do, each is left out in turn.
     """
-    steps, number = read_steps(row.text, *body(row.text)), read_asked(row.text)
-    answer = holders(steps, number)
+    (steps, spans), number = read_program(row.text), read_asked(row.text)
+    answer = _answer(row.text)
     if len(answer) != row.stratum.complexity:
         yield f"{len(answer)} variables hold the number, but {row.stratum.complexity} are promised"
     chain = _component(steps, answer)
-    needed = {(step.start, step.end) for step in chain if _matters(chain, step, number)}
+    needed = {spans[place] for place in chain if _matters([steps[one] for one in chain], steps[place], number)}
     if needed != {(n.char_start, n.char_end) for n in row.needles if n.role == "relevant"}:
         yield "the marked lines are not those that the answer needs"
-    lines = {(step.start, step.end) for step in steps}
+    lines = {*spans}
     if not {(n.char_start, n.char_end) for n in row.needles if n.role == "decoy"} <= lines - needed:
         yield "a marked decoy is no line of the program"
-    if sum(step.number == number and not step.source and step.name not in answer for step in steps) != twins:
+    starts = (step for step in steps if step.number == number and not step.source)
+    if sum(step.name not in answer for step in starts) != twins:
         yield f"not just {twins} other chains start with the number"
-    hay = strangers(row.text, *body(row.text), "noise") if noise else [*_all_lines(row.text)]
-    if {*hay} != lines:
+    start, end = body(row.text)
+    whole = {*strangers(row.text, start, end, "noise")} == lines if noise else _is_all(spans, start, end)
+    if not whole:
         yield "a line is neither of the program nor of the haystack"
-    for program, asked, said in SHOWN.findall(row.text):
+    for program, asked, said in (found.groups() for found in whole_lines(SHOWN, "Example:", row.text)):
         if said.split(", ") != holders(read_steps(program), int(asked)):
             yield "the answer of an example is wrong"
 
 
-def _component(steps: Sequence[Step], answer: Sequence[str]) -> list[Step]:
-    """Return the lines that share a variable with an answer, also through others."""
-    root: dict[str, str] = {}
-
-    def find(name: str) -> str:
-        while (up := root.setdefault(name, name)) != name:
-            root[name] = name = root[up]
-        return name
-
-    for step in steps:
-        root[find(step.name)] = find(step.source or step.name)
-    wanted = set(map(find, answer))
-    return [step for step in steps if find(step.name) in wanted]
+def _component(steps: Sequence[Step], answer: Sequence[str]) -> list[int]:
+    """Return the places of lines that share a variable with an answer, also through others."""
+    wanted, known = {*answer}, -1
+    while known < len(wanted):
+        known = len(wanted)
+        for order in (reversed(steps), steps):
+            for name, source, _ in order:
+                if source and (name in wanted) != (source in wanted):
+                    wanted |= {name, source}
+    return [place for place, step in enumerate(steps) if step[0] in wanted]
 
 
 def _matters(chain: Sequence[Step], step: Step, number: int) -> bool:
@@ -73,8 +79,6 @@ def _matters(chain: Sequence[Step], step: Step, number: int) -> bool:
     return {*holders(without, number)} != {*holders(chain, number)}
 
 
-def _all_lines(text: str) -> Iterator[tuple[int, int]]:
-    start, end = body(text)
-    for line in text[start:end].splitlines(keepends=True):
-        yield start, start + len(line)
-        start += len(line)
+def _is_all(spans: Sequence[tuple[int, int]], start: int, end: int) -> bool:
+    """Tell whether lines fill a stretch of text from its start to its end."""
+    return sum(stop - begin for begin, stop in spans) == end - start

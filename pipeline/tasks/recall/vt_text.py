@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from itertools import accumulate, compress, pairwise
+from typing import Literal, NamedTuple
+
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import LINES, PROMPT
 
 INTRODUCTION = """\
 Below is {what}. The lines that begin with VAR form one program, which runs from top to bottom. {meaning} A variable \
@@ -37,15 +41,12 @@ SHOWN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A line of a program: what it sets, from what or to what, and where it stands."""
+class Step(NamedTuple):
+    """A line of a program: what it sets, and from what or to what."""
 
     name: str
     source: str
     number: int
-    start: int
-    end: int
 
 
 def body(text: str) -> tuple[int, int]:
@@ -60,10 +61,30 @@ def body(text: str) -> tuple[int, int]:
     return start, end
 
 
-def read_steps(text: str, start: int = 0, end: int | None = None) -> list[Step]:
-    """Return the lines of a program, in order."""
-    found = LINE.finditer(text, start, len(text) if end is None else end)
-    return [Step(one[1], one[3] or "", int(one[2] or f"{one[4] or ''}{one[5] or 0}"), *one.span()) for one in found]
+@PROMPT.of
+def read_program(text: str) -> tuple[list[Step], list[tuple[int, int]]]:
+    """Return the lines of the program of a prompt, in order, and where each stands.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    start, end = body(text)
+    lines = text[start:end].split("\n")[:-1]
+    ends = accumulate(map(len, lines), lambda end, size: end + size + 1, initial=start)
+    steps = _steps(lines)
+    return [step for step in steps if step], list(compress(pairwise(ends), steps))
+
+
+def read_steps(text: str) -> list[Step]:
+    """Return the lines of a short program, in order."""
+    return [step for step in _steps(text.split("\n")[:-1]) if step]
+
+
+@LINES.of_each
+def _steps(line: str) -> Step | Literal[False]:
+    """Return what a line of a program says; of any other nothing."""
+    one = LINE.match(f"{line}\n")
+    return Step(one[1], one[3] or "", int(one[2] or f"{one[4] or ''}{one[5] or 0}")) if one else False
 
 
 def run(steps: Iterable[Step]) -> dict[str, int]:
@@ -73,12 +94,13 @@ def run(steps: Iterable[Step]) -> dict[str, int]:
         ValueError: if a variable is read that holds nothing.
     """
     held: dict[str, int] = {}
-    for step in steps:
-        if step.source and step.source not in held:
-            raise ValueError(f"{step.source} is read before it holds anything")
-        value = held.get(step.source, 0) + step.number
-        held.pop(step.name, None)
-        held[step.name] = value
+    for name, source, number in steps:
+        if source:
+            if source not in held:
+                raise ValueError(f"{source} is read before it holds anything")
+            number += held[source]
+        held.pop(name, None)
+        held[name] = number
     return held
 
 
@@ -93,7 +115,7 @@ def read_asked(text: str) -> int:
     Raises:
         ValueError: if not just one question is asked.
     """
-    asked: Sequence[str] = ASKED.findall(text)
+    asked = [found[1] for found in whole_lines(ASKED, "Question: ", text)]
     if len(asked) != 1:
         raise ValueError(f"{len(asked)} questions are asked")
     return int(asked[0])

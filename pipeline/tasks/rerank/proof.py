@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.rag.proof import SHOWN, question
+from pipeline.tasks.finding import stands
+from pipeline.tasks.rag.proof import demonstrations, question
 from pipeline.tasks.rag.reader import Entry, entries, read
 from pipeline.tasks.rerank.reader import Wanted, ranked, wanted, worths
 
@@ -92,8 +92,7 @@ def _needed_faults(found: Sequence[Entry], what: Wanted, worth: dict[str, int]) 
 def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
     """Hold each value to stand in other roles in enough documents that do not meet its condition by it."""
     for name, value in what.values.items():
-        word = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)", re.IGNORECASE)
-        holding = [one for one in found if word.search(one.text)]
+        holding = [one for one in found if stands(value, one.text)]
         meeting = sum(name in what.met(one) for one in holding)
         if len(holding) - meeting < (IN_ORDER if what.scale else OTHERWISE) * meeting:
             yield f"{value!r} meets its condition in {meeting} documents, and stands in {len(holding) - meeting} others"
@@ -101,7 +100,7 @@ def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
 
 def _example_faults(row: Published) -> Iterator[str]:
     """Hold demonstrations to be right."""
-    shown = SHOWN.findall(row.text)
+    shown = demonstrations(row.text)
     if len(shown) != sum(n.role == "demo" for n in row.needles):
         yield "the demonstrations are not those marked"
     for documents, asked, reply in shown:

@@ -1,0 +1,164 @@
+"""A pool of worker processes, each of which is given the jobs whose worlds it has in memory already.
+
+A job may say where it is at `home`: in a family, say. What jobs of one home need (worlds, pools, grammars) is made at
+its first job in a process and kept there, so that jobs go to a worker that had one of their home. Homes that nobody has
+go to whoever is free, and who would have nothing to do takes over from those who have several jobs waiting.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+from pipeline.terminal.spare import spare
+
+R = TypeVar("R")
+SPARE = 2
+"""Jobs that must wait for the workers of a home before another worker takes one over: to make its world costs time."""
+
+
+class Waiting(NamedTuple):
+    """A call that no worker has yet."""
+
+    future: Future[Any]
+    home: object
+    call: Callable[[], Any]
+
+
+@dataclass(eq=False, slots=True)
+class Member:
+    """One worker process, and the homes that it had jobs of."""
+
+    pool: ProcessPoolExecutor
+    homes: set[object] = field(default_factory=set)
+
+
+class Team(Executor):
+    """Worker processes, started as they are needed.
+
+    They are spawned, never forked: the Rust encoders have threads.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._lock = threading.RLock()
+        self._free = [self._member() for _ in range(workers)][::-1]
+        self._members = list(self._free)
+        self._waiting: list[Waiting] = []
+        self._broken: BrokenProcessPool | None = None
+
+    @staticmethod
+    def _member() -> Member:
+        context = multiprocessing.get_context("spawn")
+        return Member(ProcessPoolExecutor(1, mp_context=context, initializer=settle))
+
+    @property
+    def _processes(self) -> dict[int, Any]:
+        """The processes that run, as a pool of the standard library has them."""
+        return {pid: one for member in self._members for pid, one in (member.pool._processes or {}).items()}
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """Give a call to a worker, or let it wait for one; its home is that of its first argument.
+
+        Raises:
+            BrokenProcessPool: if a worker died.
+        """
+        future: Future[R] = Future()
+        home = getattr(args[0], "home", None) if args else None
+        with self._lock:
+            if self._broken:
+                raise self._broken
+            self._waiting.append(Waiting(future, home, partial(fn, *args, **kwargs)))
+            self._deal()
+        return future
+
+    def _deal(self) -> None:
+        """Give waiting calls to free workers as long as there is one to give to one of them."""
+        for member in self._free[::-1]:
+            chosen = self._chosen(member)
+            if chosen is not None:
+                self._free.remove(member)
+                self._start(member, self._waiting.pop(chosen))
+
+    def _chosen(self, member: Member) -> int | None:
+        """Return the place of the waiting call that a free worker is given: of its homes, else of nobody's."""
+        taken = {home for other in self._members for home in other.homes}
+        theirs: dict[object, list[int]] = {}
+        fresh = None
+        for place, call in enumerate(self._waiting):
+            if call.home is None or call.home in member.homes:
+                return place
+            if call.home not in taken:
+                fresh = place if fresh is None else fresh
+            else:
+                theirs.setdefault(call.home, []).append(place)
+        if fresh is not None:
+            return fresh
+        if sum(map(len, theirs.values())) < SPARE:
+            return None
+        return max(theirs.values(), key=len)[-1]
+
+    def _start(self, member: Member, call: Waiting) -> None:
+        member.homes.add(call.home)
+        if not call.future.set_running_or_notify_cancel():
+            self._free.append(member)
+            return
+        try:
+            inner = member.pool.submit(call.call)
+        except BrokenProcessPool as fault:
+            self._break(fault)
+            call.future.set_exception(fault)
+        else:
+            inner.add_done_callback(partial(self._ended, member, call.future))
+
+    def _ended(self, member: Member, outer: Future[Any], inner: Future[Any]) -> None:
+        """Hand a result over, and give the worker its next call."""
+        fault = inner.exception() if not inner.cancelled() else BrokenProcessPool("a worker was stopped")
+        with self._lock:
+            if isinstance(fault, BrokenProcessPool):
+                self._break(fault)
+            else:
+                self._free.append(member)
+                self._deal()
+        if fault:
+            outer.set_exception(fault)
+        else:
+            outer.set_result(inner.result())
+
+    def _break(self, fault: BrokenProcessPool) -> None:
+        """Fail all calls that wait: a pool that lost a worker runs nothing more."""
+        self._broken = fault
+        calls, self._waiting = self._waiting, []
+        for call in calls:
+            if call.future.set_running_or_notify_cancel():
+                call.future.set_exception(fault)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Stop the workers once they have ended what they do; calls that wait are dropped."""
+        with self._lock:
+            self._break(self._broken or BrokenProcessPool("the pool is shut down"))
+        for member in self._members:
+            member.pool.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+
+def settle() -> None:
+    """Leave Ctrl-C to the parent, keep encoders to one thread, and end when the parent is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    spare()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
