@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import builds
+import shapes
 from frozen import carrara, said, went, written
+from models import folder_of, small
 from pipeline.assemble import plan as plans
 from pipeline.errors import BuildError
 from pipeline.paths import Lease, StorePath
 from pipeline.paths import lease as leases
 from pipeline.store.occupied import NAME
 from pipeline.store.recipes import kept_recipes
+from pipeline.worlds.corpora.imports import import_corpora
+from pipeline.worlds.corpora.reading import Source
 from stores import Faulty, faulty
 
 OUT = StorePath("memory://bucket/v1.0.0")
@@ -186,3 +191,18 @@ def test_a_frozen_release_is_extended(store: type[Faulty], recipe: Path, local: 
     assert builds.contents(OUT.parent) == builds.contents(disk.parent)
     seeded = written(recipe.with_name("seeded.toml"), seed=8)
     assert "is frozen as tiny 1.0.0" in said(carrara("build", seeded, "--tokenizer", "o200k", "--out", OUT))
+
+
+def test_texts_and_models_of_ones_own_are_kept_there(tmp_path: Path) -> None:
+    import_corpora("documents", Source(shapes.documents(tmp_path / "shape")), tmp_path)
+    (corpus,) = tmp_path.glob("*.parquet")
+    model, own = folder_of(small(), tmp_path / "small"), tmp_path / "own.toml"
+    written(own, (("bio", "standard", [1], [4096], 1), ("recall", "niah_mk1", [1], [4096], 1)), seed=0xC0FFEE << 64)
+    with faulty():
+        for out in (OUT, tmp_path / "out"):
+            went(carrara("build", own, "--tokenizer", model, "--corpus", corpus, "--out", out))
+        shutil.rmtree(model)
+        corpus.unlink()
+        for out in (OUT, tmp_path / "out"):
+            assert "all recounted by transformers" in went(carrara("verify", out))
+        assert builds.contents(OUT) == builds.contents(tmp_path / "out")

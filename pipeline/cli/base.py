@@ -133,7 +133,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--dask", "address", metavar="ADDRESS",
                 help="Run on the Dask cluster whose scheduler is at ADDRESS (tcp://host:8786, or the file that it "
-                "wrote); all its workers must see the same folder.",
+                "wrote); all its workers must see the same folder, or reach the same store.",
             ),
             click.option(
                 "--dask-wait", "wait", type=click.FloatRange(0, min_open=True), default=WAIT, show_default=True,
