@@ -58,7 +58,11 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
     "--size", metavar="[default|full|N]", callback=checked_size, help="Size to extend to.  [default: as frozen]"
 )
 @click.option("--out", type=PLACE, help="Folder for the new version.  [default: beside the frozen one]")
-@click.option("--dry-run", is_flag=True, help="Print what is to be built and about how long it takes, and stop.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print what is to be built and about how long it takes, and stop. A model is still fetched and kept.",
+)
 @run_options
 def extend(
     *,
