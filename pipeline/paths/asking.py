@@ -69,6 +69,9 @@ def kind_of(url: str) -> str:
 def asked(url: str, act: Callable[[Any], R]) -> R:
     """Return what a store says; what may pass is tried again, a few times and for a while.
 
+    An attempt that took longer than a store that is silent was under way: a large object over a slow line. The while
+    begins anew then, so that it is tried as often as a small one.
+
     Args:
         url: what is asked for.
         act: asks a file system of fsspec.
@@ -79,9 +82,12 @@ def asked(url: str, act: Callable[[Any], R]) -> R:
     """
     end = time.monotonic() + LONGEST
     for pause in (*PAUSES, None):
+        begun = time.monotonic()
         try:
             return act(system(url))
         except Exception as fault:
+            if time.monotonic() - begun > CONNECT + REPLY:
+                end = time.monotonic() + LONGEST
             again, told = _told(url, fault)
             if told is None:
                 raise
@@ -138,6 +144,8 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     overtaken = status in MOVED and kind_of(url) == "hf"
     if status in BUSY or overtaken or getattr(fault, "errno", 0) in AT_FAULT:
         return True, StoreError(errno.EIO, f"the store is too busy or at fault ({said}): {_continue(root)}", url)
+    if isinstance(fault, ValueError) and "endpoint" in said:
+        return False, StoreError(errno.EINVAL, f"the address of the store is none ({said}): give a URL", url)
     if isinstance(fault, OSError | RuntimeError | ValueError) or type(fault).__module__.partition(".")[0] != "builtins":
         return False, StoreError(getattr(fault, "errno", 0) or errno.EIO, f"the store refuses ({said})", url)
     return False, None
