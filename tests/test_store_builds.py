@@ -222,3 +222,8 @@ def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pyt
     for where in (out, tmp_path / "out"):
         went(carrara("build", one, "--tokenizer", "o200k", "--out", where))
     assert builds.contents(out) == builds.contents(tmp_path / "out")
+
+
+def test_what_needs_a_disk_says_so() -> None:
+    for words in (("write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
+        assert "in a store: give a path on a disk" in said(carrara(*words))
