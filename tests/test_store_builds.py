@@ -8,14 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import HfApi
 
 import builds
 import shapes
 from frozen import carrara, said, went, written
+from loopback import Hub
 from models import folder_of, small
 from pipeline.assemble import plan as plans
 from pipeline.errors import BuildError
-from pipeline.paths import Lease, StorePath
+from pipeline.paths import Lease, StorePath, asking, place
 from pipeline.paths import lease as leases
 from pipeline.store.occupied import NAME
 from pipeline.store.recipes import kept_recipes
@@ -206,3 +208,22 @@ def test_texts_and_models_of_ones_own_are_kept_there(tmp_path: Path) -> None:
         for out in (OUT, tmp_path / "out"):
             assert "all recounted by transformers" in went(carrara("verify", out))
         assert builds.contents(OUT) == builds.contents(tmp_path / "out")
+
+
+@pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
+def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_OPEN", {})
+    one = written(tmp_path / "one.toml", (("bio", "standard", [1], [2048], 1),))
+    out = place("hf://datasets/org/rows/v1")
+    assert "no such" not in went(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
+    assert "the bucket or repo is not there" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
+    HfApi(endpoint=hub.url).create_repo("org/rows", repo_type="dataset")
+    asking._OPEN.clear()  # the client remembers which repos there are, for as long as a process lives
+    for where in (out, tmp_path / "out"):
+        went(carrara("build", one, "--tokenizer", "o200k", "--out", where))
+    assert builds.contents(out) == builds.contents(tmp_path / "out")
+
+
+def test_what_needs_a_disk_says_so() -> None:
+    for words in (("write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
+        assert "in a store: give a path on a disk" in said(carrara(*words))

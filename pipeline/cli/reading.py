@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE, open_engine
+from pipeline.cli.base import open_engine
 from pipeline.cli.group import cli
+from pipeline.cli.places import PLACE
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import SplitError
 from pipeline.publish.opening import split_from
