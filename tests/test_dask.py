@@ -304,6 +304,7 @@ def in_store(store: Proxy, whole: dict[str, str], bucket: str) -> None:
 def test_killed_workers_change_nothing_in_a_store(
     cluster: Cluster, store: Proxy, recipe: Path, whole: dict[str, str]
 ) -> None:
+    """What is there is then verified by the cluster where nobody may write."""
     bucket = store.buckets.bucket()
     out = place(f"s3://{bucket}/out")
 
@@ -314,7 +315,9 @@ def test_killed_workers_change_nothing_in_a_store(
     build(cluster, recipe, out)
     thread.join()
     in_store(store, whole, bucket)
+    denied = store.fail(f"(PUT|DELETE|POST) /{bucket}", 403, times=-1)
     (manifest,) = builds.stages(recipe, out, engine=dask(cluster.address, out, 20)).verify()
+    denied.times = 0
     assert manifest
     in_store(store, whole, bucket)
 
