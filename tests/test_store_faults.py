@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import builds
 from loopback import Fault
 from loopback.buckets import Buckets, environment, settled
 from loopback.proxy import Proxy
 from pipeline.assemble import plan as plans
+from pipeline.cli import cli
 from pipeline.errors import BuildError
 from pipeline.paths import StoreError, asking, place
 from pipeline.streams import stream
@@ -111,6 +113,8 @@ def test_listings_that_lag(proxy: Proxy, buckets: Buckets, bucket: str, recipe: 
     assert strange in proxy.shown(bucket)
     build(recipe, bucket)
     builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    copied = CliRunner().invoke(cli, ["verify", "--against", f"s3://{bucket}/v1/o200k", "--workers", "1", "--quiet"])
+    assert (copied.exit_code, copied.stderr) == (0, "")
     check(buckets, bucket, whole)
 
 
