@@ -15,27 +15,17 @@ import click
 
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
+from pipeline.cli.places import DISK, PLACE
 from pipeline.engine import processes
 from pipeline.engine.dask import WAIT, dask
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import lock_in
-from pipeline.paths import place, read_text
+from pipeline.paths import read_text
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.keeping import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.corpora.store import keep
-
-
-class Place(click.Path):
-    """A folder or a file, on a disk or in a store: ``outputs/v1`` or ``s3://bucket/v1``."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path."""
-        return place(value)
-
-
-PLACE = Place()
 
 
 def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -50,7 +40,7 @@ SIZE = click.option(
     help="Rows per stratum: 'full', or N times those of 'default'; each size starts with the rows of smaller ones.",
 )  # fmt: skip
 KEY_FILE = click.option(
-    "--key-file", type=click.Path(path_type=Path),
+    "--key-file", type=DISK,
     help="File with the API key.  [default: what CARRARA_API_KEY or OPENAI_API_KEY holds]",
 )  # fmt: skip
 
@@ -108,7 +98,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
             SIZE,
             click.option(
-                "--corpus", "corpora", multiple=True, type=click.Path(path_type=Path),
+                "--corpus", "corpora", multiple=True, type=PLACE,
                 help="Texts of your own: a file that `carrara corpus import` wrote, or for mrcr .parquet or .jsonl of "
                 "format, topic, text[, tone]. Repeatable.",
             ),
