@@ -1,5 +1,6 @@
 # Each target is one command line of `carrara`, in an environment that the first of them sets up.
 #   make build-128k TOKENIZERS="o200k gemma3" WORKERS=8 OUT=/data/carrara
+# OUT is a folder, or one in a store, such as s3://bucket/v2.0.0 (make extras EXTRAS=s3).
 PYTHON ?= python3
 VENV ?= .venv
 TOKENIZERS ?=

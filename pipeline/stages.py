@@ -19,11 +19,12 @@ from pipeline.assemble.plan import Plan, Shard
 from pipeline.engine import MARK, Kept, run, uncollected
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
+from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile
 from pipeline.prove.balance import check_balance
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.seal import seal
-from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proof, run_prove, write_proof
+from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, run_prove, write_proof
 from pipeline.recipe import digest
 from pipeline.store.files import alone_in, clean_aside
 from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
@@ -70,7 +71,9 @@ class Stages:
             return replace(self, open_executor=engine)._pack()
 
     def _pack(self) -> int:
-        owed = [job for job in self._jobs() if not pack_is_done(job.pack)]
+        jobs = self._jobs()
+        packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
+        owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
         self._make("pack", run_packed, owed)
         return len(owed)
@@ -81,11 +84,15 @@ class Stages:
             return replace(self, open_executor=engine)._build()
 
     def _build(self) -> list[Manifest | None]:
-        owed = [job for job in self._jobs() if read_proof(job) is None]
+        jobs = self._jobs()
+        proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
+        owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
         self._make("build", run_made, owed)
+        kept = isinstance(self.plan.out, StorePath)
+        seen = {path: proof for path, proof in proofs.items() if proof and kept}
         with self.spent.on("seal"):
-            return [self._sealed(profile) for profile in self.plan.profiles]
+            return [self._sealed(profile, seen) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
         """Prove every shard again from its bytes, with full second counts, and seal what is not sealed.
@@ -153,7 +160,7 @@ class Stages:
             yield
 
     def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
-        if all(job.is_done() for job in jobs):
+        if all(in_order(FileJob.is_done, jobs, self.plan.out)):
             check_frozen(self.plan)
             return 0
         with self._alone():
@@ -161,9 +168,11 @@ class Stages:
             return self._made(label, jobs)
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
-        owed = [job for job in jobs if not job.is_done()]
-        for job in owed:
-            if job.is_broken():
+        given = list(jobs)
+        done = in_order(FileJob.is_done, given, self.plan.out)
+        owed = [job for job, whole in zip(given, done, strict=True) if not whole]
+        for job, broken in zip(owed, in_order(FileJob.is_broken, owed, self.plan.out), strict=True):
+            if broken:
                 say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for seconds in run(run_file, owed, self.open_executor):
@@ -196,14 +205,13 @@ class Stages:
         """Hold a manifest to what was proven; seal a profile that has none."""
         known = read_manifest(self.plan.out, profile.name)
         if known is None or self.plan.recipe.tier not in known.tiers:
-            return self._sealed(profile)
-        jobs = [_job(self.plan, shard) for shard in self.plan.of_profile(profile)]
-        proofs = [proof for job in jobs if (proof := fresh.get(job.path) or read_proof(job))]
-        if len(proofs) < len(jobs):
+            return self._sealed(profile, {})
+        proofs = self._proofs(profile, fresh)
+        if proofs is None:
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         for path in strangers(self.plan, profile):
-            if path.suffix == ".parquet":
+            if path.suffix == ".parquet" and path.exists():  # a store may list what is gone
                 raise CorruptError(
                     f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it"
                 )
@@ -216,11 +224,21 @@ class Stages:
                     write_manifest(path, made)
         return made
 
-    def _sealed(self, profile: Profile) -> Manifest | None:
-        """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so."""
-        shards = self.plan.of_profile(profile)
-        proofs = [proof for proof in (read_proof(_job(self.plan, shard)) for shard in shards) if proof]
-        if len(proofs) < len(shards):
+    def _proofs(self, profile: Profile, seen: Mapping[Path, Proof]) -> list[Proof] | None:
+        """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
+        jobs = [_job(self.plan, shard) for shard in self.plan.of_profile(profile)]
+        read = read_proofs([job for job in jobs if job.path not in seen], self.plan.out)
+        proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
+        found = [proof for proof in proofs if proof]
+        return found if len(found) == len(jobs) else None
+
+    def _sealed(self, profile: Profile, seen: Mapping[Path, Proof]) -> Manifest | None:
+        """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
+
+        Of a store proofs that were `seen` when the build began are not asked for again.
+        """
+        proofs = self._proofs(profile, seen)
+        if proofs is None:
             return None
         check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
         remove(strangers(self.plan, profile))
@@ -235,7 +253,9 @@ class Stages:
 
 def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
     """Return every shard of a plan, and whether it is there and proven."""
-    return [(shard, read_proof(_job(plan, shard)) is not None) for shard in plan.all_shards()]
+    shards = plan.all_shards()
+    proofs = read_proofs([_job(plan, shard) for shard in shards], plan.out)
+    return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
 
 
 def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:

@@ -59,7 +59,7 @@ class Shuffled:
     def __init__(self, rng: Random, size: int, without: frozenset[int] = frozenset()) -> None:
         self._rng, self._size = rng, size
         self._limit = size - len(without)
-        self._blocked = np.fromiter(sorted(without), dtype=np.int64, count=len(without))
+        self._blocked = np.fromiter(without, dtype=np.int64, count=len(without))
         self._found = np.empty(0, dtype=np.int64)
 
     @property
@@ -80,10 +80,17 @@ class Shuffled:
         wanted = self._size * log((left + 1) / (left - missing + 0.5))
         drawn = words(self._rng, int(1.05 * wanted) + 16).astype(np.int64) % self._size
         if len(self._blocked):
-            drawn = drawn[~np.isin(drawn, self._blocked)]
-        joined = np.concatenate([self._found, drawn])
-        _, first = np.unique(joined, return_index=True)
-        self._found = joined[np.sort(first)]
+            blocked = np.zeros(self._size, dtype=np.bool_)
+            blocked[self._blocked] = True
+            drawn = drawn[~blocked[drawn]]
+        self._found = _firsts(np.concatenate([self._found, drawn]), self._size)
+
+
+def _firsts(numbers: Indices, size: int) -> Indices:
+    """Return numbers below `size` without those that come again; what is written last to a place is the first."""
+    places, first = np.arange(len(numbers)), np.empty(size, dtype=np.int64)
+    first[numbers[::-1]] = places[::-1]
+    return np.asarray(numbers[first[numbers] == places], dtype=np.int64)
 
 
 class Given:

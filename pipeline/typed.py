@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import msgspec
 
 from pipeline.errors import CarraraError, unknown
-from pipeline.paths import checked_file
+from pipeline.paths import checked_file, held_once
 
 T = TypeVar("T")
 END = r"(?!\n)$"
@@ -102,9 +102,10 @@ def read_record(path: Path, shape: type[T]) -> T:
         OSError: if it is a device or a pipe, or cannot be read.
         ValueError: in one line, if it is too large, no JSON, or not of this shape.
     """
-    if checked_file(path).stat().st_size > MOST_BYTES:
-        raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
-    return read_json(path.read_bytes(), shape)
+    with held_once(path):
+        if checked_file(path).stat().st_size > MOST_BYTES:
+            raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
+        return read_json(path.read_bytes(), shape)
 
 
 def read_json(text: bytes | str, shape: type[T]) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
@@ -20,6 +21,7 @@ from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
+from pipeline.paths import held_once
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
@@ -202,10 +204,11 @@ def read_input(path: Path) -> pa.Table:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    if not sealed(path):
-        path.unlink(missing_ok=True)
-        raise CorruptError(f"{str(path)!r} is missing or broken, and was removed: run the command again")
-    return read_table(path)
+    with suppress(FileNotFoundError), held_once(path):
+        if sealed(path):
+            return read_table(path)
+    path.unlink(missing_ok=True)
+    raise CorruptError(f"{str(path)!r} is missing or broken, and was removed: run the command again")
 
 
 def _sample(row: RowPlan, record: dict[str, Any]) -> Sample:

@@ -19,12 +19,23 @@ from pipeline.engine import processes
 from pipeline.engine.dask import WAIT, dask
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import lock_in
-from pipeline.paths import read_text
+from pipeline.paths import place, read_text
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.keeping import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.corpora.store import keep
+
+
+class Place(click.Path):
+    """A folder or a file, on a disk or in a store: ``outputs/v1`` or ``s3://bucket/v1``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        return place(value)
+
+
+PLACE = Place()
 
 
 def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -84,8 +95,9 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
         [
             click.argument("recipe"),
             click.option(
-                "--out", type=click.Path(path_type=Path),
-                help="Release folder to write to.  [default: outputs/v<version>]",
+                "--out", type=PLACE,
+                help="Release folder to write to, on a disk or in a store (s3://bucket/v1, gs://...).  "
+                "[default: outputs/v<version>]",
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
@@ -121,7 +133,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option(
                 "--dask", "address", metavar="ADDRESS",
                 help="Run on the Dask cluster whose scheduler is at ADDRESS (tcp://host:8786, or the file that it "
-                "wrote); all its workers must see the same folder.",
+                "wrote); all its workers must see the same folder, or reach the same store.",
             ),
             click.option(
                 "--dask-wait", "wait", type=click.FloatRange(0, min_open=True), default=WAIT, show_default=True,
@@ -184,7 +196,9 @@ def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: 
 
 def open_engine(workers: int, address: str | None, wait: float, folder: Path) -> Callable[[], Executor]:
     """Return a function that opens the engine that the options select; workers of a cluster must share the folder."""
-    return processes(workers) if address is None else dask(address, folder.absolute(), wait)
+    if address is not None:
+        return dask(address, folder.absolute(), wait)
+    return processes(1 if str(folder).startswith("memory://") else workers)  # no other process sees that memory
 
 
 def parse_part(part: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ExportError
@@ -20,9 +21,7 @@ from pipeline.terminal.tables import row_count, table
 @cli.command("export")
 @click.argument("harness", required=False)
 @click.argument("where", metavar=WHERE, required=False)
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder to create.  [default: exports/<harness>-<tokenizer>]"
-)
+@click.option("--out", type=PLACE, help="Folder to create.  [default: exports/<harness>-<tokenizer>]")
 @selecting
 @click.option(
     "--model", help="Model to name in openai-batch requests.  [default: the first in the tokenizer's profile]"
@@ -33,7 +32,8 @@ def export_split(
 ) -> None:
     """Write a split in the format that HARNESS reads, with a README on how to run it.
 
-    DIR is one tokenizer's folder in a release, such as outputs/v2.0.0/o200k; ORG/NAME@TAG is a published data set.
+    DIR is one tokenizer's folder in a release, such as outputs/v2.0.0/o200k; URL is one in a store;
+    ORG/NAME@TAG is a published data set. The export is written to a folder on a disk.
     Without arguments, or with --list, the harnesses are listed.
     """
     if listing or harness is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import checked_size, open_stages, profile_names, run_options
+from pipeline.cli.base import PLACE, checked_size, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
@@ -25,11 +25,11 @@ from pipeline.terminal.tables import table
 
 
 @cli.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PLACE)
 @click.option(
     "--lock",
     "copy",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="Also write the lock to this file, for instance beside your recipe.",
 )
 def freeze(*, folder: Path, copy: Path | None) -> None:
@@ -49,7 +49,7 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 
 
 @cli.command()
-@click.argument("source", type=click.Path(path_type=Path), metavar="FOLDER|LOCK")
+@click.argument("source", type=PLACE, metavar="FOLDER|LOCK")
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Profile to add. Repeatable.")
 @click.option(
     "--recipe", "recipes", multiple=True, help="Recipe for a new tier, or a frozen recipe with new strata. Repeatable."
@@ -57,10 +57,12 @@ def freeze(*, folder: Path, copy: Path | None) -> None:
 @click.option(
     "--size", metavar="[default|full|N]", callback=checked_size, help="Size to extend to.  [default: as frozen]"
 )
+@click.option("--out", type=PLACE, help="Folder for the new version.  [default: beside the frozen one]")
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for the new version.  [default: beside the frozen one]"
+    "--dry-run",
+    is_flag=True,
+    help="Print what is to be built and about how long it takes, and stop. A model is still fetched and kept.",
 )
-@click.option("--dry-run", is_flag=True, help="Print what is to be built and about how long it takes, and stop.")
 @run_options
 def extend(
     *,
@@ -101,7 +103,7 @@ def extend(
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="File to write, if there is only one recipe.  [default: its name and version]",
 )
 def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:

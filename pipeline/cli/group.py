@@ -13,6 +13,7 @@ import click
 
 from pipeline import __version__
 from pipeline.errors import CarraraError, unknown
+from pipeline.paths import StoreError
 from pipeline.terminal.printing import say
 from pipeline.terminal.signals import INTERRUPTED, Terminated, handled, leave, terminate
 
@@ -81,7 +82,7 @@ def _told(fault: Exception) -> str:
     """Return what is said of an error; of an unexpected one, where to look further."""
     if isinstance(fault, click.ClickException):
         return fault.format_message()
-    if isinstance(fault, CarraraError):
+    if isinstance(fault, CarraraError | StoreError):
         return str(fault)
     if isinstance(fault, PermissionError) and fault.filename:
         return f"{str(fault.filename)!r} cannot be read or written ({fault.strerror})"

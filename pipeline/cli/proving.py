@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from pipeline.assemble.plan import make_plan
-from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
+from pipeline.cli.base import PLACE, open_engine, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
 from pipeline.cli.records import built_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
@@ -32,7 +32,7 @@ from pipeline.terminal.printing import say
 
 
 @cli.command()
-@click.argument("folder", type=click.Path(path_type=Path), required=False)
+@click.argument("folder", type=PLACE, required=False)
 @click.option(
     "--tokenizer",
     "tokenizers",
@@ -42,13 +42,11 @@ from pipeline.terminal.printing import say
 @click.option(
     "--against", "where", metavar="WHERE", help="Check this copy instead of a build: org/name@tag or a folder."
 )
-@click.option(
-    "--lock", "lock_file", type=click.Path(path_type=Path), help="With --against: the lock to check the copy against."
-)
+@click.option("--lock", "lock_file", type=PLACE, help="With --against: the lock to check the copy against.")
 @click.option(
     "--rebuild", "again", is_flag=True, help="With --against: also rebuild the split from the lock and compare."
 )
-@click.option("--into", type=click.Path(path_type=Path), help="Folder for --rebuild.  [default: a temporary one]")
+@click.option("--into", type=PLACE, help="Folder for --rebuild.  [default: a temporary one]")
 @run_options
 def verify(
     *,

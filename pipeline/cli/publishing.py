@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
 from pipeline.engine import processes
 from pipeline.errors import StageError
+from pipeline.paths import StorePath
 from pipeline.publish.card.papers import notes_of
 from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Read, Staged, stage
 from pipeline.store.files import below
@@ -26,7 +28,7 @@ PLACEHOLDER = "{tokenizer}"
 
 
 @cli.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR|URL", type=PLACE)
 @click.option(
     "--repo", required=True, help="Repo on the Hub, as org/name; {tokenizer} in it stands for each profile's name."
 )
@@ -38,9 +40,7 @@ PLACEHOLDER = "{tokenizer}"
     help="Where the keys go. inline: with the rows; separate: to a second, private repo; withhold: not uploaded.",
 )
 @click.option("--tokenizer", "tokenizers", multiple=True, help="Publish only this profile. Repeatable.  [default: all]")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Where to write the folders to upload.  [default: DIR/published]"
-)
+@click.option("--out", type=PLACE, help="Folder on a disk for the folders to upload.  [default: DIR/published]")
 @click.option(
     "--changelog",
     type=click.Path(path_type=Path),
@@ -66,6 +66,8 @@ def publish(
     DIR is a release folder or one tokenizer's folder in it. The rows are uploaded to a branch and verified there; then
     main is moved to them and the tag v<version> is set. If it is interrupted, run it again: nothing is uploaded twice.
     """
+    if isinstance(out, StorePath):
+        raise StageError(f"--out {str(out)!r} is in a store, and an upload is made from a disk: give a folder on one")
     splits = _splits(folder, tokenizers)
     names = {split.tokenizer: _repo_of(repo, split, splits) for split in splits}
     staged = []
@@ -117,7 +119,13 @@ def _repo_of(repo: str, split: Split, splits: Sequence[Split]) -> str:
 
 
 def _published(folder: Path, split: Split) -> Path:
-    """Return the default place: beside the profiles, in the release folder."""
+    """Return the default place: beside the profiles, in the release folder.
+
+    Raises:
+        StageError: if that is in a store: what is uploaded is read from a disk.
+    """
+    if isinstance(folder, StorePath):
+        raise StageError(f"{str(folder)!r} is in a store: say with --out which folder on a disk the upload is made in")
     return (folder.parent if split.folder == folder else folder) / "published"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.engine import processes
@@ -24,9 +25,7 @@ from pipeline.terminal.tables import row_count, table
 
 @cli.command("readers")
 @click.argument("where", metavar=WHERE, required=False)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Folder to write to, with one file per reader."
-)
+@click.option("--out", type=PLACE, metavar="FOLDER", help="Folder to write to, with one file per reader.")
 @click.option("--reader", "names", multiple=True, help="Run only this reader. Repeatable.  [default: all]")
 @selecting
 @click.option("--list", "listing", is_flag=True, help="List the readers and exit.")

@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
+from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
 from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import ReportError
-from pipeline.publish.opening import KEYS, split_from
+from pipeline.paths import place
+from pipeline.publish.opening import KEYS, fetched, split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
 from pipeline.score.effective import KEPT
 from pipeline.score.reading import files_of
@@ -27,9 +29,7 @@ from pipeline.terminal.printing import say
 @cli.command()
 @click.argument("where", metavar=WHERE)
 @click.argument("predictions", nargs=-1, metavar="[[NAME=]PREDICTIONS]...")
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write to, or a file name ending in .html."
-)
+@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
 @STACK
 @selecting
 @QUIRK
@@ -38,7 +38,7 @@ from pipeline.terminal.printing import say
     "--readers",
     "simulated",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PLACE,
     metavar="PATH",
     help="Predictions of simulated readers, drawn in grey: a file, or the folder of `carrara readers`. Repeatable.",
 )
@@ -100,9 +100,7 @@ def report(
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write to, or a file name ending in .html."
-)
+@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
 def gallery(*, where: str, out: Path) -> None:
     """Write a page with one short prompt of every task in a split.
 
@@ -114,10 +112,11 @@ def gallery(*, where: str, out: Path) -> None:
 
 def _builds(where: str) -> list[Split]:
     """Return the split in a folder, or those of all tokenizers of a release."""
-    inside = sorted(path.parent for path in Path(where).glob("*/manifest.json"))
-    if inside and not (Path(where) / "manifest.json").exists():
+    folder = fetched(where, KEYS)
+    inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    if inside and not (folder / "manifest.json").exists():
         return [open_split(folder) for folder in inside]
-    return [split_from(where, KEYS)]
+    return [open_split(folder)]
 
 
 def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
@@ -133,9 +132,9 @@ def _models(given: Sequence[str]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
     for text in given:
         name, path = _labelled(text)
-        if name is None and Path(path).stem in found:
-            raise ReportError(f"two models are called {Path(path).stem!r}: name them with NAME=PREDICTIONS")
-        found.setdefault(name or Path(path).stem, []).append(Path(path))
+        if name is None and path.stem in found:
+            raise ReportError(f"two models are called {path.stem!r}: name them with NAME=PREDICTIONS")
+        found.setdefault(name or path.stem, []).append(path)
     return {label: files_of(paths) for label, paths in found.items()}
 
 
@@ -152,9 +151,10 @@ def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
     return found
 
 
-def _labelled(text: str) -> tuple[str | None, str]:
+def _labelled(text: str) -> tuple[str | None, Path]:
     name, equals, path = text.partition("=")
-    return (name, path) if name and equals and not Path(text).exists() else (None, text)
+    labelled = name and equals and "://" not in name and not Path(text).exists()
+    return (name, place(path)) if labelled else (None, place(text))
 
 
 def _said(scored: Sequence[Scored]) -> Iterator[str]:

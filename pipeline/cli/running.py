@@ -15,7 +15,7 @@ import click
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import COLUMNS, run_rows
-from pipeline.cli.base import KEY_FILE, api_key
+from pipeline.cli.base import KEY_FILE, PLACE, api_key
 from pipeline.cli.group import cli
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
@@ -48,9 +48,7 @@ SAME = ("endpoint", "date")
 @click.option(
     "--model", envvar="CARRARA_MODEL", required=True, help="Name of the model on the server, or set CARRARA_MODEL."
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="File of predictions (.jsonl) to write or continue."
-)
+@click.option("--out", type=PLACE, required=True, help="File of predictions (.jsonl) to write or continue.")
 @selecting
 @KEY_FILE
 @click.option(

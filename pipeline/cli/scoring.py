@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
 from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
@@ -30,7 +31,7 @@ REPORTED = 2
 
 @cli.command()
 @click.argument("where", metavar=WHERE)
-@click.argument("predictions", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("predictions", nargs=-1, required=True, type=PLACE)
 @STACK
 @selecting
 @EXPORT
@@ -42,12 +43,12 @@ REPORTED = 2
 @click.option("--model", default="", help="Label for the model in the output.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="Also write the result, with the score of each row, to this JSON file.",
 )
 @click.option(
     "--judge-records",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     metavar="FILE",
     help="Also write question, key points or target, reply and score of each row to FILE, for a judge of your own.",
 )

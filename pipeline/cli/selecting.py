@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 
+from pipeline.cli.base import PLACE
 from pipeline.store.split import Selection
 
-WHERE = "DIR|ORG/NAME@TAG"
+WHERE = "DIR|URL|ORG/NAME@TAG"
 STACK = click.option(
     "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
 )
@@ -19,7 +19,7 @@ EXPORT = click.option(
     "exports",
     multiple=True,
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=PLACE,
     help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
     "[default: the one that PREDICTIONS are in]",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import secrets
 from contextlib import suppress
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from pipeline.engine.remote import Mark, file_digest
 from pipeline.errors import BuildError
-from pipeline.paths import aside_of, clear_unheld
+from pipeline.paths import Lease, StorePath, aside_of, clear_unheld, holder_of
 
 NAME = ".shared"
 """The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
@@ -25,7 +26,15 @@ class Marked:
     def __init__(self, folder: Path) -> None:
         self._held = -1
         self._own: Path | None = None
-        self.mark = self._left(folder) or self._found(folder)
+        self._lease: Lease | None = None
+        self.mark = self._leased(folder) if isinstance(folder, StorePath) else self._left(folder) or self._found(folder)
+
+    def _leased(self, folder: StorePath) -> Mark:
+        """Mark a folder in a store by a lease; the marks of dead clients of this machine go."""
+        for other in folder.glob(f"{NAME}-*"):
+            holder_of(other, 0)
+        self._lease = Lease(folder / NAME).__enter__()
+        return Mark(str(self._lease.path), hashlib.sha256(self._lease.content).hexdigest(), writes=True)
 
     def _left(self, folder: Path) -> Mark | None:
         with suppress(OSError):
@@ -59,7 +68,9 @@ class Marked:
         if self._own is not None:
             with suppress(OSError):
                 self._own.unlink()
-        self._own = None
+        if self._lease is not None:
+            self._lease.__exit__()
+        self._own = self._lease = None
         self._close()
 
     def _close(self) -> None:

@@ -94,9 +94,18 @@ def package_digest(package: Path) -> str:
 
 
 def mark_fault(mark: Mark | None) -> str:
-    """Return why this process does not share the folder of a mark; nothing if it does."""
+    """Return why this process does not share the folder of a mark, and what would be right; nothing if it does."""
     if mark is None:
         return ""
+    if "://" in mark.path:
+        fault, right = store_fault(mark), "give all workers the packages, the network and the access that this one has"
+    else:
+        fault, right = folder_fault(mark), "give --out a folder that all of them share, or one in a store"
+    return f"{fault}: {right}" if fault else ""
+
+
+def folder_fault(mark: Mark) -> str:
+    """Return why this process does not share a folder of a disk; nothing if it does."""
     folder = os.path.dirname(mark.path)
     try:
         for left in reversed(range(TRIES)):
@@ -112,6 +121,31 @@ def mark_fault(mark: Mark | None) -> str:
         return f"does not see the folder {folder!r} of this machine"
     except OSError as fault:
         return f"cannot use the folder {folder!r} ({fault.strerror})"
+    return ""
+
+
+def store_fault(mark: Mark) -> str:
+    """Return why this process does not reach the store of a mark; nothing if it does, or has another Carrara anyway."""
+    folder = os.path.dirname(mark.path)
+    try:
+        from pipeline.errors import CarraraError
+        from pipeline.paths import place
+    except ImportError:
+        return ""
+    try:
+        path = place(mark.path)
+        if hashlib.sha256(path.read_bytes()).hexdigest() != mark.sha256:
+            return f"sees another {folder!r} than this machine"
+        if mark.writes:
+            mine = path.with_name(f"{path.name}-{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}")
+            try:
+                mine.write_bytes(b"")
+            finally:
+                mine.unlink(missing_ok=True)
+    except FileNotFoundError:
+        return f"does not see {folder!r}, which this machine does"
+    except (CarraraError, OSError) as fault:
+        return f"cannot use the store ({fault})"
     return ""
 
 
@@ -132,9 +166,7 @@ def unfit(seen: Seen, here: Seen) -> str:
         return f"has Carrara {seen.version} with other files than here: {install}"
     if seen.arrow != here.arrow:
         return f"has pyarrow {seen.arrow or '(none)'}, and here is {here.arrow}, so that bytes may differ: install that"
-    if seen.fault:
-        return f"{seen.fault}: give --out a folder that all of them share"
-    return ""
+    return seen.fault
 
 
 class Failed(NamedTuple):

@@ -20,6 +20,7 @@ from pipeline.export.base import Written
 from pipeline.metrics import SCORERS, STOPS, UNKNOWN, Scorer, facts
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 from pipeline.store.files import below
+from pipeline.store.parquet import columns_of
 from pipeline.store.split import Selection, Split
 
 CARRIED = (
@@ -93,7 +94,7 @@ def need_keys(split: Split, harness: str) -> None:
         ExportError: if the rows have no target.
     """
     shards = split.shards()
-    if shards and "target" not in pq.read_schema(shards[0]).names:
+    if shards and "target" not in columns_of(shards[0]):
         raise ExportError(
             f"{harness} needs the keys to score, but those of {split.title} are withheld: use openai-batch"
         )

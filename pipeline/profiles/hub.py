@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from pipeline.errors import ProfileError
+from pipeline.paths import on_disk, place
 from pipeline.profiles.spec import Vocabulary
 from pipeline.profiles.vocabulary import optional_module, vocabulary_file
 
@@ -130,9 +131,9 @@ def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
 
 def model_folder(vocabulary: Vocabulary) -> Path:
     """Return the folder with all that a model's tokenizer is made of, fetched from the Hub if need be."""
-    if vocabulary.hub and not Path(vocabulary.file).is_absolute():
+    if vocabulary.hub and not place(vocabulary.file).is_absolute():
         return fetch_model(Model(vocabulary.hub, vocabulary.revision)).folder
-    return vocabulary_file(vocabulary, "tokenizer_config.json").parent
+    return on_disk(vocabulary_file(vocabulary, "tokenizer_config.json").parent)
 
 
 def _got(hub: Any, model: Model, names: Iterable[str], *, offline: bool) -> Iterator[Path]:

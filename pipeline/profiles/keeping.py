@@ -12,9 +12,10 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pipeline.errors import ProfileError
-from pipeline.paths import aside_of, checked_file
+from pipeline.paths import StorePath, aside_of, checked_file, place
 from pipeline.profiles.hub import Model, fetch_model, parse_model, safe_name
 from pipeline.profiles.loading import load_profile, profile_source, shipped_profiles
 
@@ -76,7 +77,7 @@ def _check_state(path: str, wanted: str, given: str) -> None:
     held = profile_source(path)
     if held != wanted:
         raise ProfileError(
-            f"{str(Path(path).parents[2])!r} has rows for {_short(held)}, but {given} is {_short(wanted)}: give "
+            f"{str(place(path).parents[2])!r} has rows for {_short(held)}, but {given} is {_short(wanted)}: give "
             "another folder with --out, or name the state that is there"
         )
 
@@ -132,6 +133,10 @@ def made_folder(folder: Path) -> Iterator[Path]:
     Raises:
         ProfileError: if `folder` holds something else, or what it is made of cannot be read or written.
     """
+    if isinstance(folder, StorePath):
+        with _put_folder(folder) as here:
+            yield here
+        return
     new, aside = not folder.parent.exists(), aside_of(folder)
     try:
         aside.mkdir(parents=True)
@@ -145,6 +150,19 @@ def made_folder(folder: Path) -> Iterator[Path]:
         with suppress(OSError):  # it holds something
             if new:
                 folder.parent.rmdir()
+
+
+@contextmanager
+def _put_folder(folder: StorePath) -> Iterator[Path]:
+    """Yield a folder of this machine whose files are put into a store, the profile itself last: then it is there."""
+    with TemporaryDirectory(prefix="carrara-") as here:
+        try:
+            yield Path(here)
+            files = sorted(path for path in Path(here).iterdir() if path.name != PROFILE)
+            for path in [] if (folder / PROFILE).is_file() else [*files, Path(here) / PROFILE]:
+                (folder / path.name).write_bytes(path.read_bytes())
+        except OSError as fault:
+            raise ProfileError(f"{str(folder)!r} cannot be written ({fault.strerror or fault})") from None
 
 
 def _take_place(aside: Path, folder: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ProfileError, unknown
-from pipeline.paths import read_text
+from pipeline.paths import place, read_text
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import (
     ENGINES,
@@ -86,7 +86,7 @@ def load_profile(name_or_path: str) -> Profile:
             without a digest (with the digest to put in).
     """
     if "/" in name_or_path or name_or_path.endswith(".toml"):
-        return _load(Path(name_or_path))
+        return _load(place(name_or_path))
     if name_or_path not in shipped_profiles():
         raise ProfileError(unknown("profile", name_or_path, shipped_profiles()))
     return _load(_shipped_folder() / f"{name_or_path}.toml")
@@ -94,7 +94,7 @@ def load_profile(name_or_path: str) -> Profile:
 
 def profile_source(path: str) -> str:
     """Return what the TOML of a profile says that it was made from."""
-    return typed(ProfileTable, read_toml(Path(path)), Path(path).name, ProfileError).source
+    return typed(ProfileTable, read_toml(place(path)), Path(path).name, ProfileError).source
 
 
 def _shipped_folder() -> Path:

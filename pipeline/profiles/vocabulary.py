@@ -8,6 +8,7 @@ theirs, so the digest pinned in a profile is the published file's own SHA-256 wh
 from __future__ import annotations
 
 import base64
+import binascii
 import hashlib
 import importlib
 from functools import lru_cache
@@ -16,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from pipeline.errors import ProfileError, adding
-from pipeline.paths import checked_file
+from pipeline.paths import checked_file, place
 from pipeline.profiles.packaged import packaged_bytes
 from pipeline.profiles.spec import Vocabulary
 
@@ -69,7 +70,7 @@ def source_of(vocabulary: Vocabulary) -> str:
 
 def vocabulary_file(vocabulary: Vocabulary, name: str = "") -> Path:
     """Return the path of the vocabulary's file, or of its neighbour `name`, fetched from the Hub if need be."""
-    path = Path(vocabulary.file)
+    path = place(vocabulary.file)
     if vocabulary.hub and not path.is_absolute():
         return _hub_file(vocabulary, name or vocabulary.file)
     folder = path if path.is_dir() else path.parent
@@ -107,15 +108,28 @@ def builtin(entry: str) -> Any:
         raise ProfileError(f"the base install has no vocabulary {entry!r}") from None
 
 
+def _pairs(data: bytes) -> list[tuple[bytes, bytes]]:
+    """Return the two words of each line.
+
+    Raises:
+        ValueError: if a line has another number of them.
+    """
+    words = data.split()
+    tokens, ranks = words[::2], words[1::2]
+    if b"\n".join(map(b" ".join, zip(tokens, ranks, strict=True))) == data.rstrip(b"\n"):
+        return list(zip(tokens, ranks, strict=True))
+    return [(token, rank) for line in data.splitlines() if line for token, rank in [line.split()]]
+
+
 def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
     """Return the merge rank of every token's bytes.
 
     Raises:
         ProfileError: if it is no list of ranks, a byte has none, or two tokens have the same.
     """
-    lines = [line.split() for line in vocabulary_bytes(vocabulary).splitlines() if line]
     try:
-        ranks = {base64.b64decode(token, validate=True): int(rank) for token, rank in lines}
+        lines = _pairs(vocabulary_bytes(vocabulary))
+        ranks = {binascii.a2b_base64(token, strict_mode=True): int(rank) for token, rank in lines}
     except ValueError:
         raise ProfileError(f"{source_of(vocabulary)}: not a list of base64 and rank") from None
     values = set(ranks.values())

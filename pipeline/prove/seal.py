@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline import __version__
 from pipeline.assemble.plan import Plan
+from pipeline.paths import fetched_ahead
 from pipeline.profiles import Profile
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
 from pipeline.prove.shard import Proof
@@ -109,9 +110,9 @@ def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
 
 
 def _keys(plan: Plan, profile: Profile, columns: list[str]) -> Iterator[Row]:
-    for family in plan.recipe.families:
-        for shard in plan.shards(family, profile):
-            yield from read_rows(shard.path(plan.out, "keys"), columns)
+    files = (shard.path(plan.out, "keys") for shard in plan.of_profile(profile))
+    for path in fetched_ahead(files, plan.out):
+        yield from read_rows(path, columns)
 
 
 def depth_counts(keys: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:

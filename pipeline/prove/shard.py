@@ -9,13 +9,15 @@ of (permissions, memory, another version of Carrara) and records that were edite
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
 from pipeline.errors import BuildError, CarraraError, CorruptError
+from pipeline.paths import StoreError, StorePath, held_once, in_order
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
 from pipeline.store.files import denied, file_digest, put_aside, read_fault, written_aside
@@ -124,18 +126,44 @@ def recorded(path: Path) -> Proof | None:
         return None
 
 
-def read_proof(job: ProveJob) -> Proof | None:
-    """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it."""
+def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
+    """Yield for each shard what `read_proof` returns; of a store the sizes of all files are asked for at once.
+
+    Args:
+        jobs: the shards.
+        out: the folder that they are all in.
+    """
+    shown: dict[Path, int] = {}
+    if isinstance(out, StorePath):
+        for name in sorted({job.pack.shard.profile.name for job in jobs}):
+            for part in ("data", "keys"):
+                shown.update((out / name / part).sizes().items())
+    return in_order(partial(read_proof, shown=shown), jobs, out)
+
+
+def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> Proof | None:
+    """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it.
+
+    `shown` are sizes of files as a listing has them; where they do not agree, the file itself is asked for.
+    """
     proof, key = recorded(job.path), job.pack.shard.key
-    try:
-        sizes = (job.pack.data.stat().st_size, job.pack.keys.stat().st_size)
-    except OSError:
+    if proof is None or proof.key != key:
         return None
-    if proof is None or proof.key != key or sizes != (proof.data_bytes, proof.keys_bytes):
+    wanted = (proof.data_bytes, proof.keys_bytes)
+    if tuple(map((shown or {}).get, job.files)) != wanted and _sizes(job) != wanted:
         return None
     if job.listed and job.listed.key == key and not (job.listed.agrees(proof) or proof.agrees(job.listed)):
         return None
     return proof if is_done(job.pack.data, key) and is_done(job.pack.keys, key) else None
+
+
+def _sizes(job: ProveJob) -> tuple[int, int] | None:
+    try:
+        return job.pack.data.stat().st_size, job.pack.keys.stat().st_size
+    except StoreError:
+        raise
+    except OSError:
+        return None
 
 
 def run_prove(job: ProveJob) -> Proof:
@@ -193,6 +221,11 @@ def _judged(job: ProveJob, witness: Witness) -> Verdict:
     for path in job.files:
         if not path.exists():
             return Verdict(job.path, fault=f"{str(path)!r} is missing")
+    with held_once(*job.files):
+        return _judged_bytes(job, witness)
+
+
+def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
     found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
     held = job.listed if job.full else None  # a build may have packed anew what is listed
     known = [record for record in (job.listed, recorded(job.path)) if record and record.key == key]

@@ -15,6 +15,7 @@ from pipeline.errors import FrozenError
 from pipeline.frozen.changes import listed, parse_version, raised, tier_changes
 from pipeline.frozen.guard import profile_fault, tier_lock
 from pipeline.frozen.lock import LOCK_NAME, Lock, lock_in, read_lock
+from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile, load_profile, shipped_profiles
 from pipeline.profiles.keeping import KEPT, known_profile
 from pipeline.recipe import Recipe
@@ -244,9 +245,17 @@ def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
 def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
     """Link a frozen folder's files into another (or copy them), since no file is changed in place."""
     places = [*SHARED, *(f"{name}/{part}" for name in lock.profiles for part in OF_PROFILE)]
-    for place in places:
-        for path in sorted((folder / place).rglob("*")):
-            target = out / path.relative_to(folder)
-            if path.suffix in (".parquet", ".json", *KEPT_FILES) and not target.exists():
-                with written_aside(target) as aside:
-                    link(path, aside)
+    kept = (".parquet", ".json", *KEPT_FILES)
+    files = (path for place in places for path in sorted((folder / place).rglob("*")) if path.suffix in kept)
+    for _ in in_order(lambda path: _link(path, out / path.relative_to(folder)), files, out):
+        pass
+
+
+def _link(path: Path, target: Path) -> None:
+    if target.exists():
+        return
+    if isinstance(path, StorePath) and isinstance(target, StorePath):
+        path.copy_to(target)
+        return
+    with written_aside(target) as aside:
+        link(path, aside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +11,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from msgspec.structs import asdict
 
 from pipeline import __version__
@@ -30,11 +30,12 @@ from pipeline.frozen.lock import (
     read_lock,
     write_lock,
 )
+from pipeline.paths import StoreError, fetched_ahead, in_order
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
 from pipeline.store.files import check_regular
 from pipeline.store.manifest import Cell, Made, Manifest, read_manifest, shard_faults
-from pipeline.store.parquet import read_rows
+from pipeline.store.parquet import footer, read_rows
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import no_build
 
@@ -72,10 +73,20 @@ def freeze(
 def older_locks(out: Path, lock: Lock, copy: Path | None) -> Iterator[Lock]:
     """Yield the locks that a new one must go with: those in its places, and the next lower one beside its folder."""
     yield from (read_lock(path) for path in (out / LOCK_NAME, copy) if path and path.is_file())
-    beside = (read_lock(path) for path in sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}")))
+    beside = [read_lock(path) for path in _beside(out)]
     same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
     lower = [each for each in same if parse_version(each.version) <= parse_version(lock.version)]
     yield from sorted(lower, key=lambda each: parse_version(each.version))[-1:]
+
+
+def _beside(out: Path) -> list[Path]:
+    """Return the locks of the folders beside a folder; none where a store does not list what is above it."""
+    try:
+        return sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}"))
+    except StoreError as fault:
+        if fault.errno != errno.EACCES:
+            raise
+        return []
 
 
 def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock:
@@ -201,8 +212,8 @@ def _profile(out: Path, manifest: Manifest) -> ProfileLock:
 
 
 def _split(folder: Path, made: Made) -> SplitLock:
-    for shard in made.shards:
-        for _, path, fault in shard_faults(folder, shard):
+    for faults in in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder):
+        for _, path, fault in faults:
             raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
     shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in SHARD_PARTS)) for shard in made.shards}
     return SplitLock(stratum_digests(folder, sorted(shards), made.strata), shards)
@@ -213,8 +224,8 @@ def stratum_digests(folder: Path, shards: list[str], strata: Iterable[Cell]) -> 
     block_rows = {_place(asdict(cell)): cell.rows // (cell.blocks or 1) for cell in strata}
     totals: dict[str, Any] = {}
     seen: Counter[str] = Counter()
-    for shard in shards:
-        for row in read_rows(folder / "keys" / f"{shard}.parquet"):
+    for path in fetched_ahead((folder / "keys" / f"{shard}.parquet" for shard in shards), folder):
+        for row in read_rows(path):
             stratum = _place(row)
             name = block_name(stratum, seen[stratum] // block_rows[stratum])
             seen[stratum] += 1
@@ -234,5 +245,5 @@ def _libraries(out: Path, manifests: Mapping[str, Manifest]) -> dict[str, str]:
         for name, manifest in manifests.items()
         for made in manifest.tiers.values()
     )
-    writers = {str(pq.read_metadata(path).created_by) for path in paths if path.is_file()}
+    writers = {str(footer(path).created_by) for path in paths if path.is_file()}
     return {"parquet": ", ".join(sorted(writers)), "numpy": version("numpy"), "pyarrow": version("pyarrow")}

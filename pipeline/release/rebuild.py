@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,7 +13,7 @@ from pipeline.frozen.changes import listed
 from pipeline.frozen.guard import cut_faults, plan_faults
 from pipeline.frozen.lock import Lock, ShardLock
 from pipeline.stages import Stages
-from pipeline.store.files import written_aside
+from pipeline.store.files import copied, written_aside
 from pipeline.store.manifest import Manifest, SealedShard
 
 
@@ -132,4 +131,4 @@ def keep_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> 
             if found is None:
                 raise FrozenError(f"the corpus {digest[:12]}... is needed: give the frozen folder, which has it")
             with written_aside(kept) as aside:
-                shutil.copyfile(found, aside)
+                copied(found, aside)

@@ -14,6 +14,7 @@ import tomlkit
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.changes import raised
 from pipeline.frozen.lock import read_lock
+from pipeline.paths import place
 from pipeline.recipe import SEED_BITS, Knob, Recipe, Stratum, is_secret, load_recipe, recipe_text
 from pipeline.store.files import written_aside
 
@@ -34,7 +35,7 @@ def new_seed(asked: str) -> int:
 def recipes_in(source: str) -> list[tuple[Recipe, str]]:
     """Return the recipes of a lock, or one by name or file, each with its text where there is one to keep."""
     if source.endswith(".json"):
-        return [(tier.recipe, "") for tier in read_lock(Path(source)).tiers.values()]
+        return [(tier.recipe, "") for tier in read_lock(place(source)).tiers.values()]
     return [(load_recipe(source), recipe_text(source))]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from pipeline.figures.builds import budget_picture, budgets_of, figures_of
@@ -13,6 +12,7 @@ from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, 
 from pipeline.rows import Row, kilo
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
 from pipeline.store.manifest import PORTIONS, Made, Portions, TierCell, Tokenizer
+from pipeline.store.parquet import columns_of
 from pipeline.store.split import Split
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
@@ -157,7 +157,7 @@ def _counted(split: Split) -> Iterable[Row]:
     """Return what rows count, from the keys if all are at hand, else from the data, else nothing."""
     for part, read in (("keys", split.key_rows), ("data", split.rows)):
         paths = split.shards(part)
-        if paths and all(path.is_file() for path in paths) and set(COUNTED) <= set(pq.read_schema(paths[0]).names):
+        if paths and all(path.is_file() for path in paths) and set(COUNTED) <= set(columns_of(paths[0])):
             return read(COUNTED)
     return ()
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from pipeline.errors import PredictionsError, unknown
 from pipeline.metrics import JUDGED, SCORERS, facts
 from pipeline.rows import KEYS_SCHEMA, Row, asked_of
 from pipeline.store.chance import one_constant
+from pipeline.store.parquet import columns_of
 from pipeline.store.split import Selection, Split
 
 COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
@@ -65,7 +64,7 @@ def _has_keys(split: Split, part: str) -> bool:
         PredictionsError: if neither part has.
     """
     path = next(iter(split.shards(part)), None)
-    if path is not None and path.is_file() and "target" in pq.read_schema(path).names:
+    if path is not None and path.is_file() and "target" in columns_of(path):
         return True
     if part == "keys" and _has_keys(split, "data"):
         return False

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import PredictionsError
+from pipeline.paths import readable, streamed
 from pipeline.score.harnesses import HELMET, LIGHTEVAL, LONGBIO, shape_of
 from pipeline.score.results import Fault
 from pipeline.score.shapes import SHAPES, Entry, Shape
@@ -70,7 +71,7 @@ def read_predictions(path: Path) -> Iterator[Found]:
         PredictionsError: if the file is of no known form.
     """
     try:
-        with path.open("rb") as file:
+        with streamed(path) as file:
             start = file.read(4096)
         if start.startswith(b"PAR1"):
             yield from _parquet(path)
@@ -92,7 +93,7 @@ def _lines(path: Path) -> Iterator[Found]:
     """Read JSON Lines; the first readable object determines the format of all."""
     shape: Shape | None = None
     empty = True
-    with path.open("rb") as file:
+    with streamed(path) as file:
         for where, line in _numbered(path, file):
             if not line.strip():
                 continue
@@ -144,7 +145,7 @@ def _misfit(where: str, shape: Shape) -> Fault:
 
 def _parquet(path: Path) -> Iterator[Found]:
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(readable(path)) as file:
             names = file.schema_arrow.names
             shape, columns = (LIGHTEVAL, ["doc", "model_response"]) if "model_response" in names else (PLAIN, OURS)
             columns = [name for name in columns if name in names]
@@ -211,7 +212,7 @@ def _numbered_row(item: Any, rows: Any) -> Any:
 def _log(path: Path) -> Iterator[Found]:
     """Read an Inspect log (.eval): a ZIP with a file of JSON for each sample."""
     try:
-        with zipfile.ZipFile(path) as log:
+        with streamed(path) as whole, zipfile.ZipFile(whole) as log:
             samples = sorted(
                 (each for each in log.infolist() if _is_sample(each.filename)), key=lambda each: each.filename
             )
@@ -242,7 +243,7 @@ def _unpacked(path: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
         raise ValueError(f"a sample of {max(entry.file_size, entry.compress_size):,} bytes")
     if entry.compress_type != ZSTD or entry.flag_bits & ENCRYPTED:
         return log.read(entry)
-    with path.open("rb") as file:
+    with streamed(path) as file:
         file.seek(entry.header_offset + 26)
         sizes = file.read(4)
         file.seek(int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little"), 1)
@@ -270,7 +271,7 @@ def _plain_log(path: Path) -> Iterator[Found]:
     """Read an Inspect log in JSON, sample by sample, as Inspect indents it."""
     gathered: list[bytes] | None = None
     number = found = size = 0
-    with path.open("rb") as file:
+    with streamed(path) as file:
         while line := file.readline(LONGEST_LINE):
             size = size + len(line) if gathered else len(line)
             if size >= LONGEST_LINE:

@@ -1,4 +1,4 @@
-"""Files that are complete or absent: written under a temporary name, then renamed."""
+"""Files that are complete or absent: on a disk written under a temporary name, then renamed; in a store put whole."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import glob
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import BuildError
-from pipeline.paths import aside_of, checked_file, clear_unheld
+from pipeline.paths import StoreError, StorePath, aside_of, checked_file, clear_unheld, written
 
 NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
 """What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
@@ -23,11 +24,20 @@ NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELO
 def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write to; on success it replaces `path`, on failure it is removed.
 
-    What is `secret` can be read by its owner alone.
+    What is `secret` can be read by its owner alone; in a store by whoever may read there, since that is its owner's to
+    decide.
 
     Raises:
         BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
     """
+    if isinstance(path, StorePath):
+        try:
+            with written(path) as here:
+                yield here
+        except OSError as fault:
+            place = path if isinstance(fault, StoreError) else Path(tempfile.gettempdir()) / path.name
+            raise BuildError(disk_fault(place, fault)) from fault
+        return
     aside, held = aside_of(path), -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,7 +71,7 @@ def check_regular(path: Path) -> None:
     Raises:
         BuildError: naming it.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if not isinstance(path, StorePath) and path.exists() and not (path.is_file() or path.is_dir()):
         raise BuildError(f"{str(path)!r} is a device or a pipe: give a file name")
 
 
@@ -72,8 +82,10 @@ def tree_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     `path` must be missing, or an empty folder. What is `secret` can be read by its owner alone.
 
     Raises:
-        BuildError: if the folder cannot be written or the disk is full.
+        BuildError: if the folder cannot be written or the disk is full, or `path` is in a store.
     """
+    if isinstance(path, StorePath):
+        raise BuildError(f"{str(path)!r} is in a store, which cannot take a whole folder at once: give one on a disk")
     aside, held = aside_of(path), -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,6 +127,8 @@ def _clear_stale(folder: Path) -> None:
 
 def disk_fault(path: Path, fault: OSError) -> str:
     """Return why a file cannot be written, and what to do."""
+    if isinstance(fault, StoreError):
+        return f"cannot write {fault}"
     if fault.errno == errno.ENOSPC:
         return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again to continue"
     if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
@@ -148,6 +162,8 @@ def denied(fault: BaseException) -> bool:
 
 def closed_in(folder: Path) -> str:
     """Return why a folder, or one in it, cannot be read, so that it would seem empty; nothing if all of them can."""
+    if isinstance(folder, StorePath):  # it says so itself whenever it is asked
+        return ""
     inside = sorted(folder.iterdir()) if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK) else []
     closed = [each for each in (folder, *inside) if each.is_dir() and not os.access(each, os.R_OK | os.X_OK)]
     return f"{str(closed[0])!r} cannot be read ({os.strerror(errno.EACCES)})" if closed else ""
@@ -155,6 +171,9 @@ def closed_in(folder: Path) -> str:
 
 def link(source: Path, target: Path) -> None:
     """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
+    if isinstance(source, StorePath) or target.is_relative_to("/proc"):  # one without a name has no links
+        copied(source, target)
+        return
     target.unlink(missing_ok=True)
     with suppress(OSError):
         os.link(source, target)
@@ -162,13 +181,24 @@ def link(source: Path, target: Path) -> None:
     shutil.copy(source, target)
 
 
+def copied(source: Path, target: Path) -> None:
+    """Write a file of this machine with the bytes of another, or of an object in a store."""
+    if isinstance(source, StorePath):
+        target.write_bytes(source.read_bytes())
+    else:
+        shutil.copyfile(source, target)
+
+
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Wait until no other process is in this block with the same folder: what it reads there, it may write again."""
+    """Wait until no other process is in this block with the same folder: what it reads there, it may write again.
+
+    Stores have no locks: of two that end at the same moment there one may undo what the other wrote.
+    """
     held = -1
     with suppress(OSError):  # none there, or a file system without locks
-        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(held, fcntl.LOCK_EX)
+        held = -1 if isinstance(folder, StorePath) else os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(held, fcntl.LOCK_EX) if held >= 0 else None
     try:
         yield
     finally:
@@ -192,6 +222,8 @@ def clean_aside(paths: Iterable[Path]) -> None:
     """Remove half-written files that killed processes left beside these files; what is being written stays."""
     names: dict[Path, set[str]] = {}
     for path in paths:
+        if isinstance(path, StorePath):  # what is put there is whole
+            continue
         names.setdefault(path.parent, set()).add(path.name)
     for folder, own in names.items():
         for half in sorted(folder.glob("*.part-*")):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pipeline.errors import BuildError, CarraraError
+from pipeline.paths import StorePath
 from pipeline.store.files import check_regular
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -35,6 +36,8 @@ class Journal(ABC):
             CarraraError: if a line is none of this kind.
             BuildError: if the file cannot be read or written, or another process has it.
         """
+        if isinstance(self.path, StorePath):
+            raise BuildError(f"{str(self.path)!r} is in a store, which nothing can be appended to: give one on a disk")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             check_regular(self.path)

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import astuple, replace
 
 from pipeline.errors import BuildError
+from pipeline.paths import held_once
 from pipeline.recipe import Knob, is_secret
 from pipeline.store.chance import Chance
 from pipeline.store.files import alone_in, denied, file_digest, read_fault, written_aside
@@ -259,8 +260,10 @@ def shard_faults(folder: Path, shard: SealedShard) -> Iterator[tuple[str, Path, 
             continue
         if not path.is_file():
             yield part, path, "is missing"
-        elif (path.stat().st_size, file_digest(path)) != shard.file(part):
-            yield part, path, "differs from the bytes that were proven"
+            continue
+        with held_once(path):
+            if (path.stat().st_size, file_digest(path)) != shard.file(part):
+                yield part, path, "differs from the bytes that were proven"
 
 
 def manifest_path(out: Path, profile: str) -> Path:

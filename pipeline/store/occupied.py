@@ -4,6 +4,9 @@ Who builds holds a shared lock on a file of its recipe, so that parts and repeat
 verifies holds one on the recipe that is kept there, which needs no right to write, so that no build changes what is
 being proven. The kernel lets go of a lock when the process dies, in whatever container or way: a stale file holds
 nobody up.
+
+Stores have no locks. Who builds there has a lease, which others see; who verifies has none, since nothing is written,
+and of two that begin within the same moments neither may see the other where listings are late.
 """
 
 from __future__ import annotations
@@ -15,8 +18,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from pipeline.errors import BuildError
+from pipeline.paths import Lease, StorePath, holder_of
 from pipeline.recipe import Recipe, digest
 from pipeline.store.files import disk_fault
 from pipeline.store.recipes import recipe_path
@@ -34,15 +39,16 @@ def occupied(out: Path, recipe: Recipe) -> Iterator[None]:
         BuildError: if another recipe of this tier, or another release, is being built there; it names the process. Or
             if the tier is being verified.
     """
+    if isinstance(out, StorePath):
+        with _leased(out, recipe):
+            yield
+        return
     path = _place(out, recipe)
     file = _held(path)
     try:
         for other in _others(path, itself=False):
             if who := _holder(other):
-                raise BuildError(
-                    f"another recipe is being built in {str(out)!r} ({who}): wait for it, or give another folder with "
-                    "--out"
-                )
+                raise BuildError(_other(out, who))
         if _is_verified(recipe_path(out, recipe.tier)):
             raise BuildError(
                 f"another command is verifying tier {recipe.tier} of {str(out)!r}: wait for it, or give another folder "
@@ -60,6 +66,12 @@ def unchanged(out: Path, recipe: Recipe) -> Iterator[None]:
     Raises:
         BuildError: if such a build is running; it names the process.
     """
+    if isinstance(out, StorePath):
+        for lease in _others(_place(out, recipe), itself=True):
+            if who := holder_of(lease):
+                raise BuildError(_built(out, who))
+        yield
+        return
     file = -1
     with suppress(OSError):  # no recipe there, or a file system without locks
         file = os.open(recipe_path(out, recipe.tier), os.O_RDONLY | os.O_NONBLOCK)
@@ -67,26 +79,50 @@ def unchanged(out: Path, recipe: Recipe) -> Iterator[None]:
     try:
         for other in _others(_place(out, recipe), itself=True):
             if who := _holder(other):
-                raise BuildError(f"{str(out)!r} is being built ({who}): verify it when that has ended")
+                raise BuildError(_built(out, who))
         yield
     finally:
         if file >= 0:
             os.close(file)
 
 
-def _place(out: Path, recipe: Recipe) -> Path:
-    """Return the file of a recipe that is being built."""
+@contextmanager
+def _leased(out: StorePath, recipe: Recipe) -> Iterator[None]:
+    """Hold a lease of a recipe, and refuse where another holds one of another recipe."""
+    path = _place(out, recipe)
+    with Lease(path) as own:
+        for other in _others(path, itself=False):
+            if who := holder_of(other):
+                raise BuildError(_other(out, who))
+        for same in out.glob(f"{path.name}-*"):
+            if same != own.path:
+                holder_of(same, 0)  # which removes a dead one
+        yield
+
+
+def _other(out: Path, who: str) -> str:
+    return f"another recipe is being built in {str(out)!r} ({who}): wait for it, or give another folder with --out"
+
+
+def _built(out: Path, who: str) -> str:
+    return f"{str(out)!r} is being built ({who}): verify it when that has ended"
+
+
+P = TypeVar("P", bound=Path)
+
+
+def _place(out: P, recipe: Recipe) -> P:
+    """Return the file of a recipe that is being built, or the beginning of the name of its leases."""
     release = digest([recipe.release, recipe.version, recipe.variant, recipe.frame])[:8]
     return out / f"{NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
 
 
-def _others(own: Path, *, itself: bool) -> Iterator[Path]:
+def _others(own: P, *, itself: bool) -> Iterator[P]:
     """Yield the files of recipes of the same tier, or of any of another release, perhaps with the recipe's own."""
-    release, tier, _ = own.name.removeprefix(NAME).split("-")
+    mine = own.name.removeprefix(NAME).split("-")
     for other in sorted(own.parent.glob(f"{NAME}*-*-*")):
-        same_tier = other.name.split("-")[-2] == tier
-        same_release = other.name.removeprefix(NAME).startswith(release)
-        if (itself or other != own) and (same_tier or not same_release):
+        theirs = other.name.removeprefix(NAME).split("-")[:3]
+        if (itself or theirs != mine) and (theirs[1] == mine[1] or theirs[0] != mine[0]):
             yield other
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.paths import checked_file
+from pipeline.paths import StoreError, StorePath, checked_file, held_once, readable
 from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
 from pipeline.store.files import read_fault, written_aside
 
@@ -26,6 +26,8 @@ GROUP_BYTES = 32 * 1024 * 1024
 SLICE_BYTES = 4 * 1024 * 1024
 """Bytes of rows, about, that are plain values at a time: a row of the longest length has as many."""
 CHUNK = 1024 * 1024
+TAIL = 64 * 1024
+"""Bytes at the end of an object that are read for its footer."""
 CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
 
 
@@ -103,21 +105,54 @@ def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
 def content_key(path: Path) -> str | None:
     """Return the content key in a file's footer; None if there is no such file or it is not whole."""
     try:
-        metadata = pq.read_metadata(path).metadata or {}
+        metadata = footer(path).metadata or {}
+    except StoreError:
+        raise
     except (OSError, ValueError, pa.ArrowException):
         return None
     found: bytes | None = metadata.get(KEY)
     return found.decode(errors="replace") if found else None
 
 
+def footer(path: Path) -> pq.FileMetaData:
+    """Return a file's footer, of an object in a store by a read of its last bytes.
+
+    Raises:
+        OSError: if it cannot be read.
+        ArrowException: if it is none.
+    """
+    if not isinstance(path, StorePath):
+        return pq.read_metadata(path)
+    end = path.tail(TAIL)
+    size = int.from_bytes(end[-8:-4], "little") + 8
+    return pq.read_metadata(pa.BufferReader(end if size <= len(end) else path.tail(size)))
+
+
 def is_done(path: Path, key: str) -> bool:
-    """Tell whether a file is the one that a build with this content key would write. Reads the footer only."""
-    return path.is_file() and content_key(path) == key
+    """Tell whether a file is the one that a build with this content key would write. Reads the footer only.
+
+    Raises:
+        StoreError: if a store does not say.
+    """
+    return (isinstance(path, StorePath) or path.is_file()) and content_key(path) == key
 
 
 def is_whole(path: Path, key: str, columns: list[str]) -> bool:
-    """Tell whether a small file is done, and every byte of it the one that was written."""
-    return sealed(path) and is_done(path, key) and pq.read_schema(path).names == columns
+    """Tell whether a small file is done, and every byte of it the one that was written.
+
+    Raises:
+        BuildError: if the machine does not let it be read.
+    """
+    try:
+        with held_once(path):
+            if not sealed(path):
+                return False
+            said = footer(path)
+    except FileNotFoundError:
+        return False
+    except StoreError as fault:
+        raise BuildError(read_fault(path, fault)) from fault
+    return (said.metadata or {}).get(KEY) == key.encode() and said.schema.to_arrow_schema().names == columns
 
 
 def sealed(path: Path) -> bool:
@@ -126,17 +161,21 @@ def sealed(path: Path) -> bool:
     Raises:
         BuildError: if the machine does not let it be read.
     """
-    if not path.is_file():
-        return False
     try:
+        if isinstance(path, StorePath):
+            return _sealed(path, path.info())
+        if not path.is_file():
+            return False
         now = path.stat()
         return _sealed(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+    except FileNotFoundError:
+        return False
     except OSError as fault:
         raise BuildError(read_fault(path, fault)) from fault
 
 
 @lru_cache(maxsize=4096)
-def _sealed(path: Path, *stamp: int) -> bool:
+def _sealed(path: Path, *stamp: object) -> bool:
     _, said, found = _seal_of(path)
     return said == found
 
@@ -198,7 +237,8 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
         CorruptError: if it is missing, or its bytes are not the ones that were written.
     """
     try:
-        with pq.ParquetFile(checked_file(path), page_checksum_verification=True) as file:
+        source, apart = readable(checked_file(path)), isinstance(path, StorePath)
+        with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=apart) as file:
             yield file
     except CarraraError:
         raise
@@ -207,6 +247,16 @@ def opened(path: Path) -> Iterator[pq.ParquetFile]:
         if denied or isinstance(fault, MemoryError):
             raise BuildError(read_fault(path, fault)) from fault
         raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
+
+
+def columns_of(path: Path) -> list[str]:
+    """Return the names of a file's columns.
+
+    Raises:
+        CorruptError: if it cannot be read.
+    """
+    with opened(path) as file:
+        return list(file.schema_arrow.names)
 
 
 def first_line(fault: BaseException) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import BuildError
-from pipeline.recipe import Recipe, Stratum, is_secret, recipe_fault
+from pipeline.recipe import TIERS, Recipe, Stratum, is_secret, recipe_fault
 from pipeline.store.files import closed_in, denied, read_fault, written_aside
 from pipeline.typed import read_record
 
@@ -52,7 +52,7 @@ def _name(recipe: Recipe) -> tuple[str, ...]:
 def _readable(out: Path, mended: str) -> list[Recipe]:
     """Return the recipes of a folder; that of the tier which is about to be built may be broken."""
     found = []
-    for path in sorted((out / "recipes").glob("*.json")):
+    for path in _kept(out):
         try:
             found.append(_read(path))
         except BuildError as fault:
@@ -69,7 +69,13 @@ def kept_recipes(out: Path) -> list[Recipe]:
     """
     if closed := closed_in(out):
         raise BuildError(closed)
-    return [_read(path) for path in sorted((out / "recipes").glob("*.json"))]
+    return [_read(path) for path in _kept(out)]
+
+
+def _kept(out: Path) -> list[Path]:
+    """Return the files of recipes, by name; those of known tiers are asked for, since a store may list them late."""
+    asked = {path for tier in TIERS if (path := recipe_path(out, tier)).is_file()}
+    return sorted(asked.union((out / "recipes").glob("*.json")))
 
 
 def _read(path: Path) -> Recipe:

@@ -3,7 +3,33 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
+from functools import cached_property
+from itertools import accumulate
+
+Span = tuple[int, int]
+
+
+class Lines:
+    """The lines of a text from one place to another, without their newlines, and where each stands."""
+
+    def __init__(self, text: str, start: int = 0, end: int | None = None) -> None:
+        self._start = start
+        self.texts = text[start:end].split("\n")[:-1]
+
+    def span(self, number: int) -> Span:
+        """Return where a line starts, and where it ends behind its newline."""
+        return self._edges[number] + number, self._edges[number + 1] + number + 1
+
+    def at(self, span: Span) -> int | None:
+        """Return the number of the line that stands in a place; None if it is not that of a line."""
+        number = bisect(range(len(self.texts)), span[0], key=lambda one: self.span(one)[0]) - 1
+        return number if number >= 0 and self.span(number) == span else None
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        return list(accumulate(map(len, self.texts), initial=self._start))
 
 
 def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[re.Match[str]]:
@@ -31,12 +57,12 @@ def stands(words: str, text: str) -> bool:
     at = text.find(words)
     while at >= 0:
         end = at + len(words)
-        if not (_is_letter(text[at - 1 : at]) or _is_letter(text[end : end + 1])):
+        if not (is_letter(text[at - 1 : at]) or is_letter(text[end : end + 1])):
             return True
         at = text.find(words, at + 1)
     return False
 
 
-def _is_letter(one: str) -> bool:
+def is_letter(one: str) -> bool:
     """Tell whether a character, if there is one, is of a word."""
     return one.isalnum() or one == "_"

@@ -50,19 +50,11 @@ class LineCache:
 
     def of_each(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
         """Return a function of many strings that says of each what `read` says of it: most are known."""
-        known: dict[str, Line] = {}
+        known = _Known(read, self._make_room)
         self._tables.append(known)
 
-        @wraps(read)
         def recall(texts: Sequence[str]) -> list[Line]:
-            found = list(map(known.get, texts))
-            if None in found:
-                for place, text in enumerate(texts):
-                    if found[place] is None:
-                        found[place] = line = read(text)
-                        self._make_room(len(text) + PARTED)
-                        known[text] = line
-            return cast("list[Line]", found)
+            return list(map(known.__getitem__, texts))
 
         return recall
 
@@ -76,6 +68,20 @@ class LineCache:
         for known in self._tables:
             known.clear()
         self.size = 0
+
+
+class _Known(dict[str, Any]):
+    """What a function said of each string, which it is asked for the first time."""
+
+    def __init__(self, read: Callable[[str], Any], make_room: Callable[[int], None]) -> None:
+        super().__init__()
+        self._read, self._make_room = read, make_room
+
+    def __missing__(self, text: str) -> Any:
+        line = self._read(text)
+        self._make_room(len(text) + PARTED)
+        self[text] = line
+        return line
 
 
 LINES = LineCache(BUDGET)

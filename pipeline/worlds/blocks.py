@@ -7,7 +7,8 @@ Sorting cannot be undone, so no block sorts: the one form that relevant operatio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from operator import is_
 from random import Random
 from typing import Any
@@ -38,19 +39,25 @@ def cancels(block: Sequence[Operation]) -> bool:
     what holds here holds for all contents, duplicates included. No operation can touch an element further than
     ``reach + len(block)`` from both ends, so every list longer than twice that behaves as the longest that is run.
     """
+    return _cancels(tuple(block))
+
+
+@lru_cache(maxsize=1)  # whoever takes a block that was just drawn asks for the proof again
+def _cancels(block: Block) -> bool:
     reach = max((abs(item.args[0]) for item in block if item.name in ("insert", "pop") and item.args), default=0)
-    return all(_cancels_at(block, length) for length in range(2 * (reach + len(block)) + 1))
+    steps = [(getattr(list, operation.name), operation.args) for operation in block]
+    holes: list[Any] = [Hole() for _ in range(2 * (reach + len(block)))]
+    return all(_cancels_on(steps, holes[:length]) for length in range(len(holes) + 1))
 
 
-def _cancels_at(block: Sequence[Operation], length: int) -> bool:
-    start: list[Any] = [Hole() for _ in range(length)]
-    items = list(start)
+def _cancels_on(steps: Iterable[tuple[Callable[..., object], tuple[int, ...]]], start: list[Any]) -> bool:
+    items = start[:]
     try:
-        for operation in block:
-            operation.run(items)
+        for method, args in steps:
+            method(items, *args)
     except (IndexError, TypeError, ValueError):
         return False
-    return len(items) == length and all(map(is_, items, start))
+    return len(items) == len(start) and all(map(is_, items, start))
 
 
 def draw_block(rng: Random, steps: str) -> Block:

@@ -125,7 +125,7 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 def _is_sound(text: str) -> bool:
     low, high = CHARS
-    return low <= len(text) <= high and not DOUBLED.search(text) and tells_nothing(text)
+    return low <= len(text) <= high and not DOUBLED.search(text.lower()) and tells_nothing(text)
 
 
 def tells_nothing(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""A Hub on the loopback that unmodified clients accept, and that fails when it is told to."""
+"""A Hub and a store on the loopback that unmodified clients accept, and that fail when they are told to."""
 
 from loopback.faults import Fault
 from loopback.server import Hub

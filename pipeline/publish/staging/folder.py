@@ -148,7 +148,7 @@ def _copy_profile(split: Split, folder: Path) -> None:
     source = split.folder / KEPT / PROFILE
     if source.is_file():
         (folder / KEPT).mkdir()
-        shutil.copyfile(source, folder / KEPT / PROFILE)
+        (folder / KEPT / PROFILE).write_bytes(source.read_bytes())
 
 
 def _finish(split: Split, shown: Shown, keys: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from random import Random
 from types import MappingProxyType
 from typing import Any
@@ -186,9 +186,15 @@ def _met(entry: Entry, place: str) -> frozenset[str]:
     Raises:
         ValueError: if nobody knows the city.
     """
-    if (city := entry.stated.get(place, "")) not in pool("cities"):
+    if (met := _known().get(entry.stated.get(place, ""))) is None:
         raise ValueError(f"the biography of {entry.name} states no {place} that lies in a country")
-    return countries_with(city)
+    return met
+
+
+@cache
+def _known() -> Mapping[str, frozenset[str]]:
+    """Return the countries that each city may lie in."""
+    return {city: countries_with(city) for city in pool("cities")}
 
 
 def _accepted(name: str, place: str, city: str) -> tuple[str, ...]:

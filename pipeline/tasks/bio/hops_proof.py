@@ -10,6 +10,7 @@ from pipeline.tasks.bio.haystack import density
 from pipeline.tasks.bio.namesakes import alike, kind_faults
 from pipeline.tasks.bio.proof import mark_faults, people_faults, question_faults, share_faults, spans, whole_faults
 from pipeline.tasks.bio.reader import ATTRIBUTES, Asked, Entry, read_asked, read_biographies
+from pipeline.tasks.line_cache import PROMPT
 
 Table = Mapping[str, Sequence[Entry]]
 Chain = list[Entry]
@@ -21,6 +22,16 @@ def table_of(entries: Iterable[Entry]) -> Table:
     for entry in entries:
         table.setdefault(entry.name, []).append(entry)
     return table
+
+
+@PROMPT.of
+def table_in(text: str) -> Table:
+    """Return the biographies of a prompt by full name.
+
+    Raises:
+        ValueError: if it cannot be read.
+    """
+    return table_of(read_biographies(text))
 
 
 def follow(table: Table, name: str, attribute: str) -> tuple[Chain, str]:
@@ -51,7 +62,7 @@ def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
         ValueError: if the prompt cannot be read, or what is asked has no answer.
     """
     entries, (*shown, asked) = read_biographies(row.text), read_asked(row.text)
-    table, ((attribute, name),) = table_of(entries), asked.about
+    table, ((attribute, name),) = table_in(row.text), asked.about
     yield from people_faults(entries)
     yield from question_faults(row)
     chain, value = follow(table, name, attribute)
@@ -93,8 +104,8 @@ def _decoy_faults(
     row: Published, entries: Sequence[Entry], kept: Sequence[Chain], count: int, asked: str
 ) -> Iterator[str]:
     """Hold the decoys to their number and length, and away from the chains that are kept apart."""
-    table, starts = table_of(entries), {needle.char_start for needle in row.needles if needle.role == "decoy"}
-    named = {name for entry in entries for name in entry.linked.values()}
+    table, starts = table_in(row.text), {needle.char_start for needle in row.needles if needle.role == "decoy"}
+    named = {name for entry in entries if entry.linked for name in entry.linked.values()}
     heads = [entry for entry in entries if entry.start in starts and entry.name not in named]
     chains = {
         (head.name, attribute): follow(table, head.name, attribute)[0] for head in heads for attribute in head.linked
@@ -116,7 +127,7 @@ def _decoy_faults(
 
 def _alike_faults(row: Published, entries: Sequence[Entry], chain: Chain, asked: str, count: int) -> Iterator[str]:
     """Hold the chain's namesakes to their number, to decoys, and the first one's to lead to other values."""
-    table, decoys = table_of(entries), set(spans(row, "decoy"))
+    table, decoys = table_in(row.text), set(spans(row, "decoy"))
     for entry in chain:
         found = alike(entries, entry.name)
         yield from kind_faults(entry.name, [kind for kind, _ in found], count)

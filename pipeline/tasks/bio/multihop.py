@@ -24,7 +24,7 @@ from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, flat, in_
 from pipeline.tasks.bio.haystack import depths, others
 from pipeline.tasks.bio.hops_text import INSTRUCTION, INTRODUCTION, biographies_of, example
 from pipeline.tasks.bio.namesakes import KNOBS
-from pipeline.tasks.bio.reader import read_asked, read_biographies
+from pipeline.tasks.bio.reader import read_asked
 from pipeline.tasks.bio.styles import PLAIN, STYLES
 from pipeline.tasks.bio.text import accepted, question
 from pipeline.worlds.people import ATTRIBUTES, NAMES, choices_of, people
@@ -123,7 +123,7 @@ class Multihop(Biographies):
         """
         text = turns[-1][1]
         ((attribute, name),) = read_asked(text)[-1].about
-        table = hops_proof.table_of(read_biographies(text))
+        table = hops_proof.table_in(text)
         return accepted(hops_proof.follow(table, name, attribute)[1], attribute)
 
     def check(self, row: Published) -> list[str]:

@@ -70,7 +70,8 @@ def _drawn(own: Streams, person: int, place: int, count: int) -> list[int]:
 def alike(entries: Sequence[Entry], name: str) -> list[tuple[int, Entry]]:
     """Return the biographies of a person's namesakes, each with the number of the name that is another."""
     parts, found = name.split(" "), []
-    for entry in entries:
+    first, last = f"{parts[0]} ", f" {parts[-1]}"
+    for entry in [one for one in entries if one.name.startswith(first) or one.name.endswith(last)]:
         same = [one == other for one, other in zip(parts, entry.name.split(" "), strict=True)]
         if sum(same) == len(parts) - 1:
             found.append((same.index(False), entry))
@@ -80,7 +81,7 @@ def alike(entries: Sequence[Entry], name: str) -> list[tuple[int, Entry]]:
 def faults(row: Published, entries: Sequence[Entry], asked: Mapping[str, str], count: int) -> Iterator[str]:
     """Hold the asked (each with what is asked of them) to `count` namesakes, who are marked and state other values."""
     marked: list[Entry] = []
-    times = Counter(part for entry in entries for part in entry.name.split(" "))
+    times = Counter(" ".join(entry.name for entry in entries).split(" "))
     for name, attribute in asked.items():
         found = alike(entries, name)
         marked += [entry for _, entry in found]

@@ -54,7 +54,8 @@ def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_u
     yield from people_faults(entries)
     if len(set(asked.names)) != count or len(asked.names) != count:
         yield f"{len(asked.names)} questions about {len(set(asked.names))} people in place of {count}"
-    yield from mark_faults(row, "relevant", [entry for entry in entries if entry.name in asked.names], "people asked")
+    names = {*asked.names}
+    yield from mark_faults(row, "relevant", [entry for entry in entries if entry.name in names], "people asked")
     firsts = {example.names[0] for example in shown}
     yield from mark_faults(row, "demo", [entry for entry in entries if entry.name in firsts], "demonstrations")
     named = [name for example in (*shown, asked) for name in example.names]
@@ -95,11 +96,13 @@ def question_faults(row: Published, asks: str = "Question: ") -> Iterator[str]:
 
 def whole_faults(entries: Sequence[Entry], kinds: Iterable[str], lacking: str = "") -> Iterator[str]:
     """Hold biographies to tell, by a statement or a link, all of some kinds of facts but one that may be lacking."""
-    every = set(kinds)
-    short = [entry for entry in entries if every - {lacking} - entry.stated.keys() - entry.linked.keys()]
+    every, told = set(kinds), [(*entry.stated, *entry.linked) for entry in entries]
+    few = {one for one in {*told} if every - {lacking, *one}}
+    many = {one for one in {*told} if {*one} - every}
+    short = [entry for entry, one in zip(entries, told, strict=True) if one in few]
     if short:
         yield f"{len(short)} biographies state fewer than {len(every - {lacking})} attributes, {short[0].name}'s first"
-    strange = [entry for entry in entries if (entry.stated.keys() | entry.linked.keys()) - every]
+    strange = [entry for entry, one in zip(entries, told, strict=True) if one in many]
     if strange:
         yield f"{len(strange)} biographies tell what they should not, {strange[0].name}'s first"
 

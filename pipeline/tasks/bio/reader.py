@@ -8,8 +8,12 @@ another person in place of an attribute, and may carry a label in front: what a 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from types import MappingProxyType
+from typing import NamedTuple
 
 from pipeline.tasks.line_cache import LINES, PROMPT
 
@@ -44,30 +48,31 @@ ASKED = (
 BLOCKS = re.compile(r"\nQuestions?:\s")
 ANSWERS = re.compile(r"\nAnswers?:")
 
+KEPT = 256
+"""Questions of which the meaning is kept: a row's own are read again and again."""
 Said = tuple[str, Mapping[str, str], Mapping[str, str], str]
 """Name, what is stated, whom attributes are linked to, and the label (empty: none)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A paragraph as read: where it stands, whom it names, what it states, and for what it names somebody else."""
 
     start: int
     end: int
     name: str
     stated: Mapping[str, str]
-    linked: Mapping[str, str] = field(default_factory=dict)
+    linked: Mapping[str, str] = MappingProxyType({})
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """One or several questions as they stand, and the reply to them; the last of a prompt has none."""
 
     question: str
     reply: str
 
-    @property
+    @cached_property
     def about(self) -> tuple[tuple[str, str], ...]:
         """Attribute and name of each question.
 
@@ -76,7 +81,7 @@ class Asked:
         """
         return tuple(map(understood, _parts(self.question)))
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The people asked about, in order."""
         return [name for _, name in self.about]
@@ -99,15 +104,15 @@ def read_biographies(text: str) -> tuple[Entry, ...]:
     Raises:
         ValueError: if there is no body, a line of it is no biography, or some have labels and some have none.
     """
-    found = tuple(entries(text, take_apart))
-    labels = sum(bool(entry.label) for entry in found)
+    found = tuple(entries(text, take_each_apart))
+    labels = sum(map(bool, (entry[-1] for entry in found)))
     if labels not in (0, len(found)):
         raise ValueError(f"{len(found)} biographies have {labels} labels")
     return found
 
 
-def entries(text: str, taken_apart: Callable[[str], Said]) -> Iterator[Entry]:
-    """Yield the biographies of a prompt, each a line, by what `taken_apart` makes of it.
+def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -> Iterator[Entry]:
+    """Yield the biographies of a prompt, each a line, by what `taken_apart` makes of them.
 
     Raises:
         ValueError: if there is no body.
@@ -116,13 +121,11 @@ def entries(text: str, taken_apart: Callable[[str], Said]) -> Iterator[Entry]:
     end = text.rfind("\n" + END) + 1
     if start < len(START) or end <= start:
         raise ValueError("the prompt has no body of biographies")
-    for line in text[start : end - 1].split("\n"):
-        stop = start + len(line) + 1
-        yield Entry(start, stop, *taken_apart(line))
-        start = stop
+    lines = text[start : end - 1].split("\n")
+    edges = list(accumulate(map(len, lines), lambda edge, size: edge + size + 1, initial=start))
+    return map(Entry, edges, edges[1:], *zip(*taken_apart(lines), strict=True))
 
 
-@LINES.of
 def take_apart(line: str) -> Said:
     """Read a paragraph: sentences may be wanting, those there are keep their order."""
     label, named = LABEL.match(line), NAMED.search(line)
@@ -142,6 +145,10 @@ def take_apart(line: str) -> Said:
     return name, *_sorted_out(values), label[1] if label else ""
 
 
+take_each_apart = LINES.of_each(take_apart)
+"""The same of many paragraphs, most of which were read before."""
+
+
 def _sorted_out(values: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Part what a paragraph states from those whom it names in place of it."""
     if AGE in values:
@@ -152,7 +159,8 @@ def _sorted_out(values: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]
     return {kind: value for kind, value in values.items() if kind not in linked}, linked
 
 
-def read_asked(text: str) -> list[Asked]:
+@PROMPT.of
+def read_asked(text: str) -> Sequence[Asked]:
     """Return each question or list of questions behind the biographies, the one to be answered last.
 
     Raises:
@@ -176,6 +184,7 @@ def _parts(question: str) -> Iterator[str]:
         yield line.removeprefix(f"{number}. ")
 
 
+@lru_cache(maxsize=KEPT)
 def understood(line: str) -> tuple[str, str]:
     """Return the attribute and the name that a question asks for.
 

@@ -7,7 +7,7 @@ only if one wording alone fits it, around a value that the attribute can have.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
@@ -49,10 +49,14 @@ def read_styled(style: str) -> Callable[[str], tuple[Entry, ...]]:
 
 @PROMPT.of
 def _read(style: str, text: str) -> tuple[Entry, ...]:
-    return tuple(entries(text, partial(take_apart, style)))
+    return tuple(entries(text, _take_each_apart(style)))
 
 
-@LINES.of
+@cache
+def _take_each_apart(style: str) -> Callable[[Sequence[str]], list[Said]]:
+    return LINES.of_each(partial(take_apart, style))
+
+
 def take_apart(style: str, line: str) -> Said:
     """Return the name and the attributes of a biography.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from random import Random
 
 from pipeline.worlds.chronicle.titles import REDO, SALE, UNDO, UNDO2, Step, Title, owner
@@ -14,11 +15,18 @@ STEPS = (SALE, SALE, SALE, SALE, SALE, UNDO, UNDO, UNDO, UNDO, REDO, REDO, REDO,
 def _walk(rng: Random, title: Title, steps: int, told: int) -> Iterator[Step]:
     """Yield steps that can be taken, each one's buyer a new number, and take them."""
     for _ in range(steps):
-        kind = rng.choice([step for step in STEPS if title.able(step)])
+        kind = rng.choice(_able(min(len(title.standing), 2), min(len(title.undone), 1)))
         buyer = str(told) if kind == SALE else ""
         told += kind == SALE
         title.take(kind, buyer)
         yield kind, buyer
+
+
+@cache
+def _able(standing: int, undone: int) -> list[str]:
+    """Return the steps that can be taken where so many sales stand, and so many may be restored."""
+    can = {SALE: True, UNDO: standing > 0, UNDO2: standing > 1, REDO: undone > 0}
+    return [step for step in STEPS if can[step]]
 
 
 def _buyers(steps: Sequence[Step]) -> int:
@@ -32,10 +40,10 @@ def _replay(steps: Sequence[Step]) -> Title:
     return title
 
 
-def changes(steps: Sequence[Step], without: int) -> bool:
-    """Tell whether the owner is another, or there is none, without one of the steps."""
+def changes(steps: Sequence[Step], without: int, right: str) -> bool:
+    """Tell whether the owner is another than the right one, or there is none, without one of the steps."""
     try:
-        return owner([*steps[:without], *steps[without + 1 :]]) != owner(steps)
+        return owner([*steps[:without], *steps[without + 1 :]]) != right
     except ValueError:
         return True
 
@@ -46,7 +54,7 @@ def _forgotten(rng: Random, count: int) -> tuple[list[Step], str]:
         steps = list(_walk(rng, Title(), count, 0))
         mine = str(_buyers(steps))
         sold = [*steps, (SALE, mine)]
-        if (not count or _replay(steps).standing) and not any(changes(sold, at) for at in range(count)):
+        if (not count or _replay(steps).standing) and not any(changes(sold, at, mine) for at in range(count)):
             return steps, mine
 
 
@@ -72,5 +80,5 @@ def history(rng: Random, before: int, needed: int, after: int, behind: int = -1)
         if not title.standing or title.standing[-1] != mine or behind not in (-1, _buyers(core) - 1):
             continue
         steps = [*first, *core]
-        if [changes(steps, at) for at in range(len(steps))] == [False] * before + [True] * needed:
+        if all(changes(steps, at, mine) == (at >= before) for at in range(len(steps))):
             return [*steps, *_sold_on(rng, title, after, _buyers(steps))]

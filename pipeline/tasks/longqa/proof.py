@@ -20,6 +20,7 @@ from pipeline.tasks.longqa.reader import (
     owner_asked,
     read,
     standing,
+    told_in,
     whose,
 )
 
@@ -59,7 +60,7 @@ def state_faults(row: Published) -> Iterator[str]:
     """
     found = read(row.text)
     prop, day = owner_asked(row.question)
-    told = history(found, prop)
+    told = told_in(row.text, prop)
     steps = [event for event in told if event.kind in ESTATE]
     yield from body_faults(row, found)
     yield from _twin_faults(row, found, told, prop)
@@ -84,7 +85,7 @@ def pair_faults(row: Published) -> Iterator[str]:
     """
     found = read(row.text)
     prop, day = owner_asked(row.question)
-    told = history(found, prop)
+    told = told_in(row.text, prop)
     yield from body_faults(row, found)
     yield from _twin_faults(row, found, told, prop)
     sales = [event for event in told if event.kind in ESTATE]
@@ -113,7 +114,7 @@ def when_faults(row: Published) -> Iterator[str]:
     """
     found = read(row.text)
     prop, kind = happening_asked(row.question)
-    told, twin = history(found, prop), history(found, str(row.metadata["latent"]["twin"]))
+    told, twin = told_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
     yield from body_faults(row, found)
     right = [event.line for event in told if event.kind == kind]
     if len(right) != 1 or marked(row, "relevant") != spans(right):

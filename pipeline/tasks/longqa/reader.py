@@ -6,8 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import NamedTuple
 
+from pipeline.tasks.finding import is_letter
+from pipeline.tasks.line_cache import LINES, PROMPT
 from pipeline.worlds.chronicle.wording import ASKED, lines, words_of
 
 BODY, END = "\nAnnals:\n", "\nThis is the end of the annals."
@@ -16,7 +20,7 @@ MONTHS = (
     "December",
 )  # fmt: skip
 DATE = rf"(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})"
-LINE = re.compile(rf"^{DATE}\. (.+)\n", re.MULTILINE)
+LINE = re.compile(rf"{DATE}\. (.+)")
 ASKS = re.compile(r"\nQuestion: ([^\n]+)((?:\n\([A-D]\) [^\n]+)*)\nAnswer:\Z")
 OPTION = re.compile(r"\n\(([A-D])\) ([^\n]+)")
 OWNER = re.compile(
@@ -29,10 +33,13 @@ ESTATE = ("sale", "undo", "undo2", "redo")
 """Kinds of sentences that tell whose a property is."""
 SLOT = re.compile(r"\\\{(\w+)\\\}")
 CHOICE = re.compile(r"\\\[(.*?)\\\]")
+OPEN = re.compile(r"\{\w+\}|\[.*?\]")
+"""Where a wording is open: a slot, or words of which one is chosen."""
+KEPT = 1024
+"""Sentences of which the meaning is kept: a row's own are read again and again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """An entry as read: where it stands, its day and its text behind the date."""
 
     start: int
@@ -50,7 +57,8 @@ class Event:
     values: dict[str, str]
 
 
-def read(text: str) -> list[Line]:
+@PROMPT.of
+def read(text: str) -> Sequence[Line]:
     """Return every entry of a prompt.
 
     Raises:
@@ -59,15 +67,18 @@ def read(text: str) -> list[Line]:
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
     if start < len(BODY) or end <= start:
         raise ValueError("the prompt has no annals")
-    found, at = [], start
-    for match in LINE.finditer(text, start, end):
-        if match.start() != at:
-            break
-        at = match.end()
-        found.append(Line(match.start(), at, day_of(match[1], match[2], match[3]), match[4]))
-    if at != end:
-        raise ValueError(f"no entry: {text[at : at + 80]!r}")
-    return found
+    lines = text[start : end - 1].split("\n")
+    edges = list(accumulate(map(len, lines), lambda edge, size: edge + size + 1, initial=start))
+    return list(map(Line, edges, edges[1:], *zip(*_entries(lines), strict=True)))
+
+
+@LINES.of_each
+def _entries(line: str) -> tuple[int, str]:
+    """Return the day of an entry, and what stands behind the date."""
+    found = LINE.fullmatch(line)
+    if not found:
+        raise ValueError(f"no entry: {line[:80]!r}")
+    return day_of(found[1], found[2], found[3]), found[4]
 
 
 @cache
@@ -86,7 +97,7 @@ def asked(text: str) -> tuple[str, dict[str, str]]:
     Raises:
         ValueError: if it ends in none.
     """
-    found = ASKS.search(text)
+    found = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
     if not found:
         raise ValueError("the prompt does not end in a question")
     return found[1], dict(OPTION.findall(found[2]))
@@ -107,9 +118,22 @@ def owner_asked(question: str) -> tuple[str, int]:
 
 def about(found: Sequence[Line], name: str) -> list[Line]:
     """Return the entries that name somebody or something."""
-    word = re.compile(rf"(?<!\w)[{name[0]}{name[0].upper()}]{re.escape(name[1:])}(?!\w)")
-    core = name.split(" ", 1)[-1]
-    return [one for one in found if core in one.text and word.search(one.text)]
+    rest = name[1:]
+    return [one for one in found if rest in one.text and _names(one.text, name)]
+
+
+def _names(text: str, name: str) -> bool:
+    """Tell whether a text names somebody or something, with a capital in front or as it is given."""
+    first, rest, at = {name[0], name[0].upper()}, name[1:], 0
+    while (at := text.find(rest, at + 1)) > 0:
+        end = at + len(rest)
+        if (
+            text[at - 1] in first
+            and not is_letter(text[max(at - 2, 0) : at - 1])
+            and not is_letter(text[end : end + 1])
+        ):
+            return True
+    return False
 
 
 def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
@@ -120,12 +144,19 @@ def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
     """
     for sentence in SENTENCE.split(line.text):
         if name[1:] in sentence:
-            for kind, pattern in _patterns():
-                if kind in kinds and (match := pattern.fullmatch(sentence)):
-                    yield Event(line, kind, {slot.lower(): value for slot, value in match.groupdict().items()})
-                    break
-            else:
+            told = _told(sentence, tuple(kinds))
+            if told is None:
                 raise ValueError(f"what is said of {name} cannot be read: {sentence!r}")
+            yield Event(line, *told)
+
+
+@lru_cache(maxsize=KEPT)
+def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
+    """Return of which of some kinds a sentence is, and the values of its slots; None if it is of none."""
+    for kind, core, pattern in _patterns():
+        if core in sentence and kind in kinds and (match := pattern.fullmatch(sentence)):
+            return kind, {slot.lower(): value for slot, value in match.groupdict().items()}
+    return None
 
 
 @cache
@@ -135,9 +166,15 @@ def happening_kinds() -> tuple[str, ...]:
 
 
 @cache
-def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
+    """Return every wording with its kind, the longest of its fixed parts, and as a pattern."""
     said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
-    return [(kind, _pattern(one)) for kind, some in said for one in some if not one.startswith(ASKED)]
+    return [
+        (kind, max(OPEN.split(one), key=len), _pattern(one))
+        for kind, some in said
+        for one in some
+        if not one.startswith(ASKED)
+    ]
 
 
 def _pattern(said: str) -> re.Pattern[str]:
@@ -222,6 +259,16 @@ def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list
     return [event for line in about(found, prop) for event in events(line, prop, kinds)]
 
 
+@PROMPT.of
+def told_in(text: str, prop: str) -> list[Event]:
+    """Return all that a prompt tells of a property: sales and happenings; remembers the last prompt and property.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    return history(read(text), prop)
+
+
 def owned(text: str, *, known: bool = True) -> str:
     """Return who owned the property that a prompt asks about; nobody where that is not `known`.
 
@@ -229,7 +276,7 @@ def owned(text: str, *, known: bool = True) -> str:
         ValueError: if the text cannot be read, or it is nobody's where it should be known.
     """
     prop, day = owner_asked(asked(text)[0])
-    sale = whose([event for event in history(read(text), prop) if event.line.day <= day])
+    sale = whose([event for event in told_in(text, prop) if event.line.day <= day])
     if sale is None and known:
         raise ValueError(f"nobody owns {prop}")
     return sale.values["buyer"] if sale else ""
@@ -265,7 +312,7 @@ def year_of(text: str) -> str:
         ValueError: if the text cannot be read, or there is not just one.
     """
     prop, kind = happening_asked(asked(text)[0])
-    found = [event.line for event in history(read(text), prop) if event.kind == kind]
+    found = [event.line for event in told_in(text, prop) if event.kind == kind]
     if len(found) != 1:
         raise ValueError(f"{len(found)} times is told of {prop} what is asked")
     return str(date.fromordinal(found[0].day).year)

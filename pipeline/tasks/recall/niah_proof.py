@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from pipeline.tasks.base import Published
@@ -12,9 +14,6 @@ from pipeline.tasks.recall.niah_text import CODE, END, START, Needles, columns, 
 
 STEM = 8
 """Characters that near UUIDs share."""
-
-Form = tuple[int, int, tuple[str, ...]]
-"""A shape as a plain tuple, of which a prompt may have a hundred thousand."""
 
 
 class Shape(NamedTuple):
@@ -26,6 +25,51 @@ class Shape(NamedTuple):
     values: int
     near: int
     things: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """All keys of a text that access codes are filed under; keys are near up to `half` on either side.
+
+    `values` is how many codes each has, `things` what else is filed under some; `firsts` and `lasts` tell how many keys
+    begin or end with a word, or with the first digits of a UUID.
+    """
+
+    half: int
+    values: Counter[str]
+    things: Mapping[str, Sequence[str]]
+    firsts: Counter[str]
+    lasts: Counter[str]
+
+    @classmethod
+    def of(cls, found: Needles, half: int) -> Keys:
+        """Return the keys of some needles."""
+        values, things = Counter[str](), dict[str, list[str]]()
+        if found.things.count(CODE) == len(found):
+            values.update(found.keys)
+        else:
+            for thing, key in zip(found.things, found.keys, strict=True):
+                if thing == CODE:
+                    values[key] += 1
+                else:
+                    things.setdefault(key, []).append(thing)
+        parts = [key.partition(" ") for key in values]
+        firsts = Counter(first if last else first[:STEM] for first, _, last in parts)
+        return cls(half, values, things, firsts, Counter(last for _, _, last in parts))
+
+    def shape(self, key: str) -> Shape:
+        """Return the form of a key."""
+        things = tuple(sorted(self.things.get(key, ()))) if self.things else ()
+        return Shape(self.values[key], self._near(key), things if key in self.values else ())
+
+    def _near(self, key: str) -> int:
+        """Return how many keys begin or end as a key does, as far as they count."""
+        if key not in self.values:
+            return 0
+        first, _, last = key.partition(" ")
+        if not last:
+            return min(self.firsts[first[:STEM]] - 1, 2 * self.half)
+        return min(self.firsts[first] - 1, self.half) + min(self.lasts[last] - 1, self.half)
 
 
 def solve(text: str, form: str) -> str:
@@ -65,16 +109,16 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
     yield from _uniqueness(found, form, row.text, mine)
     if len(mine) != row.stratum.complexity:
         yield f"{len(mine)} lines answer the question, but {row.stratum.complexity} are promised"
-    shapes = _shapes(found, near // 2)
-    forms = Counter(shapes.values())
+    keys = Keys.of(found, near // 2)
     for key in asked:
-        shape = Shape(*shapes.get(key, (0, 0, ())))
+        shape = keys.shape(key)
         if len(shape.things) != distractors:
             yield f"{len(shape.things)} other things are filed under {key}, but {distractors} are promised"
         if shape.near < near // 2 * 2:
             yield f"{shape.near} keys are near to {key}, but {near} are promised"
-        if forms[shape] < alike:
-            yield f"{forms[shape]} keys have the form of {key}, but {alike} are promised"
+        rivals = sum(1 for _ in islice((one for one in keys.values if keys.shape(one) == shape), alike))
+        if rivals < alike:
+            yield f"{rivals} keys have the form of {key}, but {alike} are promised"
     yield from _haystack(row, haystack, found)
 
 
@@ -82,53 +126,25 @@ def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]
     marked = {
         role: {(n.char_start, n.char_end) for n in row.needles if n.role == role} for role in ("relevant", "decoy")
     }
-    if marked["relevant"] != {found.spans[place] for place in mine}:
+    if marked["relevant"] != {found.span(place) for place in mine}:
         yield "the marked lines are not those that answer"
-    if not marked["decoy"] <= {*found.spans} - marked["relevant"]:
+    numbers = {found.lines.at(span) for span in marked["decoy"] - marked["relevant"]}
+    if marked["decoy"] & marked["relevant"] or not numbers.issubset(found.numbers):
         yield "a marked decoy is no needle"
 
 
 def _uniqueness(found: Needles, form: str, text: str, mine: Sequence[int]) -> Iterator[str]:
     if len({*found.values}) != len(found) or any(text.count(found.values[place]) != 1 for place in mine):
         yield "a value stands in two places"
-    keys = {*zip(found.things, found.keys, strict=True)}
+    keys = {*zip(found.things, found.keys, strict=True)} if {*found.things} != {CODE} else {*found.keys}
     if form not in ("values", "ordered") and len(keys) != len(found):
         yield "two lines have the same key"
 
 
 def _haystack(row: Published, haystack: str, found: Needles) -> Iterator[str]:
     start, stop = row.text.find(f"\n{START}") + 1 + len(START), row.text.rfind(f"\n{END}") + 1
-    needles = {*found.spans}
     if haystack in ("words", "uuids"):
-        if sum(end - begin for begin, end in needles) != stop - start:
+        if sum(len(found.lines.texts[number]) + 1 for number in found.numbers) != stop - start:
             yield "a line of the list states no access code"
-    elif {*strangers(row.text, start, stop, haystack)} != needles:
+    elif {*strangers(row.text, start, stop, haystack)} != {found.span(place) for place in range(len(found))}:
         yield "a line is neither of the haystack nor a needle"
-
-
-def _shapes(found: Needles, half: int) -> Mapping[str, Form]:
-    """Return the shape of every key that access codes are filed under; keys are near up to `half` on either side."""
-    values, things = Counter[str](), dict[str, tuple[str, ...]]()
-    if {*found.things} == {CODE}:
-        values.update(found.keys)
-    else:
-        for thing, key in zip(found.things, found.keys, strict=True):
-            if thing == CODE:
-                values[key] += 1
-            else:
-                things[key] = (*things.get(key, ()), thing)
-    others = [tuple(sorted(things[key])) if key in things else () for key in values] if things else [()] * len(values)
-    forms = zip(values.values(), _near(list(values), half), others, strict=True)
-    return dict(zip(values, forms, strict=True))
-
-
-def _near(keys: Sequence[str], half: int) -> list[int]:
-    """Return for every key how many others begin or end as it does, as far as they count."""
-    parts = [key.partition(" ") for key in keys]
-    halves = [(first, last) if last else (first[:STEM], "") for first, _, last in parts]
-    firsts, lasts = (Counter(side) for side in zip(*halves, strict=True)) if halves else (Counter(), Counter())
-    begun, ended = ({word: min(count - 1, half) for word, count in side.items()} for side in (firsts, lasts))
-    return [
-        begun[first] + ended[last] if last else min(firsts[first] - 1, 2 * half)  # two words, or the digits of a UUID
-        for first, last in halves
-    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, compress, pairwise
+from itertools import compress, count
 
-from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.finding import Lines, Span, whole_lines
 from pipeline.tasks.line_cache import LINES, PROMPT
 
 CODE = "access code"
@@ -56,7 +56,6 @@ ASKED = re.compile(
     r"(, in the order in which they stand in the text)?\?$",
     re.MULTILINE,
 )
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +73,24 @@ class Needle:
 class Needles:
     """All needles of a text, in order, each in the same place of every column: there may be a hundred thousand."""
 
+    lines: Lines
+    numbers: Sequence[int] = ()
     things: Sequence[str] = ()
     keys: Sequence[str] = ()
     values: Sequence[str] = ()
-    spans: Sequence[Span] = ()
 
     def __len__(self) -> int:
         """Return how many there are."""
-        return len(self.spans)
+        return len(self.numbers)
+
+    def span(self, place: int) -> Span:
+        """Return where a needle starts and ends."""
+        return self.lines.span(self.numbers[place])
 
     def places(self, asked: Sequence[str]) -> list[int]:
         """Return the places of access codes that are filed under some keys."""
-        wanted = {(CODE, key) for key in asked}
-        return [place for place, filed in enumerate(zip(self.things, self.keys, strict=True)) if filed in wanted]
+        wanted = {*asked}
+        return [place for place, key in enumerate(self.keys) if key in wanted and self.things[place] == CODE]
 
 
 def needle(key: object, value: str, thing: str = CODE, article: str = THE) -> str:
@@ -113,20 +117,18 @@ def asking(form: str, keys: Sequence[str]) -> str:
 def read_needles(text: str) -> list[Needle]:
     """Return every needle of a text, in order."""
     found = columns(text)
-    edges = list(zip(*found.spans, strict=True)) or [(), ()]
+    edges = zip(*map(found.span, range(len(found))), strict=True) if len(found) else ((), ())
     return list(map(Needle, found.things, found.keys, found.values, *edges))
 
 
 @PROMPT.of
 def columns(text: str) -> Needles:
     """Return the needles of a prompt."""
-    lines = text.split("\n")
-    ends = accumulate(map(len, lines), lambda end, size: end + size + 1, initial=0)
-    said = _said(lines[:-1])
+    lines = Lines(text)
+    said = _said(lines.texts)
     if not any(said):
-        return Needles()
-    things, keys, values = zip(*filter(None, said), strict=True)
-    return Needles(things, keys, values, list(compress(pairwise(ends), said)))
+        return Needles(lines)
+    return Needles(lines, list(compress(count(), said)), *zip(*filter(None, said), strict=True))
 
 
 @LINES.of_each

@@ -25,7 +25,7 @@ def solve(text: str) -> str:
 
 @PROMPT.of
 def _answer(text: str) -> list[str]:
-    return holders(read_program(text)[0], read_asked(text))
+    return holders(read_program(text).steps, read_asked(text))
 
 
 def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
@@ -34,26 +34,25 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     A line that shares no variable with the asked chain, also through others, cannot change the answer; of those that
     do, each is left out in turn.
     """
-    (steps, spans), number = read_program(row.text), read_asked(row.text)
-    answer = _answer(row.text)
+    program, number, answer = read_program(row.text), read_asked(row.text), _answer(row.text)
+    steps = program.steps
     if len(answer) != row.stratum.complexity:
         yield f"{len(answer)} variables hold the number, but {row.stratum.complexity} are promised"
     chain = _component(steps, answer)
-    needed = {spans[place] for place in chain if _matters([steps[one] for one in chain], steps[place], number)}
+    needed = {program.span(place) for place in chain if _matters([steps[one] for one in chain], steps[place], number)}
     if needed != {(n.char_start, n.char_end) for n in row.needles if n.role == "relevant"}:
         yield "the marked lines are not those that the answer needs"
-    lines = {*spans}
-    if not {(n.char_start, n.char_end) for n in row.needles if n.role == "decoy"} <= lines - needed:
+    decoys = {(n.char_start, n.char_end) for n in row.needles if n.role == "decoy"}
+    if decoys & needed or not {*map(program.lines.at, decoys)}.issubset(program.numbers):
         yield "a marked decoy is no line of the program"
     starts = (step for step in steps if step.number == number and not step.source)
     if sum(step.name not in answer for step in starts) != twins:
         yield f"not just {twins} other chains start with the number"
-    start, end = body(row.text)
-    whole = {*strangers(row.text, start, end, "noise")} == lines if noise else _is_all(spans, start, end)
-    if not whole:
+    hay = {*strangers(row.text, *body(row.text), "noise")} if noise else {*range(len(program.lines.texts))}
+    if hay != ({*map(program.span, range(len(steps)))} if noise else {*program.numbers}):
         yield "a line is neither of the program nor of the haystack"
-    for program, asked, said in (found.groups() for found in whole_lines(SHOWN, "Example:", row.text)):
-        if said.split(", ") != holders(read_steps(program), int(asked)):
+    for lines, asked, said in (found.groups() for found in whole_lines(SHOWN, "Example:", row.text)):
+        if said.split(", ") != holders(read_steps(lines), int(asked)):
             yield "the answer of an example is wrong"
 
 
@@ -77,8 +76,3 @@ def _matters(chain: Sequence[Step], step: Step, number: int) -> bool:
             without.append(one)
             known.add(one.name)
     return {*holders(without, number)} != {*holders(chain, number)}
-
-
-def _is_all(spans: Sequence[tuple[int, int]], start: int, end: int) -> bool:
-    """Tell whether lines fill a stretch of text from its start to its end."""
-    return sum(stop - begin for begin, stop in spans) == end - start

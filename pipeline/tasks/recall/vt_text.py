@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import accumulate, compress, pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import compress, count
 from typing import Literal, NamedTuple
 
-from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.finding import Lines, Span, whole_lines
 from pipeline.tasks.line_cache import LINES, PROMPT
 
 INTRODUCTION = """\
@@ -61,18 +62,29 @@ def body(text: str) -> tuple[int, int]:
     return start, end
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The lines of a body, the steps among them, in order, and the number of the line of each."""
+
+    lines: Lines
+    numbers: Sequence[int]
+    steps: Sequence[Step]
+
+    def span(self, place: int) -> Span:
+        """Return where a step starts and ends."""
+        return self.lines.span(self.numbers[place])
+
+
 @PROMPT.of
-def read_program(text: str) -> tuple[list[Step], list[tuple[int, int]]]:
-    """Return the lines of the program of a prompt, in order, and where each stands.
+def read_program(text: str) -> Program:
+    """Return the program of a prompt.
 
     Raises:
         ValueError: if there is none.
     """
-    start, end = body(text)
-    lines = text[start:end].split("\n")[:-1]
-    ends = accumulate(map(len, lines), lambda end, size: end + size + 1, initial=start)
-    steps = _steps(lines)
-    return [step for step in steps if step], list(compress(pairwise(ends), steps))
+    lines = Lines(text, *body(text))
+    steps = _steps(lines.texts)
+    return Program(lines, list(compress(count(), steps)), [step for step in steps if step])
 
 
 def read_steps(text: str) -> list[Step]:

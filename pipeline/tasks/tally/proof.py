@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.messages import intent_of
 from pipeline.tasks.tally.reader import (
     Asked,
     Book,
@@ -15,7 +14,6 @@ from pipeline.tasks.tally.reader import (
     counted_of,
     entries_of,
     leading,
-    messages,
     phrases,
     read,
     times_of,
@@ -38,7 +36,7 @@ def faults(row: Published) -> Iterator[str]:
         yield f"{row.question!r} is not the question of the text"
     if row.key.answers != (row.key.target,):
         yield "the key accepts another answer than its target"
-    if len({*book.entries}) < len(book.entries):
+    if len({*book.lines}) < len(book.lines):
         yield "a line is there twice"
     yield from _stated(row, book)
     marked = {role: list(_marked(row, role)) for role in ("relevant", "decoy")}
@@ -62,7 +60,7 @@ def _marked(row: Published, role: str) -> Iterator[Entry]:
 def _stated(row: Published, book: Book) -> Iterator[str]:
     """Hold what lines state to what their messages ask."""
     stated = bool(row.stratum.knob("stated", False))
-    if any(bool(entry[-1]) != stated for entry in book.entries):
+    if any(bool(entry.stated) != stated for entry in book.entries):
         yield "a line states what it asks, or does not, as the knob has it"
     elif stated and any(phrases()[entry.stated] != entry.intent for entry in book.entries):
         yield "a line states something else than its message asks"
@@ -100,8 +98,8 @@ def _needed(row: Published, book: Book, relevant: Sequence[Entry]) -> Iterator[s
 def _that_could_matter(book: Book) -> Iterator[Entry]:
     """Yield the lines of the asked kinds, of one clerk where one is asked about."""
     clerk, kinds = book.asked.named.get("clerk"), book.asked.kinds
-    mine = [entry for entry in book.entries if entry[2] == clerk] if clerk else book.entries
-    return (entry for entry, intent in zip(mine, map(intent_of, messages(mine)), strict=True) if intent in kinds)
+    mine = [entry for entry in book.entries if entry.clerk == clerk] if clerk else book.entries
+    return (entry for entry in mine if entry.intent in kinds)
 
 
 def _answered(entries: Sequence[Entry], asked: Asked) -> str:
@@ -114,19 +112,19 @@ def _answered(entries: Sequence[Entry], asked: Asked) -> str:
 def _misses(row: Published, book: Book) -> Iterator[str]:
     """Count the near misses that every prompt has."""
     asked, size = book.asked, row.stratum.complexity
-    kind, told = asked.kinds[0], list(zip(book.entries, map(intent_of, messages(book.entries)), strict=True))
-    if "clerk" in asked.named:
-        mine = [intent for entry, intent in told if entry[2] == asked.named["clerk"] and intent != kind]
-        others = sum(intent == kind and entry[2] != asked.named["clerk"] for entry, intent in told)
+    kind = asked.kinds[0]
+    if clerk := asked.named.get("clerk"):
+        mine = [entry.intent for entry in book.entries if entry.clerk == clerk and entry.intent != kind]
+        others = sum(entry.clerk != clerk for entry in book.entries if entry.intent == kind)
         if len(mine) < OWN[size] or others < OTHERS[size]:
             yield f"{len(mine)} other messages of the clerk and {others} of other clerks are too few"
         if not any(one[0] == kind[0] for one in mine) or not any(one[1] == kind[1] for one in mine):
             yield "no other message of the clerk shares the act, or none the thing"
         return
     whose: dict[str, list[Intent]] = {}
-    for entry, intent in told:
-        if intent in asked.kinds:
-            whose.setdefault(entry.clerk, []).append(intent)
+    for entry in book.entries:
+        if entry.intent in asked.kinds:
+            whose.setdefault(entry.clerk, []).append(entry.intent)
     half = [clerk for clerk, found in whose.items() if len({*found}) == 1]
     if len(half) < 3 * size:
         yield f"{len(half)} clerks received messages of one kind alone, where {3 * size} should have"

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import product
-from operator import itemgetter
 from typing import NamedTuple
 
+from pipeline.tasks.line_cache import LINES, PROMPT
 from pipeline.tasks.messages import intent_of
 from pipeline.worlds.words import pool
 
@@ -38,23 +38,18 @@ Intent = tuple[str, str]
 
 
 class Entry(NamedTuple):
-    """A line as read: its day and month, the clerk, the message, and what the line states if it does."""
+    """A line as read: its day and month, the clerk, the message, what the line states if it does, and what it means.
+
+    `intent` is what the message asks, and `date` the month from 0 and the day.
+    """
 
     day: str
     month: str
     clerk: str
     message: str
     stated: str
-
-    @property
-    def intent(self) -> Intent:
-        """What the message asks."""
-        return intent_of(self.message.rstrip())
-
-    @property
-    def date(self) -> tuple[int, int]:
-        """The month from 0, and the day."""
-        return MONTHS.index(self.month), int(self.day)
+    intent: Intent
+    date: tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -77,10 +72,11 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """All lines of a prompt, and the question."""
+    """All lines of a prompt as read and as they stand, and the question."""
 
     entries: Sequence[Entry]
     asked: Asked
+    lines: Sequence[str]
 
 
 @cache
@@ -108,7 +104,7 @@ def _words() -> Mapping[str, str]:
     return {name: word for word, name in acts().items()}
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def read(text: str) -> Book:
     """Read a prompt.
 
@@ -119,7 +115,7 @@ def read(text: str) -> Book:
     question = text[end:].rpartition("Question: ")[2].removesuffix("\nAnswer:")
     if not len(START) <= begin <= end or not question:
         raise ValueError("the prompt does not hold messages and a question behind them")
-    return Book(entries_of(text[begin:end]), question_of(question))
+    return Book(entries_of(text[begin:end]), question_of(question), text[begin:end].split("\n")[:-1])
 
 
 def entries_of(body: str) -> list[Entry]:
@@ -128,11 +124,19 @@ def entries_of(body: str) -> list[Entry]:
     Raises:
         ValueError: if one is no message.
     """
-    found = LINE.findall(body)
-    if len(found) != body.count("\n") or not body.endswith("\n"):
-        wrong = next((line for line in body.splitlines(keepends=True) if not LINE.fullmatch(line)), body[-80:])
-        raise ValueError(f"line {wrong[:80]!r} is no message")
-    return list(map(Entry._make, found))
+    *lines, end = body.split("\n")
+    if end:
+        raise ValueError(f"line {body[-80:]!r} is no message")
+    return _entries(lines)
+
+
+@LINES.of_each
+def _entries(line: str) -> Entry:
+    found = LINE.fullmatch(f"{line}\n")
+    if not found:
+        raise ValueError(f"line {line[:80]!r} is no message")
+    day, month, clerk, message, stated = found.groups("")
+    return Entry(day, month, clerk, message, stated, intent_of(message.rstrip()), (MONTHS.index(month), int(day)))
 
 
 def question_of(question: str) -> Asked:
@@ -167,8 +171,7 @@ def answer(entries: Sequence[Entry], asked: Asked) -> str:
     if asked.subtask in ("most", "compare"):
         return _words()[leading(times_of(entries), asked.options)[0]]
     if asked.subtask == "users":
-        told = list(zip(entries, map(intent_of, messages(entries)), strict=True))
-        one, other = ({entry.clerk for entry, intent in told if intent == kind} for kind in asked.kinds)
+        one, other = ({entry.clerk for entry in entries if entry.intent == kind} for kind in asked.kinds)
         if not one & other:
             raise ValueError("no clerk received both")
         return ", ".join(sorted(one & other))
@@ -180,16 +183,9 @@ def answer(entries: Sequence[Entry], asked: Asked) -> str:
     return counted[int(asked.named["nth"]) - 1].month
 
 
-def messages(entries: Sequence[Entry]) -> list[str]:
-    """Return the messages of some lines."""
-    if any(entry[-1] for entry in entries):
-        return [entry.message.rstrip() for entry in entries]
-    return list(map(itemgetter(3), entries))
-
-
 def times_of(entries: Sequence[Entry]) -> Counter[str]:
     """Return how many messages ask for each act."""
-    return Counter(act for act, _ in map(intent_of, messages(entries)))
+    return Counter(entry.intent[0] for entry in entries)
 
 
 def counted_of(entries: Sequence[Entry], asked: Asked) -> list[Entry]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import ne
+from functools import cache, lru_cache
 from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.tasks.tally.pool import INTENTS
 from pipeline.tasks.tally.text import DAYS, MONTHS
@@ -35,16 +38,18 @@ def misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, str]]:
     return found
 
 
-def _other(intent: Intent, rng: Random, turn: int) -> Intent:
-    """Draw another intent: for even turns of the same thing, for odd ones of the same act, for the last of neither."""
-    alike = [
-        one for one in INTENTS if one != intent and (one.thing == intent.thing, one.act == intent.act) == SHARED[turn]
-    ]
-    return rng.choice(alike)
-
-
 SHARED = ((True, False), (False, True), (True, False), (False, True), (True, False), (False, False))
 """By turn, whether a miss has the thing and whether it has the act."""
+
+
+def _other(intent: Intent, rng: Random, turn: int) -> Intent:
+    """Draw another intent: for even turns of the same thing, for odd ones of the same act, for the last of neither."""
+    return rng.choice(_alike(intent, SHARED[turn]))
+
+
+@cache
+def _alike(intent: Intent, shared: tuple[bool, bool]) -> Sequence[Intent]:
+    return [one for one in INTENTS if one != intent and (one.thing == intent.thing, one.act == intent.act) == shared]
 
 
 def dates(rng: Random, count: int, first: int = 0, last: int = YEAR) -> list[int]:
@@ -54,5 +59,12 @@ def dates(rng: Random, count: int, first: int = 0, last: int = YEAR) -> list[int
 
 def near_numbers(number: str, free: Sequence[str], rng: Random, count: int) -> list[str]:
     """Draw numbers of which at most two digits differ from those of a number, as far as there are such."""
-    alike = [one for one in free if one != number and sum(map(ne, one, number)) <= APART]
+    apart = (_digits(free) != np.array([*number.encode()])).sum(axis=1)
+    alike = [free[place] for place in np.flatnonzero((apart > 0) & (apart <= APART)).tolist()]
     return rng.sample(alike if len(alike) >= count else free, count)
+
+
+@lru_cache(maxsize=2)
+def _digits(numbers: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the digits of numbers that have equally many, as their ASCII codes, a row each."""
+    return np.frombuffer("".join(numbers).encode(), dtype=np.uint8).reshape(len(numbers), -1)

@@ -51,7 +51,18 @@ def owner(steps: Sequence[Step]) -> str:
     Raises:
         ValueError: if a step cannot be taken.
     """
-    title = Title()
+    standing, undone = list[str](), list[str]()
     for kind, buyer in steps:
-        title.take(kind, buyer)
-    return title.standing[-1] if title.standing else ""
+        if kind == SALE:
+            standing.append(buyer)
+            undone = []
+        elif len(undone if kind == REDO else standing) <= (kind == UNDO2):
+            raise ValueError(f"there is no sale for {kind}")
+        elif kind == REDO:
+            standing.append(undone.pop())
+        elif kind == UNDO:
+            undone.append(standing.pop())
+        else:
+            del standing[-2:]
+            undone = []
+    return standing[-1] if standing else ""

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import PoolError
+from pipeline.paths import readable
 from pipeline.worlds.corpora.rules import holds, plain, rarest, searched, with_words
 
 SCHEMA = pa.schema(
@@ -154,7 +155,7 @@ class Corpus:
         """
         found: dict[str, list[Any]] = {name: [] for name in KINDS}
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(readable(path)) as file:
                 for batch in file.iter_batches(GROUP):
                     for record in batch.to_pylist():
                         found[record["table"]].append(KINDS[record["table"]](record))

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, PoolError
-from pipeline.paths import aside_of
+from pipeline.paths import place, readable, written
 from pipeline.worlds.corpora.records import Corpus
 from pipeline.worlds.writing.corpus import corpus_digest, freeze, frozen, read_corpus
 
@@ -52,7 +52,7 @@ class Kept:
 def is_imported(path: Path) -> bool:
     """Tell whether a file is a corpus that was imported, and no list of texts for mrcr."""
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(readable(path)) as file:
             return "table" in file.schema_arrow.names
     except (OSError, ValueError, pa.ArrowException):
         return False
@@ -93,15 +93,11 @@ def put(corpus: Corpus, path: Path) -> None:
                 return
         except PoolError:
             pass  # a broken copy is written again
-    aside = aside_of(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        corpus.write(aside)
-        aside.replace(path)
+        with written(path) as aside:
+            corpus.write(aside)
     except OSError as fault:
         raise BuildError(f"a corpus cannot be written to {str(path.parent)!r}: {fault.strerror or fault}") from None
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def has_all(folder: Path, digests: Iterable[str]) -> bool:
@@ -123,7 +119,7 @@ def corpus_of(folder: str, digest: str) -> Corpus:
     Raises:
         PoolError: if it is not there, or not what its digest says.
     """
-    path = Path(folder) / f"{digest}.parquet"
+    path = place(folder) / f"{digest}.parquet"
     if not path.is_file():
         raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy there")
     corpus = Corpus.read(path)

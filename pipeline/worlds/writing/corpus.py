@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, PoolError
-from pipeline.paths import aside_of
+from pipeline.paths import readable, written
 from pipeline.worlds.writing.checks import Writing, faults_of, shortened
 
 COLUMNS = ("format", "topic", "tone", "text")
@@ -57,7 +57,7 @@ def _records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _table(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(readable(path)) as file:
         names = file.schema_arrow.names
         for name in COLUMNS:
             if names.count(name) > 1 or (name in NEEDED and name not in names):
@@ -117,16 +117,11 @@ def freeze(writings: Sequence[Writing], folder: Path) -> str:
 
 
 def _write(path: Path, table: pa.Table) -> None:
-    aside = aside_of(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, aside)
-        aside.replace(path)
+        with written(path) as aside:
+            pq.write_table(table, aside)
     except OSError as fault:
         raise BuildError(f"a corpus cannot be written to {str(path.parent)!r}: {fault.strerror or fault}") from None
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 def frozen(path: Path) -> tuple[Writing, ...]:

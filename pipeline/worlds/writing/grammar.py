@@ -30,6 +30,8 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import is_
 
 TOKEN = re.compile(
     r"\\(?P<escaped>.)|(?P<ref>\{[^{}]*\})|(?P<mark>[()\[\]<>|])|(?P<break> ?//? ?)|(?P<text>[^\\{}()\[\]<>|/]+)"
@@ -68,19 +70,22 @@ Phrase = tuple[str | Reference | Choice | Toned, ...]
 Rules = Mapping[str, tuple[Phrase, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Grammar:
     """A parsed file: what texts of the format are called, and the alternatives of each rule.
 
-    `plain` are those that need no tone, without what they say in one. A text of a `secret` format must not name its
-    topic. `style` says which variants of its phrases may be said.
+    A text of a `secret` format must not name its topic. `style` says which variants of its phrases may be said.
     """
 
     name: str
     rules: Rules
-    plain: Rules
     secret: bool = False
     style: str = ""
+
+    @cached_property
+    def plain(self) -> Rules:
+        """The alternatives that need no tone, without what they say in one."""
+        return toneless(self.rules)
 
     def references(self) -> Iterator[tuple[str, Reference]]:
         """Yield every reference with the rule that it stands in."""
@@ -104,30 +109,43 @@ def _references(phrase: Phrase) -> Iterator[Reference]:
 def toneless(rules: Rules) -> Rules:
     """Return the alternatives of rules that can be said without a tone, without what is said only in one."""
     lost = set(TONED)
-    while True:
-        plain = {
-            name: tuple(said for phrase in phrases if (said := _toneless(phrase, lost)) is not None)
-            for name, phrases in rules.items()
-        }
-        empty = {name for name, phrases in plain.items() if not phrases} - lost
-        if not empty:
-            return {name: phrases for name, phrases in plain.items() if phrases}
+    while (
+        empty := {name for name, phrases in rules.items() if not any(_is_plain(each, lost) for each in phrases)} - lost
+    ):
         lost |= empty
+    plain = {name: [_toneless(phrase, lost) for phrase in phrases] for name, phrases in rules.items()}
+    kept = {name: tuple(each for each in phrases if each is not None) for name, phrases in plain.items()}
+    return {name: phrases for name, phrases in kept.items() if phrases}
+
+
+def _is_plain(phrase: Phrase, lost: Container[str]) -> bool:
+    """Tell whether a phrase can be said without the rules that are lost."""
+    for part in phrase:
+        if isinstance(part, Reference):
+            if part.name in lost:
+                return False
+        elif isinstance(part, Choice) and not any(_is_plain(option, lost) for option in part.options):
+            return False
+    return True
 
 
 def _toneless(phrase: Phrase, lost: Container[str]) -> Phrase | None:
+    """Return a phrase without what is said only in a tone: itself, if that is nothing."""
     parts: list[str | Reference | Choice | Toned] = []
     for part in phrase:
         if isinstance(part, Reference) and part.name in lost:
             return None
         if isinstance(part, Choice):
-            options = tuple(said for option in part.options if (said := _toneless(option, lost)) is not None)
-            if not options:
+            options = [_toneless(option, lost) for option in part.options]
+            if all(map(is_, options, part.options)):
+                parts.append(part)
+            elif kept := tuple(option for option in options if option is not None):
+                parts.append(Choice(kept))
+            else:
                 return None
-            parts.append(Choice(options))
         elif not isinstance(part, Toned):
             parts.append(part)
-    return tuple(parts)
+    return phrase if all(map(is_, parts, phrase)) and len(parts) == len(phrase) else tuple(parts)
 
 
 def parse_grammar(text: str, where: str) -> Grammar:
@@ -157,7 +175,7 @@ def parse_grammar(text: str, where: str) -> Grammar:
     if empty or not name:
         raise ValueError(f"{where}: no alternatives in {empty}" if empty else f"{where} has no name")
     parsed = {rule: tuple(phrases) for rule, phrases in rules.items()}
-    return Grammar(name, parsed, toneless(parsed), heads["secret"] == "yes", heads["style"])
+    return Grammar(name, parsed, heads["secret"] == "yes", heads["style"])
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -189,16 +207,19 @@ def _options(tokens: list[re.Match[str]], at: int, closing: str) -> tuple[list[P
     options: list[list[str | Reference | Choice | Toned]] = [[]]
     while at < len(tokens) and tokens[at][0] != closing:
         token, at = tokens[at], at + 1
-        if token["mark"] == "|" and closing == ")":
+        mark = token[0]
+        if token.lastgroup != "mark":
+            options[-1].append(_leaf(token))
+        elif mark == "|" and closing == ")":
             options.append([])
-        elif token["mark"] in CLOSING:
-            inner, at = _options(tokens, at, CLOSING[token["mark"]])
-            options[-1].append(_group(token["mark"], inner))
+        elif mark in CLOSING:
+            inner, at = _options(tokens, at, CLOSING[mark])
+            options[-1].append(_group(mark, inner))
             if at == len(tokens):
                 raise ValueError(f"{token[0]!r} without its partner")
             at += 1
         else:
-            options[-1].append(_leaf(token))
+            raise ValueError(f"{mark!r} without its partner")
     return [tuple(option) for option in options], at
 
 
@@ -209,13 +230,12 @@ def _group(mark: str, inner: Sequence[Phrase]) -> Choice | Toned:
 
 
 def _leaf(token: re.Match[str]) -> str | Reference:
-    if token["mark"]:
-        raise ValueError(f"{token[0]!r} without its partner")
-    if token["break"]:
+    kind = token.lastgroup
+    if kind in ("text", "escaped"):
+        return token[kind]
+    if kind == "break":
         return "\n" * token[0].count("/")
-    if not token["ref"]:
-        return token["escaped"] or token["text"]
-    found = REFERENCE.fullmatch(token["ref"])
+    found = REFERENCE.fullmatch(token[0])
     if not found:
         raise ValueError(f"{token[0]} is no reference")
     return Reference(found["name"], found["form"] or "", found["bind"] or "")

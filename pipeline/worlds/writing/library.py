@@ -23,8 +23,8 @@ CELL = ("short", "long", "long")
 """The sizes of texts, in equal shares."""
 RUN = 8
 TRIES = 2000
-DOUBLED = re.compile(r"\b([a-z]+) \1\b", re.IGNORECASE)
-"""Where two slots meet, a word may come twice; such a text is written anew."""
+DOUBLED = re.compile(r"\b([a-z]+) \1\b")
+"""Where two slots meet, a word may come twice; a text that has one so, in lower case, is written anew."""
 WORD = re.compile(r"[a-z0-9']+")
 
 
@@ -124,8 +124,8 @@ def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[tu
     rng = world.of("text", first.format, first.topic, first.tone)
     realiser = Realiser(formats()[first.format], common().rules, _topic(first.topic), rng)
     for label, size in kinds:
-        text = _fresh(realiser, label, size, taken)
-        taken |= runs(text)
+        text, found = _fresh(realiser, label, size, taken)
+        taken |= found
         yield text
 
 
@@ -134,13 +134,18 @@ def _topic(name: str) -> Topic:
     return next(topic for topic in topics() if topic.name == name)
 
 
-def _fresh(realiser: Realiser, label: Label, size: str, taken: set[tuple[str, ...]]) -> str:
+def _fresh(
+    realiser: Realiser, label: Label, size: str, taken: set[tuple[str, ...]]
+) -> tuple[str, set[tuple[str, ...]]]:
+    """Write a text that shares no run with what is taken, and return it with its runs."""
     tone = tones()[label.tone] if label.tone else None
     low, high = SIZES[size]
     for _ in range(TRIES):
         text = realiser.write(size, tone)
-        if low <= len(text) <= high and taken.isdisjoint(runs(text)) and not DOUBLED.search(text):
-            return text
+        if low <= len(text) <= high:
+            found = runs(text)
+            if taken.isdisjoint(found) and not DOUBLED.search(text.lower()):
+                return text, found
     raise ValueError(f"no {size} {label.format} about {label.topic} in {TRIES} tries")
 
 

@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeVar
 
 from pipeline.worlds.words import pool
-from pipeline.worlds.writing.grammar import TONED, Choice, Grammar, Phrase, Reference, Rules, Toned
+from pipeline.worlds.writing.grammar import TONED, Choice, Grammar, Phrase, Reference, Rules
 from pipeline.worlds.writing.metre import brief, scans
 from pipeline.worlds.writing.surface import capital, many, marked, number, third_person, tidy, title
 from pipeline.worlds.writing.topics import ATTRIBUTES, MASS, VERBS, Topic, unnamed
@@ -64,10 +64,19 @@ class Decks:
         """Return the next value of a deck."""
         left = self._left.get(name)
         if not left:
-            left = list(range(len(values)))
-            self.rng.shuffle(left)
-            self._left[name] = left
+            left = self._left[name] = shuffled(self.rng, len(values))
         return values[left.pop()]
+
+
+def shuffled(rng: Random, count: int) -> list[int]:
+    """Return the numbers below `count` as `Random.shuffle` orders them, in half of its time."""
+    left, bits = list(range(count)), rng.getrandbits
+    for last in range(count - 1, 0, -1):
+        size = (last + 1).bit_length()
+        while (at := bits(size)) > last:
+            pass
+        left[last], left[at] = left[at], left[last]
+    return left
 
 
 class Realiser:
@@ -100,19 +109,24 @@ class Realiser:
         return self._decks.deal(deck, self._rules[rule])
 
     def _phrase(self, phrase: Phrase, depth: int) -> str:
-        return "".join(part if isinstance(part, str) else self._part(part, depth) for part in phrase)
-
-    def _part(self, part: Reference | Choice | Toned, depth: int) -> str:
-        if isinstance(part, Choice):
-            return self._phrase(part.options[self._rng.randrange(len(part.options))], depth)
-        if isinstance(part, Toned):
-            return self._phrase(part.phrase, depth)
-        return self._reference(part, depth)
+        said: list[str] = []
+        for part in phrase:
+            if isinstance(part, str):
+                said.append(part)
+            elif isinstance(part, Reference):
+                said.append(self._reference(part, depth))
+            elif isinstance(part, Choice):
+                said.append(self._phrase(part.options[self._rng.randrange(len(part.options))], depth))
+            else:
+                said.append(self._phrase(part.phrase, depth))
+        return "".join(said)
 
     def _reference(self, reference: Reference, depth: int) -> str:
         value = self._value(reference.name, reference.form, depth)
         if reference.bind:
             self._bound[reference.bind] = value
+        if not reference.form:
+            return value
         if reference.form in ("bare", "many"):
             return many(value) if reference.form == "many" else ARTICLE.sub(r"\1", value)
         if reference.form == "title":

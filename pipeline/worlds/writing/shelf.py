@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from pipeline.errors import PoolError
+from pipeline.paths import place
 from pipeline.streams import Streams, deal
 from pipeline.worlds.writing.catalogue import SHOWN, grammar_library
 from pipeline.worlds.writing.catalogue import WORLD as WRITTEN
@@ -35,7 +35,7 @@ def library_of(streams: Streams, tier: str, corpus: str, corpora: str, *, toned:
 
 @lru_cache(maxsize=4)
 def _corpus_library(folder: str, digest: str, toned: bool) -> CorpusLibrary:  # noqa: FBT001
-    path = Path(folder) / f"{digest}.parquet"
+    path = place(folder) / f"{digest}.parquet"
     if not path.is_file():
         raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy there")
     writings = frozen(path)

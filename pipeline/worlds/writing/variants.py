@@ -11,14 +11,14 @@ from dataclasses import replace
 from functools import cache
 
 from pipeline.worlds.words import pool_text
-from pipeline.worlds.writing.grammar import Choice, Grammar, Phrase, Reference, Toned, toneless
+from pipeline.worlds.writing.grammar import Choice, Grammar, Phrase, Reference, Toned
 from pipeline.worlds.writing.realise import base_name
 
 FILE = "writing/variants"
 EVERYWHERE, SLOTS, SPOKEN, VERSE = "everywhere", "slots", "spoken", "verse"
 """Sections of the file, and what a grammar's style may be: what is spoken is shortened, verse has its own variants."""
 SLOT = re.compile(r"(?P<before>[^{]*)\{(?P<name>[a-z]+)\}(?P<behind>.*)")
-BEFORE = r"(?<!very )(?<!almost )(?<!nearly )(?<!not )\b"
+BEFORE = r"\b(?<!very )(?<!almost )(?<!nearly )(?<!not )"
 BEHIND = r"(?= (?:[a-z]|$))"
 """A contraction must have something behind it, and so must a variant in verse, whose ends rhyme."""
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")
@@ -31,7 +31,7 @@ def varied(grammar: Grammar) -> Grammar:
     """Return a grammar with a choice wherever one of its phrases has variants."""
     known = {SPOKEN: (SLOTS, EVERYWHERE, SPOKEN), VERSE: (VERSE,)}.get(grammar.style, (SLOTS, EVERYWHERE))
     rules = {rule: tuple(_varied(phrase, known) for phrase in phrases) for rule, phrases in grammar.rules.items()}
-    return replace(grammar, rules=rules, plain=toneless(rules))
+    return replace(grammar, rules=rules)
 
 
 def _varied(phrase: Phrase, known: tuple[str, ...]) -> Phrase:
@@ -104,8 +104,10 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Variants]:
             for forms in _cases(said):
                 variants.update(dict.fromkeys(forms[:asked], forms))
                 short.update(forms[:asked] if section in (SPOKEN, VERSE) else ())
-    ordered = sorted(variants, key=len, reverse=True)
-    pattern = "|".join(re.escape(form) + (BEHIND if form in short else r"\b") for form in ordered)
+    by_letter: dict[str, list[str]] = {}  # so that at most words of a text only the first letter is looked at
+    for form in sorted(variants, key=len, reverse=True):
+        by_letter.setdefault(form[0], []).append(re.escape(form[1:]) + (BEHIND if form in short else r"\b"))
+    pattern = "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_letter.items())
     return re.compile(f"{BEFORE}(?:{pattern})"), variants
 
 

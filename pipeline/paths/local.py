@@ -1,4 +1,4 @@
-"""Paths that strangers give, and names that no other process uses."""
+"""Paths on a disk of this machine: names that no other process uses, and files that are none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import socket
 from contextlib import suppress
 from errno import EINVAL
 from pathlib import Path
+
+from pipeline.paths.store import StorePath
 
 
 def aside_of(path: Path) -> Path:
@@ -32,12 +34,12 @@ def clear_unheld(aside: Path) -> None:
 
 
 def checked_file(path: Path) -> Path:
-    """Return a path that is no device and no pipe: opening or reading one may never end.
+    """Return a path that is no device and no pipe: opening or reading one may never end. Stores have none.
 
     Raises:
         OSError: if it is one.
     """
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    if not isinstance(path, StorePath) and path.exists() and not (path.is_file() or path.is_dir()):
         raise OSError(EINVAL, "it is a device or a pipe, not a file", str(path))
     return path
 

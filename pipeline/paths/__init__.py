@@ -1,0 +1,32 @@
+"""Paths that users give: on a disk of this machine, or in any store that fsspec reaches.
+
+A place in a store is a `StorePath`, which is a `pathlib.Path` for whatever joins and takes apart names, and asks the
+store where a path of a disk would ask the kernel. `place` makes one of what a user typed.
+"""
+
+from pipeline.paths.asking import StoreError
+from pipeline.paths.given import on_disk, place, written
+from pipeline.paths.lease import Lease, holder_of
+from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
+from pipeline.paths.many import fetched_ahead, in_order
+from pipeline.paths.ranges import readable, streamed
+from pipeline.paths.store import StorePath, held_once
+
+__all__ = [
+    "Lease",
+    "StoreError",
+    "StorePath",
+    "aside_of",
+    "checked_file",
+    "clear_unheld",
+    "fetched_ahead",
+    "held_once",
+    "holder_of",
+    "in_order",
+    "on_disk",
+    "place",
+    "read_text",
+    "readable",
+    "streamed",
+    "written",
+]

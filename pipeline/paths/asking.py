@@ -1,0 +1,164 @@
+"""Asking a store through fsspec: what is tried again, how long, and what is said when it does not answer.
+
+Nothing here keeps a listing: another worker writes at the same time. A file system of fsspec may not cross a fork, so
+every process opens its own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+PAUSES = (0.1, 0.3, 0.9, 2.0, 3.0, 4.0)
+"""Seconds between attempts at what may go well the next time."""
+LONGEST = 15.0
+"""Seconds after the first attempt when no other begins: with REPLY, a store that is dead is named within 30."""
+CONNECT, REPLY = 5, 12
+"""Seconds to wait for a connection, and for a first byte after a request has been sent."""
+OPTIONS: dict[str, dict[str, Any]] = {
+    "s3": {
+        "config_kwargs": {"connect_timeout": CONNECT, "read_timeout": REPLY, "retries": {"total_max_attempts": 1}},
+        "max_concurrency": 1,
+    },
+    "gs": {"requests_timeout": REPLY},
+}
+"""How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
+CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
+    "gs": "GOOGLE_APPLICATION_CREDENTIALS",
+    "hf": "HF_TOKEN",
+}
+"""What a user sets to be let in."""
+ALIASES = {"s3a": "s3", "gcs": "gs"}
+UNKNOWN_USER = (
+    "NoCredentials", "PartialCredentials", "CredentialRetrieval", "DefaultCredentials", "TokenRetrieval", "SSOToken",
+    "LocalTokenNotFound", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "ProfileNotFound",
+)  # fmt: skip
+"""Names, or parts of them, that libraries give to the lack of valid credentials."""
+SLOW = ("Timeout", "TimedOut")
+CUT = ("Connect", "Incomplete", "ClientPayload", "ServerDisconnected", "HTTPClientError", "ResponseParser")
+"""... and to what the network is guilty of."""
+BUSY = frozenset({429, 500, 502, 503, 504})
+"""Status codes of a store that may answer the next time."""
+_OPEN: dict[tuple[str, int], Any] = {}
+
+
+class StoreError(OSError):
+    """A store does not do what it was asked; the text is one line, and names the place."""
+
+    def __str__(self) -> str:
+        """Return the line."""
+        return f"{self.filename!r}: {self.strerror}"
+
+
+def kind_of(url: str) -> str:
+    """Return the protocol of a URL under its usual name."""
+    protocol = url.partition("://")[0]
+    return ALIASES.get(protocol, protocol)
+
+
+def asked(url: str, act: Callable[[Any], R]) -> R:
+    """Return what a store says; what may pass is tried again, a few times and for a while.
+
+    Args:
+        url: what is asked for.
+        act: asks a file system of fsspec.
+
+    Raises:
+        FileNotFoundError: if nothing is there.
+        StoreError: if the store refuses or does not answer.
+    """
+    end = time.monotonic() + LONGEST
+    for pause in (*PAUSES, None):
+        try:
+            return act(system(url))
+        except Exception as fault:
+            again, told = _told(url, fault)
+            if told is None:
+                raise
+            if not again or pause is None or time.monotonic() + pause > end:
+                raise told from fault
+        time.sleep(pause)
+    raise AssertionError
+
+
+def system(url: str) -> Any:
+    """Return the file system of a URL, opened once in a process."""
+    key = url.partition("://")[0], os.getpid()
+    if key not in _OPEN:
+        import fsspec
+        from fsspec.config import conf
+
+        options = {**OPTIONS.get(kind_of(url), {})}
+        for name, value in conf.get(key[0], {}).items():
+            ours = options.get(name)
+            options[name] = {**ours, **value} if isinstance(ours, dict) and isinstance(value, dict) else value
+        opened = fsspec.filesystem(key[0], skip_instance_cache=True, use_listings_cache=False, **options)
+        if kind_of(url) == "s3":
+            opened.retries = 1  # one attempt is one attempt: the others are made here, for all protocols alike
+        _OPEN[key] = opened
+    return _OPEN[key]
+
+
+def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
+    """Return whether a fault may pass, and what is said of it; None for a fault of the program."""
+    chain = list(_causes(fault))
+    names = " ".join(f"{type(each).__name__} {_code(each)}" for each in chain)
+    said = next((line for each in chain if (line := _first_line(each))), type(fault).__name__)
+    root = "/".join(url.split("/")[:3])
+    if "NoSuchBucket" in names or "InvalidBucketName" in names:
+        return False, StoreError(errno.EIO, f"there is no bucket {root!r}: make it, or give another", url)
+    if any(name in names for name in UNKNOWN_USER):
+        wanted = CREDENTIALS.get(kind_of(url), "the credentials of this store")
+        return False, StoreError(errno.EACCES, f"no valid credentials ({said}): set {wanted}", url)
+    if isinstance(fault, FileNotFoundError):
+        return False, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
+    status = next((number for each in chain if (number := _status(each))), 0)
+    if isinstance(fault, PermissionError) or status in (401, 403):
+        return False, StoreError(
+            errno.EACCES, f"access is denied ({said}): use credentials that may read, write and list there", url
+        )
+    if isinstance(fault, NotImplementedError):
+        return False, StoreError(errno.EROFS, "a store of this kind cannot be written", url)
+    if any(isinstance(each, TimeoutError) or any(name in type(each).__name__ for name in SLOW) for each in chain):
+        return True, StoreError(errno.EIO, f"the store does not answer in time: {_continue(root)}", url)
+    if any(isinstance(each, ConnectionError) or any(name in type(each).__name__ for name in CUT) for each in chain):
+        return True, StoreError(errno.EIO, f"the store cannot be reached ({said}): {_continue(root)}", url)
+    if status in BUSY or getattr(fault, "errno", 0) in (errno.EBUSY, getattr(errno, "EREMOTEIO", errno.EIO)):
+        return True, StoreError(errno.EIO, f"the store is too busy or at fault ({said}): {_continue(root)}", url)
+    if isinstance(fault, OSError) or type(fault).__module__.partition(".")[0] != "builtins":
+        return False, StoreError(getattr(fault, "errno", 0) or errno.EIO, f"the store refuses ({said})", url)
+    return False, None
+
+
+def _continue(root: str) -> str:
+    return f"see whether {root!r} is up, and run the same command again to continue"
+
+
+def _causes(fault: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what it was raised from."""
+    while fault is not None:
+        yield fault
+        fault = fault.__cause__ or fault.__context__
+
+
+def _code(fault: BaseException) -> str:
+    """Return the code of an error that a server of S3 sent."""
+    response = getattr(fault, "response", None)
+    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
+
+
+def _status(fault: BaseException) -> int:
+    """Return the HTTP status that an error of a library holds; 0 if there is none."""
+    response = getattr(fault, "response", None)
+    told = response.get("ResponseMetadata", {}).get("HTTPStatusCode") if isinstance(response, dict) else None
+    found = told or getattr(response, "status_code", None) or getattr(fault, "code", None)
+    return int(found) if isinstance(found, int | str) and str(found).isdecimal() else 0
+
+
+def _first_line(fault: BaseException) -> str:
+    return " ".join((str(fault).strip().splitlines() or [""])[0].split())[:200]

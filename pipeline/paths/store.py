@@ -1,0 +1,291 @@
+"""Places in stores of objects that are paths: ``s3://bucket/release``, ``gs://``, ``hf://``, ``memory://``.
+
+A `StorePath` is a `pathlib.Path`, so that what joins, compares and takes apart paths needs no second form. Whatever
+touches a disk asks the store instead, by a few requests that every store of fsspec has: what is there, a listing, a
+read, a write of one whole object, a removal. No folder is ever made: one is there as long as something is in it.
+
+What a store has not (links, permissions, appending) is an error, and so is every use by code that hands a path to the
+kernel: `__fspath__` refuses, so that nothing lands in a local folder called ``s3:``.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import io
+import os
+import stat as mode_of
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any, Self
+
+from pipeline.paths import objects
+from pipeline.paths.asking import StoreError
+from pipeline.paths.objects import Info
+from pipeline.paths.urls import UrlPath
+
+
+class StorePath(UrlPath):
+    """A place in a store."""
+
+    __slots__ = ()
+
+    def info(self) -> Info:
+        """Return what the store says of the place.
+
+        Raises:
+            FileNotFoundError: if nothing is there.
+            StoreError: if the store does not say.
+        """
+        if (whole := objects.held_bytes(str(self))) is not None:
+            return Info(len(whole), folder=False, tag=hashlib.sha256(whole).hexdigest(), changed=0.0)
+        return objects.info(str(self))
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+        """Return size and time of change, as far as the store knows them.
+
+        Raises:
+            FileNotFoundError: if nothing is there.
+        """
+        found = self.info()
+        mode = mode_of.S_IFDIR | 0o777 if found.folder else mode_of.S_IFREG | 0o666
+        at = int(found.changed)
+        return os.stat_result((mode, 0, 0, 1, 0, 0, found.size, at, at, at))
+
+    def lstat(self) -> os.stat_result:
+        """Return what `stat` does: there are no links."""
+        return self.stat()
+
+    def _is(self, wanted: Callable[[Info], bool]) -> bool:
+        try:
+            return wanted(self.info())
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def exists(self, *, follow_symlinks: bool = True) -> bool:
+        """Tell whether there is an object or something in the folder."""
+        return self._is(lambda _: True)
+
+    def is_file(self, *, follow_symlinks: bool = True) -> bool:
+        """Tell whether there is an object."""
+        return self._is(lambda found: not found.folder)
+
+    def is_dir(self, *, follow_symlinks: bool = True) -> bool:
+        """Tell whether there is something in the folder."""
+        return self._is(lambda found: found.folder)
+
+    def iterdir(self) -> Generator[Self, None, None]:
+        """Yield what is in the folder, by name.
+
+        Raises:
+            FileNotFoundError: if there is no such folder.
+            NotADirectoryError: if it is an object.
+        """
+        found = objects.children(str(self))
+        if not found and not self.info().folder:
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(self))
+        yield from [self / name for name, _ in found]
+
+    def glob(self, pattern: str, **_: Any) -> Generator[Self, None, None]:
+        """Yield what matches a pattern of names, each folder listed once."""
+        yield from self._matching(PurePosixPath(pattern).parts)
+
+    def rglob(self, pattern: str, **_: Any) -> Generator[Self, None, None]:
+        """Yield what matches a pattern in any folder below."""
+        yield from self._matching(("**", *PurePosixPath(pattern).parts))
+
+    def _matching(self, parts: Sequence[str]) -> list[Self]:
+        if not parts:
+            return [self]
+        first, rest = parts[0], parts[1:]
+        if first == "**":
+            below = [where for where, _, _ in self.walk()]
+            return sorted({path for each in below for path in each._matching(rest)}) if rest else below
+        if not any(mark in first for mark in "*?["):
+            following = self / first
+            return following._matching(rest) if rest else [following] if following.exists() else []
+        fit = [(self / name, folder) for name, folder in objects.children(str(self)) if fnmatchcase(name, first)]
+        return [path for each, folder in fit if folder or not rest for path in each._matching(rest)]
+
+    def walk(self, *_: Any, **__: Any) -> Iterator[tuple[Self, list[str], list[str]]]:
+        """Yield each folder, from the top, with the names of folders and objects in it."""
+        inside = objects.children(str(self))
+        folders = [name for name, folder in inside if folder]
+        yield self, folders, [name for name, folder in inside if not folder]
+        for name in folders:
+            yield from (self / name).walk()
+
+    def sizes(self) -> dict[Self, int]:
+        """Return the bytes of every object below the folder, as one listing shows them: it may be late."""
+        return {self.joinpath(*steps): size for steps, size in objects.sizes(str(self)).items() if steps}
+
+    # content
+
+    def read_bytes(self) -> bytes:
+        """Return an object, by one request.
+
+        Raises:
+            FileNotFoundError: if there is none.
+        """
+        if (whole := objects.held_bytes(str(self))) is not None:
+            return whole
+        return objects.read(str(self))
+
+    def tail(self, size: int) -> bytes:
+        """Return the last bytes of an object, or all of it if it has fewer.
+
+        Raises:
+            FileNotFoundError: if there is none.
+        """
+        if (whole := objects.held_bytes(str(self))) is not None:
+            return whole[-size:]
+        return objects.read(str(self), size)
+
+    def open(
+        self,
+        mode: str = "r",
+        buffering: int = -1,
+        encoding: str | None = None,
+        errors: str | None = None,
+        newline: str | None = None,
+    ) -> Any:
+        """Open an object: all of it is read at once, and written at once when the file is closed.
+
+        Raises:
+            FileNotFoundError: if it is to be read and is not there.
+            OSError: for a mode that stores do not have, such as appending.
+        """
+        kind = mode.replace("b", "").replace("t", "")
+        if kind not in ("r", "w", "x"):
+            raise StoreError(errno.EINVAL, f"an object cannot be opened with mode {mode!r}", str(self))
+        if kind == "x" and self.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self))
+        raw = io.BytesIO(self.read_bytes()) if kind == "r" else _Put(self)
+        return raw if "b" in mode else io.TextIOWrapper(raw, encoding or "utf-8", errors, newline)
+
+    def read_text(self, encoding: str | None = None, errors: str | None = None, newline: str | None = None) -> str:
+        """Return the text of an object.
+
+        Raises:
+            FileNotFoundError: if there is none.
+        """
+        with self.open("r", -1, encoding, errors, newline) as file:
+            return str(file.read())
+
+    def write_bytes(self, data: Any) -> int:
+        """Put an object in one request, and see that the store has it.
+
+        Raises:
+            StoreError: if the store does not take it, or shows something else in the end.
+        """
+        whole = bytes(data)
+        objects.put(str(self), whole)
+        return len(whole)
+
+    def write_text(
+        self, data: str, encoding: str | None = None, errors: str | None = None, newline: str | None = None
+    ) -> int:
+        """Put a text."""
+        self.write_bytes(data.replace("\n", newline or "\n").encode(encoding or "utf-8", errors or "strict"))
+        return len(data)
+
+    # changes
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Make nothing: a folder is there as soon as something is in it.
+
+        Raises:
+            FileExistsError: if something is there and must not be.
+        """
+        if not exist_ok and self.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self))
+
+    def touch(self, mode: int = 0o666, exist_ok: bool = True) -> None:  # noqa: FBT001, FBT002
+        """Put an empty object where there is none.
+
+        Raises:
+            FileExistsError: if there is one and must not be.
+        """
+        if not self.exists():
+            self.write_bytes(b"")
+        elif not exist_ok:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self))
+
+    def unlink(self, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Remove an object.
+
+        Raises:
+            FileNotFoundError: if there is none and must be.
+            IsADirectoryError: if it is a folder.
+        """
+        try:
+            if self.info().folder:
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self))
+            objects.remove(str(self))
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def rmdir(self) -> None:
+        """Remove nothing: a folder goes with the last that was in it.
+
+        Raises:
+            OSError: if something is in it.
+        """
+        if self.exists():
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(self))
+
+    def replace(self, target: str | os.PathLike[str]) -> Self:
+        """Put an object elsewhere in a store, then remove it here; between the two it is in both places.
+
+        Raises:
+            FileNotFoundError: if there is none.
+        """
+        other = target if isinstance(target, type(self)) else type(self)(str(target))
+        if other != self:
+            self.copy_to(other)
+            self.unlink(missing_ok=True)
+        return other
+
+    rename = replace
+
+    def copy_to(self, target: StorePath) -> None:
+        """Put an object elsewhere in a store, by the store itself where it is the same one.
+
+        Raises:
+            FileNotFoundError: if there is none.
+            StoreError: if the copy is not what was copied.
+        """
+        if self.parts[:2] != target.parts[:2] or not objects.copy(str(self), str(target)):
+            target.write_bytes(self.read_bytes())
+
+
+class _Put(io.BytesIO):
+    """A file that is put as one object when it is closed; after an error in its block nothing is put."""
+
+    def __init__(self, path: StorePath) -> None:
+        super().__init__()
+        self._path = path
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is not None:
+            super().close()
+        self.close()
+
+    def close(self) -> None:
+        """Put what was written, once."""
+        if not self.closed:
+            whole = self.getvalue()
+            super().close()
+            self._path.write_bytes(whole)
+
+
+def held_once(*paths: Path) -> AbstractContextManager[None]:
+    """Fetch objects once: while the block runs, this thread reads them from memory. Files of a disk are left alone.
+
+    Raises:
+        FileNotFoundError: if one is not there.
+    """
+    return objects.held({str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)})

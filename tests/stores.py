@@ -1,0 +1,52 @@
+"""Stores for tests: one in memory for each test, and one that fails as it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+
+from pipeline.paths import asking, objects
+
+
+class Faulty(MemoryFileSystem):  # type: ignore[misc]
+    """A store in memory whose calls fail as often as `faults` has errors for them; `calls` counts them."""
+
+    faults: ClassVar[dict[str, list[Exception]]] = {}
+    calls: ClassVar[list[tuple[str, str]]] = []
+
+    def _call(self, name: str, path: str, *args: Any, **kwargs: Any) -> Any:
+        self.calls.append((name, self._strip_protocol(path)))
+        if self.faults.get(name):
+            raise self.faults[name].pop(0)
+        return getattr(super(), name)(path, *args, **kwargs)
+
+    def info(self, path: str, **kwargs: Any) -> Any:
+        return self._call("info", path, **kwargs)
+
+    def cat_file(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        return self._call("cat_file", path, *args, **kwargs)
+
+    def pipe_file(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        return self._call("pipe_file", path, *args, **kwargs)
+
+    def ls(self, path: str, *args: Any, **kwargs: Any) -> Any:
+        return self._call("ls", path, *args, **kwargs)
+
+    @classmethod
+    def times(cls, name: str) -> int:
+        return sum(called == name for called, _ in cls.calls)
+
+
+@contextmanager
+def faulty() -> Iterator[type[Faulty]]:
+    """Let ``memory://`` fail as it is told, without pauses."""
+    store = type("OneStore", (Faulty,), {"store": {}, "pseudo_dirs": [""], "faults": {}, "calls": []})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "system", lambda url: store(skip_instance_cache=True))
+        patch.setattr(asking, "PAUSES", (0.0,) * len(asking.PAUSES))
+        patch.setattr(objects, "LAG", (0.0,) * len(objects.LAG))
+        yield store

@@ -1,0 +1,199 @@
+"""A store that fails in every way: the bytes of an undisturbed build and nothing left aside, or one line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import builds
+from loopback import Fault
+from loopback.buckets import Buckets, environment, settled
+from loopback.proxy import Proxy
+from pipeline.assemble import plan as plans
+from pipeline.errors import BuildError
+from pipeline.paths import StoreError, asking, place
+from pipeline.streams import stream
+
+CASES = int(os.environ.get("CARRARA_FAULT_CASES", "0"))
+STORMS, KILLS = (60, 40) if CASES else (2, 1)
+"""Builds through random faults, and kills of clients."""
+EVERY = 5
+"""One request of so many is struck in a storm."""
+WAYS: tuple[dict[str, Any], ...] = (
+    {"cut": 0},
+    {"cut": 700},
+    {"done": True},
+    {"status": 503, "message": "Please reduce your request rate."},
+    {"status": 500},
+    {"delay": 0.1},
+)
+"""No connection, the middle of a body, a reply that is lost, two refusals, and a request that takes its time."""
+
+
+@pytest.fixture(scope="module")
+def buckets() -> Iterator[Buckets]:
+    """A server whose listings have pages of three objects."""
+    with Buckets(page=3) as made:
+        yield made
+
+
+@pytest.fixture
+def proxy(buckets: Buckets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+    monkeypatch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+    monkeypatch.setattr(asking, "_OPEN", {})
+    with Proxy(tmp_path / "proxy", buckets) as made, settled(made.url):
+        yield made
+
+
+@pytest.fixture
+def bucket(buckets: Buckets) -> str:
+    return buckets.bucket()
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return builds.recipe_file(tmp_path_factory.mktemp("recipe") / "tiny.toml", rows=2)
+
+
+@pytest.fixture(scope="module")
+def whole(recipe: Path) -> dict[str, str]:
+    """The contents of a build on a disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
+        builds.stages(recipe, recipe.parent / "local").build()
+    return builds.contents(recipe.parent / "local")
+
+
+def build(recipe: Path, bucket: str) -> None:
+    assert all(builds.stages(recipe, place(f"s3://{bucket}/v1")).build())
+
+
+def check(buckets: Buckets, bucket: str, whole: dict[str, str]) -> None:
+    """Compare a bucket with a build, byte by byte; no object is too much, and no upload unfinished."""
+    assert buckets.contents(bucket, "v1/") == whole
+    assert set(buckets.stamps(bucket)) == {f"v1/{name}" for name in whole}
+    assert buckets.unfinished(bucket) == []
+
+
+def said(act: Any, *given: Any) -> str:
+    with pytest.raises((BuildError, StoreError)) as caught:
+        act(*given)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("number", range(STORMS))
+def test_bytes_are_the_same_after_a_storm(
+    number: int, proxy: Proxy, buckets: Buckets, bucket: str, recipe: Path, whole: dict[str, str]
+) -> None:
+    draw = stream("storm", number, time.time_ns() if CASES else 0)
+    for at in sorted(draw.sample(range(400), 400 // EVERY)):
+        proxy.fail(".", skip=at, **draw.choice(WAYS))
+    build(recipe, bucket)
+    check(buckets, bucket, whole)
+    proxy.faults.clear()
+    proxy.log.clear()
+    builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    check(buckets, bucket, whole)
+
+
+def test_listings_that_lag(proxy: Proxy, buckets: Buckets, bucket: str, recipe: Path, whole: dict[str, str]) -> None:
+    """They lack what was written and show what is gone, before and behind each step of a build."""
+    strange = "v1/o200k/data/bio/32k/test-00007-of-00009.parquet"
+    buckets.put(bucket, strange, b"of another recipe")
+    proxy.lag = 3600.0
+    build(recipe, bucket)
+    check(buckets, bucket, whole)
+    assert strange in proxy.shown(bucket)
+    build(recipe, bucket)
+    builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    check(buckets, bucket, whole)
+
+
+STAYING = {
+    "no objects are taken": ({"match": "PUT .*/data/", "status": 503}, "the store is too busy or at fault ("),
+    "connections are cut": ({"match": "PUT .*/keys/", "cut": 0}, "the store cannot be reached ("),
+    "replies are lost": ({"match": "GET .*/samples/", "done": True}, "the store cannot be reached ("),
+    "bodies are cut": ({"match": "GET .*/counts/", "cut": 10}, "the store cannot be reached ("),
+    "nothing may be written": ({"match": "PUT ", "status": 403}, "access is denied ("),
+    "the manifest is not taken": ({"match": "PUT .*manifest", "status": 500}, "the store is too busy or at fault ("),
+}
+"""Faults that do not pass: what is struck each time, and what is said."""
+
+
+@pytest.mark.parametrize(("fault", "told"), STAYING.values(), ids=STAYING)
+def test_a_fault_that_stays_is_one_line_and_the_next_run_goes_on(
+    fault: dict[str, Any],
+    told: str,
+    proxy: Proxy,
+    buckets: Buckets,
+    bucket: str,
+    recipe: Path,
+    whole: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(asking, "PAUSES", (0.01, 0.02))
+    proxy.faults.plan(Fault(**fault, times=-1))
+    line = said(build, recipe, bucket)
+    assert told in line
+    assert f"'s3://{bucket}" in line
+    assert buckets.unfinished(bucket) == []
+    there = buckets.contents(bucket, "v1/")
+    assert there.items() <= whole.items()
+    proven = {Path(key).stem for key in there if "/proofs/" in key}
+    before = {key: stamp for key, stamp in buckets.stamps(bucket, "v1/").items() if _is_kept(key, proven)}
+    assert before
+    proxy.faults.clear()
+    build(recipe, bucket)
+    check(buckets, bucket, whole)
+    assert before.items() <= buckets.stamps(bucket, "v1/").items()
+
+
+def _is_kept(key: str, proven: set[str]) -> bool:
+    """Tell whether a run that goes on has no reason to write an object again."""
+    return ("data/" not in key and "keys/" not in key) or Path(key).stem in proven
+
+
+def test_the_command_without_a_store(recipe: Path) -> None:
+    """Nobody listens at the port."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}"
+        started = time.monotonic()
+        ended = builds.run("build", recipe, "--out", "s3://nobody/v1", "--tokenizer", "o200k", env=environment(url))
+    assert time.monotonic() - started < 30
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert len(builds.lines(ended.stderr)) == 1
+    assert ended.stderr.startswith("carrara: 's3://nobody/v1")
+    assert "the store cannot be reached" in ended.stderr
+    assert "run the same command again" in ended.stderr
+
+
+@pytest.mark.faults
+def test_a_killed_command_leaves_what_the_next_one_goes_on_with(
+    proxy: Proxy, buckets: Buckets, bucket: str, recipe: Path, whole: dict[str, str]
+) -> None:
+    """It is killed at random requests, until it comes to its end; then every row is verified."""
+    draw = stream("killed", time.time_ns() if CASES else 0)
+    args = ("build", recipe, "--out", f"s3://{bucket}/v1", "--tokenizer", "o200k", "--quiet")
+    env = environment(proxy.url)
+    for number in range(KILLS):
+        requests = len(proxy.log) + draw.randint(20, 150)
+        with builds.Running(*args, "--workers", 1 + number % 2, env=env) as running:
+            builds.wait_for(lambda at=requests, run=running: len(proxy.log) >= at or run.process.poll() is not None, 60)
+            for pid in [running.process.pid, *running.workers()]:
+                builds.signalled(pid, signal.SIGKILL)
+    ended = builds.run(*args, "--workers", 1, env=env)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith(f"s3://{bucket}/v1/o200k/data: 4 rows")
+    check(buckets, bucket, whole)
+    builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    check(buckets, bucket, whole)
