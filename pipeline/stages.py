@@ -53,9 +53,10 @@ class Stages:
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
-        return self._files(
-            "sample", [sample_job(self.plan, cut) for family in self.plan.families for cut in self.plan.cuts(family)]
-        )
+        return self._files("sample", self._sampling())
+
+    def _sampling(self) -> list[FileJob]:
+        return [sample_job(self.plan, cut) for family in self.plan.families for cut in self.plan.cuts(family)]
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""
@@ -63,10 +64,11 @@ class Stages:
 
     def count(self) -> int:
         """Count the pools that are not counted in each profile; return how many files were written."""
+        return self._files("count", self._counting())
+
+    def _counting(self) -> list[FileJob]:
         plan = self.plan
-        return self._files(
-            "count", [count_job(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
-        )
+        return [count_job(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
@@ -78,7 +80,7 @@ class Stages:
         packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        self._make("pack", run_packed, owed)
+        self._make("pack", run_packed, _largest_first(owed))
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
@@ -91,7 +93,7 @@ class Stages:
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        self._make("build", run_made, owed)
+        self._make("build", run_made, _largest_first(owed))
         kept = isinstance(self.plan.out, StorePath)
         seen = {path: proof for path, proof in proofs.items() if proof and kept}
         with self.spent.on("seal"):
@@ -136,8 +138,7 @@ class Stages:
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
-        self.sample()
-        self.count()
+        self._files("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
         keep_recipe(self.plan.out, self.plan.recipe)
         remove(strange_samples(self.plan))
         for profile in self.plan.profiles:
@@ -189,8 +190,8 @@ class Stages:
             if broken:
                 say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
-            for seconds in run(run_file, owed, self.open_executor):
-                self.spent.add({label: seconds})
+            for spent in run(run_file, owed, self.open_executor):
+                self.spent.add(spent)
                 shown.advance(1, 0)
         return len(owed)
 
@@ -275,6 +276,12 @@ def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
 def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
     shards = tuple(SealedShard(**asdict(proof)) for proof in sorted(proofs, key=lambda proof: proof.shard))
     return (tier.recipe_digest, tier.shards) == (recipe, shards)
+
+
+def _largest_first(jobs: Sequence[ProveJob]) -> list[ProveJob]:
+    """Return jobs profile by profile, those with most tokens first: what comes last should keep no worker waiting."""
+    profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
+    return sorted(jobs, key=lambda job: (profiles.index(job.pack.shard.profile), -job.pack.shard.tokens))
 
 
 def _job(plan: Plan, shard: Shard) -> ProveJob:

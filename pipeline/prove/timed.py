@@ -27,12 +27,12 @@ def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
     return job.family, fault, spent
 
 
-def run_file(job: FileJob) -> float:
+def run_file(job: FileJob) -> Spent:
     """Make one small file and return the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("file"), uncollected():
+    with spent.on(job.stage), uncollected():
         job.run()
-    return spent["file"]
+    return spent
 
 
 def run_packed(job: ProveJob) -> Spent:
