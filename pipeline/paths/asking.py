@@ -25,7 +25,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "config_kwargs": {"connect_timeout": CONNECT, "read_timeout": REPLY, "retries": {"total_max_attempts": 1}},
         "max_concurrency": 1,
     },
-    "gs": {"requests_timeout": REPLY},
+    "gs": {"requests_timeout": 30},  # of a whole request, also of one that sends a shard
 }
 """How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
 CREDENTIALS = {
