@@ -158,11 +158,8 @@ def _counted(split: Split) -> Iterable[Row]:
     """Return what rows count, from the keys if all are at hand, else from the data, else nothing."""
     for part, read in (("keys", split.key_rows), ("data", split.rows)):
         paths = split.shards(part)
-        if (
-            paths
-            and all(in_order(lambda path: path.is_file(), paths, split.folder))
-            and set(COUNTED) <= set(columns_of(paths[0]))
-        ):
+        there = in_order(lambda path: path.is_file(), paths, split.folder)
+        if paths and all(there) and set(COUNTED) <= set(columns_of(paths[0])):
             return read(COUNTED)
     return ()
 
