@@ -16,7 +16,7 @@ from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import MARK, Kept, run
+from pipeline.engine import MARK, Kept, run, uncollected
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.paths import StorePath, in_order
@@ -289,4 +289,5 @@ def _job(plan: Plan, shard: Shard) -> ProveJob:
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
+    with uncollected():
+        return job.pack.shard.rows, job.pack.shard.tokens, fn(job)

@@ -15,7 +15,7 @@ import click
 
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.cli.options import PLACE
+from pipeline.cli.places import PLACE
 from pipeline.engine import processes
 from pipeline.engine.dask import WAIT, dask
 from pipeline.errors import FrozenError, RecipeError
@@ -77,7 +77,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
             SIZE,
             click.option(
-                "--corpus", "corpora", multiple=True, type=click.Path(path_type=Path),
+                "--corpus", "corpora", multiple=True, type=PLACE,
                 help="Texts of your own: a file that `carrara corpus import` wrote, or for mrcr .parquet or .jsonl of "
                 "format, topic, text[, tone]. Repeatable.",
             ),

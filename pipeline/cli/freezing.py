@@ -10,7 +10,7 @@ import click
 
 from pipeline.cli.base import checked_size, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
-from pipeline.cli.options import PLACE
+from pipeline.cli.places import PLACE
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import SEED_BITS, load_recipe

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
+from pipeline.cli.places import DISK
 from pipeline.errors import RecipeError
-from pipeline.paths import place, read_text
-
-
-class Place(click.Path):
-    """A folder or a file, on a disk or in a store: ``outputs/v1`` or ``s3://bucket/v1``."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path."""
-        return place(value)
-
-
-PLACE = Place()
+from pipeline.paths import read_text
 
 KEY_FILE = click.option(
-    "--key-file", type=click.Path(path_type=Path),
+    "--key-file", type=DISK,
     help="File with the API key.  [default: what CARRARA_API_KEY or OPENAI_API_KEY holds]",
 )  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.options import PLACE
+from pipeline.cli.places import PLACE
 from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import ReportError

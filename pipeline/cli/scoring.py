@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
-from pipeline.cli.options import PLACE
+from pipeline.cli.places import PLACE
 from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipeline.assemble.fit import FitJob
 from pipeline.assemble.jobs import FileJob, run_pack
+from pipeline.engine import uncollected
 from pipeline.errors import FitError
 from pipeline.prove.balance import BalanceJob
 from pipeline.prove.shard import ProveJob, run_prove
@@ -13,7 +14,7 @@ from pipeline.terminal.spent import Spent
 def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
     """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("fit"):
+    with spent.on("fit"), uncollected():
         fault = job.run()
     return job.family, fault, spent
 
@@ -29,7 +30,7 @@ def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
 def run_file(job: FileJob) -> Spent:
     """Make one small file and return the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on(job.stage):
+    with spent.on(job.stage), uncollected():
         job.run()
     return spent
 
