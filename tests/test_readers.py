@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from xml.etree import ElementTree
@@ -16,6 +17,7 @@ import pipeline
 from pipeline.cli import cli
 from pipeline.engine import Inline
 from pipeline.metrics import score
+from pipeline.prove.chance import _may_score
 from pipeline.publish.staging import Staged
 from pipeline.readers import COLUMNS, READERS, READINGS, Reading, open_reading
 from pipeline.readers.base import half_name
@@ -36,6 +38,8 @@ NAMELESS = {
     "cite.listing",
 }
 """Tasks whose question names nobody of the text."""
+FEW = 12
+"""Rows of a scorer and subtask that are scored with each other's targets."""
 K = 1024
 SVG = "http://www.w3.org/2000/svg"
 
@@ -69,6 +73,19 @@ def test_every_task_is_read_by_every_reader_or_left_out_for_its_reason(split: Sp
 @pytest.mark.parametrize("name", ["all", "last32k", "first32k"])
 def test_who_reads_all_is_right_in_every_row(split: Split, name: str) -> None:
     assert {row["id"]: said(name, row) for row in split.rows()} == {row["id"]: row["target"] for row in split.rows()}
+
+
+def test_no_constant_answer_is_passed_over_that_would_score(split: Split) -> None:
+    groups = defaultdict(list)
+    for row in split.rows():
+        groups[row["scorer"], row["subtask"]].append(row)
+    passed = set()
+    for (scorer, _), rows in groups.items():
+        for row, other in product(rows[:FEW], rows[:FEW]):
+            if not _may_score(other["target"], row):
+                passed.add(scorer)
+                assert score(row, other["target"]) == 0, (row["id"], other["target"])
+    assert passed >= {"exact", "all_in_order", "members", "cited"}
 
 
 def test_who_reads_nothing_is_no_better_than_the_best_constant(split: Split) -> None:

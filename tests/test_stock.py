@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.tasks.base import Piece, Unit, unit
-from pipeline.tasks.line_cache import LineCache, PromptCache
+from pipeline.tasks.line_cache import PARTED, LineCache, PromptCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [
@@ -96,6 +96,21 @@ def test_readers_share_one_budget_of_characters() -> None:
     assert memory.size == 40, "it was full, and forgot both readers' paragraphs"
     first("a" * 40)
     assert len(read) == 4
+
+
+def test_many_lines_are_read_as_one_by_one_and_each_once() -> None:
+    memory, read = LineCache(2 * (PARTED + 1)), []
+
+    def noted(line: str) -> str:
+        read.append(line)
+        return line.upper()
+
+    each = memory.of_each(noted)
+    assert each(["a", "b", "a"]) == ["A", "B", "A"]
+    assert each(["b", "a"]) == ["B", "A"]
+    assert read == ["a", "b"]
+    assert each(["c", "a"]) == ["C", "A"]
+    assert read == ["a", "b", "c", "a"], "it was full, and forgot all lines"
 
 
 def test_what_a_reader_refuses_is_not_remembered() -> None:

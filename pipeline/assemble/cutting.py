@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.assemble.joining import Joined, Stock
 from pipeline.assemble.packing import Counts, pack
+from pipeline.assemble.pools import Taken
 from pipeline.errors import ExactError, FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import TIERS
@@ -37,13 +38,14 @@ class Cutter:
         return sum(self._piece_tokens(piece, opens=opens and place == 0) for place, piece in enumerate(pieces))
 
     def _piece_tokens(self, piece: Piece, *, opens: bool) -> int:
-        alone = opens or piece.turn is not None
-        if (piece.text, alone) not in self._memo:
+        known = piece.text, opens or piece.turn is not None
+        count = self._memo.get(known)
+        if count is None:
             if len(self._memo) > MEMO:
                 self._memo.clear()
-            count = self._counter.count(piece.text) if alone else int(self._counter.counts([piece.text])[0])
-            self._memo[piece.text, alone] = count
-        return self._memo[piece.text, alone] + self._turn_tokens(piece.turn)
+            count = self._counter.count(piece.text) if known[1] else int(self._counter.counts([piece.text])[0])
+            self._memo[known] = count
+        return count + self._turn_tokens(piece.turn)
 
     def unit_tokens(self, units: Sequence[Unit]) -> Counts:
         """Return the tokens of each pool unit in the middle of a prompt."""
@@ -86,7 +88,7 @@ class Cutter:
             raise FitError(f"{sample.stratum} in profile {self.profile.name}: {fault}") from None
         joined = self._joined(layout).layout(layout, stock, packing)
         places = [filler + before for before, filler in enumerate(packing.slots)]
-        key = task.key(sample, stock.pool.take(packing.units) if task.keyed_by_packing else ())
+        key = task.key(sample, Taken(stock.pool, packing.units) if task.keyed_by_packing else ())
         prompt = joined.prompt
         if layout.numbering:
             key, prompt = layout.numbering.key(key, places), layout.numbering.prompt(prompt, places)

@@ -176,10 +176,14 @@ def _packing(units: NDArray[np.int64], before: Counts, slots: list[int]) -> Pack
 
 
 def _slots(before: Counts, wanted: Sequence[float]) -> list[int]:
-    """Return the boundaries nearest to some depths, which do not fall."""
+    """Return the boundaries nearest to some depths, which do not fall; of two as near the first."""
     found: list[int] = []
-    for depth in wanted:
-        found.append(_nearest(before, depth * float(before[-1]), least=found[-1] if found else 0))
+    wants = [depth * float(before[-1]) for depth in wanted]
+    for want, place in zip(wants, np.searchsorted(before, wants).tolist(), strict=True):
+        least = found[-1] if found else 0
+        right = max(least, place)
+        left = max(least, right - 1)
+        found.append(left if want - before[left] <= before[right] - want else right)
     return found
 
 
@@ -187,10 +191,3 @@ def _slots_at(units: NDArray[np.int64], filler: Filler, at: Sequence[int | None]
     """Return for each rank the boundary behind all units of that rank or a lower one."""
     ranks = np.asarray(filler.ranks)[units]
     return [int(slot) for slot in np.searchsorted(ranks, np.array(at, dtype=np.int64), side="right")]
-
-
-def _nearest(before: Counts, want: float, least: int) -> int:
-    """Return the boundary, `least` or later, nearest to so many tokens."""
-    right = max(least, int(np.searchsorted(before, want)))
-    left = max(least, right - 1)
-    return left if want - before[left] <= before[right] - want else right

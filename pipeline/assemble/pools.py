@@ -7,10 +7,10 @@ made only when they are asked for.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +30,8 @@ UNIT_SCHEMA = pa.schema(
 )
 BATCH = 4096
 """Units that are Python objects at a time."""
-SMALL = 1 << 20
-"""Bytes of a pool of which the texts are kept as Python objects, too."""
+SMALL = 16 << 20
+"""Bytes of a pool of which the texts are kept as Python objects, too: prompts of up to 128K take most of them."""
 BUDGET = 128 * 1024 * 1024
 """Bytes of pools that a process keeps; a single pool may be larger."""
 
@@ -72,7 +72,7 @@ class Pool:
 
     def texts(self, places: Indices) -> list[str]:
         """Return the texts of the units at some places, each with all of its pieces."""
-        if self.size <= SMALL:
+        if self._is_small:
             found: list[str] = self._texts[places].tolist()
             return found
         return self._gathered(places)
@@ -100,16 +100,47 @@ class Pool:
         ends = np.cumsum(pc.list_value_length(texts).to_numpy())
         return np.asarray(np.diff(before[ends], prepend=0), dtype=np.int64)
 
-    @property
+    @cached_property
     def size(self) -> int:
-        """The bytes that the pool takes."""
-        return int(self.table.nbytes)
+        """The bytes that the pool takes, with its texts as Python objects if they are kept."""
+        return int(self.table.nbytes) * (1 + self._is_small)
+
+    @cached_property
+    def _is_small(self) -> bool:
+        return bool(self.table.nbytes <= SMALL)
 
     @cached_property
     def spoken(self) -> bool:
         """Whether the units are real turns."""
         turns = pc.list_flatten(self.table.column("turn"))
         return bool(turns.null_count < len(turns))
+
+
+class Taken(Sequence[Unit]):
+    """The units at some places of a pool, which are made when one of them is asked for."""
+
+    def __init__(self, pool: Pool, places: Indices) -> None:
+        self._pool, self._places = pool, places
+
+    @cached_property
+    def _units(self) -> list[Unit]:
+        return self._pool.take(self._places)
+
+    def __len__(self) -> int:
+        """Return the number of units."""
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> Unit: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Unit]: ...
+    def __getitem__(self, place: int | slice) -> Unit | Sequence[Unit]:
+        """Return one unit, or some."""
+        return self._units[place]
+
+    def __iter__(self) -> Iterator[Unit]:
+        """Yield every unit."""
+        return iter(self._units)
 
 
 class PoolCache:

@@ -12,8 +12,8 @@ import click
 from pipeline.ask.corpus import ask_corpus, replies_path
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.replies import Wish
-from pipeline.cli.base import KEY_FILE, api_key
 from pipeline.cli.group import cli
+from pipeline.cli.options import KEY_FILE, api_key
 from pipeline.cli.places import DISK
 from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.store.files import written_aside

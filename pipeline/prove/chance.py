@@ -14,10 +14,10 @@ from pipeline.assemble.cutting import cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Plan, row_streams
-from pipeline.metrics import TOKEN, dated, score
+from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
-from pipeline.rows import asked_of, plain_json
+from pipeline.rows import asked_of, plain_json, sha256_text
 from pipeline.store.chance import Chance
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample, Unit
@@ -32,21 +32,26 @@ PROBES, WEIGHED = 3, 512
 JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
 """What scorers look at, beside the question's words."""
 
+KNOWN: dict[str, tuple[str, float]] = {}
+"""What was found, by the digest of the rows it was looked for in: those of all profiles mostly have the same keys."""
+
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
 
 
 def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
     """Return the chance table of published rows or keys, in order of family, subtask, complexity and what is asked."""
-    groups: dict[tuple[str, str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[str, str, int, str], list[tuple[Mapping[str, Any], dict[str, float]]]] = defaultdict(list)
     for row in rows:
-        asked = asked_of(json.loads(row["metadata"]))
-        groups[row["family"], row["subtask"], row["complexity"], asked].append(row)
-    return [_chance(place, groups[place]) for place in sorted(groups)]
+        metadata = json.loads(row["metadata"])
+        place = row["family"], row["subtask"], row["complexity"], asked_of(metadata)
+        groups[place].append(({name: row[name] for name in JUDGED}, metadata["baselines"]))
+    return [_chance(place, *zip(*groups[place], strict=True)) for place in sorted(groups)]
 
 
-def _chance(place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]]) -> Chance:
+def _chance(
+    place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]], each: Sequence[Mapping[str, float]]
+) -> Chance:
     constant, best = best_constant(rows)
-    each = [json.loads(row["metadata"])["baselines"] for row in rows]
     names = sorted({name for baselines in each for name in baselines})
     means = {name: fsum(baselines.get(name, 0.0) for baselines in each) / len(each) for name in names}
     return Chance(*place, len(rows), round(best, 4), constant, {name: round(mean, 4) for name, mean in means.items()})
@@ -80,28 +85,74 @@ def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
 
     Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
     """
-    counts = Counter(row["target"] for row in rows)
+    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
+    digest = sha256_text(repr(list(distinct.items())))
+    if digest not in KNOWN:
+        KNOWN[digest] = _best_constant([row["target"] for row in rows], distinct)
+    return KNOWN[digest]
+
+
+def _best_constant(targets: Sequence[str], distinct: Counter[tuple[object, ...]]) -> tuple[str, float]:
+    counts = Counter(targets)
     ordered = sorted(counts, key=_numeric_first)
     spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
     tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
-    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
-    best = max(tried, key=lambda reply: (_total(reply, distinct), reply))
-    return best, _total(best, distinct) / len(rows)
+    rows = [(dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items()]
+    total, best = max((_total(reply, rows), reply) for reply in tried)
+    return best, total / len(targets)
 
 
 def _plain(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _total(reply: str, distinct: Counter[tuple[object, ...]]) -> float:
-    rows = ((dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items())
+def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
     return fsum(times * score(row, reply) for row, times in rows if _may_score(reply, row))
 
 
 def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
-    """Tell whether a reply may score on a row: of the rule `exact` it must hold all words of an answer."""
-    said = _said(reply)
-    return row["scorer"] != "exact" or any(_said(answer) <= said for answer in row["answers"])
+    """Tell whether a reply in plain words may score on a row, by words that it cannot be without: scoring takes longer.
+
+    They are those of an answer, or of each of its parts, of a fact, or of an item, the surname and the year of a key
+    point, and the number of a document.
+    """
+    said, target = _letters(reply), row["target"]
+    match row["scorer"]:
+        case "exact":
+            return any(_said(answer) <= _said(reply) for answer in row["answers"])
+        case "all_in_order":
+            parts = zip(*(answer.split(PART) for answer in row["answers"]), strict=True)
+            return all(any(_said(form) <= _said(reply) for form in forms) for forms in parts)
+        case "cited":
+            return any(all(word in said for word in words) for words in _stated(tuple(row["answers"])))
+        case "members" | "route" if listed(row) and "&" not in target:
+            return any(_letters(item) in said for item in listed(row))
+        case "key_points":
+            return any(year in said and name in said for name, year in _sought(target))
+        case "ndcg":
+            return any(number in said for number in worth_of(row))
+        case _:
+            return True
+
+
+@lru_cache(maxsize=1 << 14)
+def _stated(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the words of each value that answers state with sources, as scorers compare them."""
+    values = (NORMALISED(found[1]) for answer in answers for found in SOURCED.finditer(answer))
+    return tuple(tuple(map(_letters, value.split())) for value in values)
+
+
+@lru_cache(maxsize=1 << 14)
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _sought(target: str) -> tuple[tuple[str, str], ...]:
+    """Return surname and year of each key point."""
+    points, _ = points_of({"target": target, "answers": (target,)})
+    return tuple((_letters(name.rpartition(" ")[2]), year) for name, year in points)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -63,6 +63,20 @@ def stands(words: str, text: str) -> bool:
     return False
 
 
+def times(words: str, text: str) -> int:
+    """Return how often words stand in a text just so, and not as a part of longer ones.
+
+    >>> times("oak", "An oak, another oak, and an Oakley soaked."), times("oak", "")
+    (2, 0)
+    """
+    found, at = 0, text.find(words)
+    while at >= 0:
+        end = at + len(words)
+        found += not (is_letter(text[at - 1 : at]) or is_letter(text[end : end + 1]))
+        at = text.find(words, end)
+    return found
+
+
 def is_letter(one: str) -> bool:
     """Tell whether a character, if there is one, is of a word."""
     return one.isalnum() or one == "_"

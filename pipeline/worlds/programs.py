@@ -15,6 +15,8 @@ START = (1, 2, 3, 4, 5, 6)
 START_LINE = f">> a = {list(START)}"
 DO_NOTHING = '>> print("Do nothing.")'
 LOW, HIGH = -4000, 4000
+BITS = (HIGH - LOW + 1).bit_length()
+"""Bits in which a value is drawn, as ``randint`` does it; what is too large is drawn again."""
 INSERT_AT = tuple(range(-2, 3))
 POP_AT = tuple(range(-3, 3))
 """Where operations insert and pop. Filler can reach no further safely, so relevant operations do not either."""
@@ -106,4 +108,7 @@ def outcome(operations: Iterable[Operation], view: View) -> str | None:
 
 def number(rng: Random) -> int:
     """Draw a value for the list."""
-    return rng.randint(LOW, HIGH)
+    drawn = rng.getrandbits(BITS)
+    while drawn > HIGH - LOW:
+        drawn = rng.getrandbits(BITS)
+    return LOW + drawn

@@ -65,7 +65,8 @@ def _double_faults(found: Sequence[Entry], several: Sequence[Entry]) -> Iterator
     """Hold documents to agree, and to be of different things or forms, but for those of which `several` are needed."""
     known: dict[tuple[str, str, str], str] = {}
     kinds: dict[str, set[str]] = defaultdict(set)
-    for one in found:
+    named = Counter(one.name for one in found)
+    for one in (each for each in found if named[each.name] > 1):
         kinds[one.name].add(one.form.kind)
         for relation, value in one.facts.items():
             if known.setdefault((one.form.name, one.name, relation), value) != value:
@@ -136,7 +137,8 @@ def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterato
     """Hold each value to stand in a document, too, that does not state the fact."""
     for fact in wanted:
         own = {id(one) for one in fact.documents}
-        if not any(fact.value in one.text or stands(fact.value, one.text) for one in found if id(one) not in own):
+        others = [one.text for one in found if id(one) not in own]
+        if not any(fact.value in one for one in others) and not any(stands(fact.value, one) for one in others):
             yield f"{fact.value!r} stands in no other document"
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from pipeline.tasks.cite.wordings import LAST, OPENINGS, clauses, lists
 from pipeline.tasks.rag.proof import question as asked_in
@@ -17,6 +17,8 @@ SLOT = re.compile(r"\\\{(it|him|its|value)\\\}")
 PRONOUNS = {"it": "(?:it|he|she)", "him": "(?:it|him|her)", "its": "(?:its|his|her)"}
 NAMED = {"it": "(?P<name>.+)", "him": "(?P<name>.+)", "its": "(?P<name>.+)'s?"}
 """What stands in the slots of a clause; in the first slot of the first one a name."""
+KEPT = 256
+"""Questions and clauses of which the readings are kept: a row's own are read again and again."""
 Place = tuple[str, str]
 """A form and a relation of it."""
 
@@ -50,9 +52,8 @@ def facts(found: Sequence[Entry], question: str) -> list[Fact]:
     Raises:
         ValueError: if it cannot be read, or a fact has no value or two.
     """
-    listed = [(place, match) for place, one in _lists() if (match := one.fullmatch(question))]
-    if listed:
-        return _things(found, [(place, plain(match["value"])) for place, match in listed])
+    if listed := _listed(question):
+        return _things(found, listed)
     name, places = subject(found, question)
     return [_fact(found, name, some) for some in places]
 
@@ -60,7 +61,7 @@ def facts(found: Sequence[Entry], question: str) -> list[Fact]:
 def known(found: Sequence[Entry], question: str) -> list[Fact]:
     """Return those of the facts that a question asks for which some of its documents give, none in two ways."""
     try:
-        if any(one.fullmatch(question) for _, one in _lists()):
+        if _listed(question):
             return facts(found, question)
         name, places = subject(found, question)
     except ValueError:
@@ -70,6 +71,12 @@ def known(found: Sequence[Entry], question: str) -> list[Fact]:
         with suppress(ValueError):
             stated.append(_fact(found, name, some))
     return stated
+
+
+@lru_cache(maxsize=KEPT)
+def _listed(question: str) -> list[tuple[Place, str]]:
+    """Return of which place a question lists all things, and with what value, in every reading."""
+    return [(place, plain(match["value"])) for place, one in _lists() if (match := one.fullmatch(question))]
 
 
 def _things(found: Sequence[Entry], meant: Sequence[tuple[Place, str]]) -> list[Fact]:
@@ -97,15 +104,19 @@ def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place
         if len(most) > 1:
             continue
         first, *rest = [*most[0].split(", "), last] if most else [last]
-        for place, pattern in _clauses(named=True):
-            match = pattern.fullmatch(first)
-            kind = kinds.get(plain(match["name"])) if match else None
-            if match and kind == forms()[place[0]].kind:
-                name = plain(match["name"])
+        for place, name in _named(first):
+            kind = kinds.get(name, "")
+            if kind == forms()[place[0]].kind:
                 places = [_places(first, kind, named=name), *(_places(one, kind) for one in rest)]
                 if all(places):
                     return name, places
     raise ValueError(f"no question: {question!r}")
+
+
+@lru_cache(maxsize=KEPT)
+def _named(said: str) -> list[tuple[Place, str]]:
+    """Return what a clause may ask of whom it names, in every reading."""
+    return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(said))]
 
 
 def _openings(question: str) -> Iterator[str]:
@@ -116,6 +127,7 @@ def _openings(question: str) -> Iterator[str]:
             yield question[len(head) : -len(end)]
 
 
+@lru_cache(maxsize=KEPT)
 def _places(said: str, kind: str, named: str = "") -> list[Place]:
     """Return what a clause may ask of a thing of a kind."""
     return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from pipeline.metrics import NO_MEMBERS, listed
 from pipeline.tasks.base import Published
@@ -52,12 +52,12 @@ def _wrong_demonstrations(text: str, graph: Listed, subtask: str, shots: int) ->
     demos = demonstrations(text)
     if len(demos) != shots:
         yield f"{len(demos)} demonstrations in place of {shots}"
-    nodes = {node for edge in graph.edges for node in edge}
+    nodes = {*chain.from_iterable(graph.edges)}
     for number, (demo, shown) in enumerate(demos, 1):
         ordered = shown if subtask == "route" else ", ".join(sorted(shown.split(", ")))
         if demo.asked.kind != subtask or demo.answer != ordered:
             yield f"demonstration {number} shows {shown!r} for {demo.asked}"
-        own = {node for edge in demo.edges for node in edge}
+        own = {*chain.from_iterable(demo.edges)}
         if own & nodes:
             yield f"demonstration {number} has nodes of another graph"
         nodes |= own

@@ -6,10 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 
 from pipeline.metrics import NO_MEMBERS
+from pipeline.tasks.finding import whole_lines
+from pipeline.tasks.line_cache import PROMPT
 
 NODE = "[0-9a-f]{10}"
 ARROW = " -> "
@@ -102,14 +104,15 @@ def way(children: Mapping[str, Sequence[str]], node: str, steps: int) -> list[st
     return found[1:]
 
 
-@lru_cache(maxsize=2)
+@PROMPT.of
 def read(text: str) -> Listed:
     """Read the last graph of a prompt, and the question about it.
 
     Raises:
         ValueError: if it is not this task's.
     """
-    starts, end = [mark.end() for mark in GRAPH.finditer(text)], END.search(text)
+    starts = [mark.end() for mark in whole_lines(GRAPH, "--- Graph ", text)]
+    end = next(whole_lines(END, "--- End of graph ", text), None)
     if not starts or not end:
         raise ValueError("the prompt does not hold a graph between its two marks")
     behind = ASKED.search(text, end.end())
@@ -124,7 +127,7 @@ def demonstrations(text: str) -> list[tuple[Listed, str]]:
     Raises:
         ValueError: if one is not this task's.
     """
-    starts, found = list(GRAPH.finditer(text)), []
+    starts, found = list(whole_lines(GRAPH, "--- Graph ", text)), []
     for one, other in pairwise(starts):
         said = text[one.end() : other.start()]
         asked, shown = ASKED.search(said), ANSWER.search(said)

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby, repeat
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.messages import intent_of
+from pipeline.tasks.line_cache import PROMPT
+from pipeline.tasks.messages import intent_of, intents_of
 
 BODY = re.compile(
     r"\nExamples:\n(.*\n)This is the end of the examples\..*\n\nLast (?:question|message|text):\n", re.DOTALL
@@ -40,7 +40,7 @@ class Shown:
         return (intent[0], "") if self.count == ACTS_ALONE else intent
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def read(text: str) -> Shown:
     """Read a prompt.
 
@@ -74,11 +74,11 @@ def solve(text: str) -> str:
     return next(iter(found))
 
 
-@lru_cache(maxsize=1)
+@PROMPT.of
 def _labels(text: str) -> Mapping[Intent, set[str]]:
     """Return the labels that messages of each intent have."""
     shown, found = read(text), dict[Intent, set[str]]()
-    for intent, label in sorted({*zip(map(intent_of, shown.messages), shown.labels, strict=True)}):
+    for intent, label in sorted({*zip(intents_of(shown.messages), shown.labels, strict=True)}):
         found.setdefault(shown.told(intent), set()).add(label)
     return found
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from pipeline.tasks.base import Published
+from pipeline.tasks.finding import times
 from pipeline.tasks.idk.grammar import read_story
 from pipeline.tasks.idk.reader import Line, Query, answer, read_blocks, read_body, read_question
 from pipeline.tasks.idk.text import LETTERS, UNKNOWN
@@ -22,7 +22,7 @@ def faults(row: Published, subtask: str) -> Iterator[str]:
     marked = [needle for needle in row.needles if needle.role == "relevant"]
     if [(needle.char_start, needle.char_end) for needle in marked] != [(line.start, line.end) for line in own]:
         yield "the needle is not the story of the asked person"
-    if len(re.findall(rf"\b{asked.name}\b", row.text)) != len(own) + 1:
+    if times(asked.name, row.text) != len(own) + 1:
         yield f"{asked.name} is named outside of one story"
     if f"\nQuestion: {row.question}\n" not in row.text or row.key.choices != asked.choices:
         yield "the prompt does not end in the row's question and choices"

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal, NamedTuple
 
+from pipeline.tasks.finding import Lines
 from pipeline.tasks.idk.grammar import FULL_NAME, Told, pattern_of, read_story
 from pipeline.tasks.idk.text import END, LETTERS, START, accepted
-from pipeline.tasks.line_cache import PROMPT
+from pipeline.tasks.line_cache import LINES, PROMPT
 from pipeline.worlds.plots import plots
 
 RANDOM_LETTERS = re.compile(r"[A-Z](?: [A-Z])*")
 BLOCK = re.compile(r"Question: (.+)\nChoices:\n\(A\) (.+)\n\(B\) (.+)\n\(C\) (.+)\n\(D\) (.+)\nAnswer:(?: ([A-D]))?")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line of the body: the story that it tells, or None if it is random letters."""
 
     start: int
@@ -74,18 +74,21 @@ def read_body(text: str) -> tuple[Line, ...]:
     Raises:
         ValueError: if there is no body, or a line is neither a story nor letters.
     """
-    return tuple(_lines(text))
-
-
-def _lines(text: str) -> Iterator[Line]:
     start = text.find("\n" + START) + 1 + len(START)
     end = text.rfind("\n" + END) + 1
     if start <= len(START) or end <= start:
         raise ValueError("the prompt has no body")
-    for line in text[start : end - 1].split("\n"):
-        stop = start + len(line) + 1
-        yield Line(start, stop, line, None if RANDOM_LETTERS.fullmatch(line) else read_story(line))
-        start = stop
+    lines = Lines(text, start, end)
+    told = (one or None for one in _told(lines.texts))
+    return tuple(
+        Line(*lines.span(number), line, story)
+        for number, (line, story) in enumerate(zip(lines.texts, told, strict=True))
+    )
+
+
+@LINES.of_each
+def _told(line: str) -> Told | Literal[False]:
+    return False if RANDOM_LETTERS.fullmatch(line) else read_story(line)
 
 
 def read_question(text: str) -> Query:

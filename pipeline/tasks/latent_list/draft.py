@@ -6,13 +6,18 @@ would make one of those equal to the true list is refused, for nothing that foll
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate
 from random import Random
 
-from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, START, Operation, View, number
+from pipeline.worlds.programs import INSERT_AT, POP_AT, START, Operation, View, number
 
+KEEPING = ("append", "insert", "reverse")
+"""Kinds that leave any two lists as different as they were."""
+STARTING = frozenset(START)
 LENGTHENS, SHORTENS = ("append", "insert"), ("pop", "remove")
 Weights = Mapping[str, int]
 LEAST = 0.05
@@ -46,28 +51,21 @@ class Draft:
     others: list[list[int] | None] = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
 
-    def add(self, operation: Operation) -> bool:
+    def add(self, name: str, args: tuple[int, ...]) -> bool:
         """Append an operation if it and all before it stay provable; tell whether it was."""
-        method, args, true = getattr(list, operation.name), operation.args, self.true[:]
+        run, true = getattr(list, name), self.true[:]
         try:
-            method(true, *args)
+            run(true, *args)
         except (IndexError, ValueError):
             return False
         if not true or true == self.true:
             return False
-        others: list[list[int] | None] = []
-        for other in self.others:
-            after = None if other is None else other[:]
-            if after is not None:
-                try:
-                    method(after, *args)
-                except (IndexError, ValueError):
-                    after = None
-                if after == true:
-                    return False
-            others.append(after)
-        self.true, self.others = true, [*others, self.true]
-        self.operations.append(operation)
+        others = _kept(name, args, self.others) if name in KEEPING else [_after(run, args, one) for one in self.others]
+        if name not in KEEPING and true in others:
+            return False
+        others.append(self.true)
+        self.true, self.others = true, others
+        self.operations.append(Operation(name, args))
         return True
 
     @property
@@ -91,9 +89,14 @@ class Draft:
         size = (len(ways) - done - 1) % STRETCH + 1
         wanted = self.wanting(weights, len(ways)) if quotas else dict[str, float](weights)
         for way in ways[done : done + size]:
-            kinds = _kinds(longer, way)
-            drawn = _tried(rng, kinds, [max(wanted[kind], LEAST) for kind in kinds])
-            if not any(longer.add(draw_operation(rng, kind, longer.true)) for kind in drawn):
+            last = longer.operations[-1].name if longer.operations else ""
+            kinds = _kinds(way, reversed_last=last == "reverse", short=len(longer.true) < 3)
+            sums = list(accumulate(max(wanted[kind], LEAST) for kind in kinds))
+            for _ in range(ATTEMPTS):
+                kind = kinds[one_of(rng, sums)]
+                if longer.add(kind, draw_arguments(rng, kind, longer.true)):
+                    break
+            else:
                 return None
             if quotas:
                 wanted[longer.operations[-1].name] -= 1
@@ -101,9 +104,9 @@ class Draft:
 
     def wanting(self, shares: Weights, size: int) -> dict[str, float]:
         """Return how many operations of each kind a program of some size wants yet: less than none of some."""
-        have = Counter(operation.name for operation in self.operations)
+        have = [operation.name for operation in self.operations]
         whole = sum(shares.values())
-        return {kind: share * size / whole - have[kind] for kind, share in shares.items()}
+        return {kind: share * size / whole - have.count(kind) for kind, share in shares.items()}
 
 
 def _shows(view: View, items: list[int]) -> bool:
@@ -114,38 +117,68 @@ def _shows(view: View, items: list[int]) -> bool:
     return True
 
 
-def _tried(rng: Random, kinds: Sequence[str], weights: Sequence[float]) -> Iterator[str]:
-    return (rng.choices(kinds, weights)[0] for _ in range(ATTEMPTS))
+def _kept(name: str, args: tuple[int, ...], lists: Sequence[list[int] | None]) -> list[list[int] | None]:
+    """Return what one of the kinds that never fail makes of some lists."""
+    if name == "reverse":
+        return [items if items is None else items[::-1] for items in lists]
+    *at, value = args
+    if not at:
+        return [items if items is None else [*items, value] for items in lists]
+    return [items if items is None else [*items[: at[0]], value, *items[at[0] :]] for items in lists]
 
 
-def _kinds(draft: Draft, way: int) -> Sequence[str]:
+def _after(run: Callable[..., object], args: tuple[int, ...], items: list[int] | None) -> list[int] | None:
+    """Return what an operation makes of a list; None if it fails."""
+    if items is None:
+        return None
+    items = items[:]
+    try:
+        run(items, *args)
+    except (IndexError, ValueError):
+        return None
+    return items
+
+
+def one_of(rng: Random, sums: Sequence[float]) -> int:
+    """Draw a place by the running sums of weights, as ``rng.choices`` does."""
+    return bisect(sums, rng.random() * (sums[-1] + 0.0), 0, len(sums) - 1)
+
+
+@cache
+def _kinds(way: int, *, reversed_last: bool, short: bool) -> Sequence[str]:
     """Return the kinds that may come next: no reverse right after a reverse, which would look like filler."""
     if way:
         return LENGTHENS if way > 0 else SHORTENS
-    last = draft.operations[-1].name if draft.operations else ""
     kinds = (*LENGTHENS, *SHORTENS, "reverse", "sort")
-    return [
-        kind for kind in kinds if not (kind == last == "reverse") and not (kind in SHORTENS and len(draft.true) < 3)
-    ]
+    return [kind for kind in kinds if not (reversed_last and kind == "reverse") and not (short and kind in SHORTENS)]
 
 
-def draw_operation(rng: Random, kind: str, items: Sequence[int]) -> Operation:
-    """Draw an operation of a kind, in the forms and with the indices that filler has too."""
-    size = len(items)
+def draw_arguments(rng: Random, kind: str, items: Sequence[int]) -> tuple[int, ...]:
+    """Draw the arguments of an operation of a kind, in the forms and with the indices that filler has too."""
     if kind == "append":
-        return Operation("append", (number(rng),))
+        return (number(rng),)
     if kind == "insert":
-        places = [at for at in INSERT_AT if abs(at) <= size]
-        return Operation("insert", (_near_the_ends(rng, places), number(rng)))
+        return (_near_the_ends(rng, _within(INSERT_AT, -len(items), len(items))), number(rng))
     if kind in SHORTENS:
         first = rng.random() < FIRST
         if kind == "remove":
-            return Operation("remove", (rng.choice([item for item in items if item in START and first] or items),))
-        places = [at for at in POP_AT if -size <= at < size]
-        at = _near_the_ends(rng, [at for at in places if items[at] in START and first] or places)
-        return Operation("pop", () if at == -1 and rng.random() < 0.7 else (at,))
-    return REVERSE if kind == "reverse" else SORT
+            return (rng.choice(([item for item in items if item in STARTING] if first else ()) or items),)
+        places = _within(POP_AT, -len(items), len(items) - 1)
+        at = _near_the_ends(rng, (tuple(at for at in places if items[at] in STARTING) if first else ()) or places)
+        return () if at == -1 and rng.random() < 0.7 else (at,)
+    return ()
 
 
-def _near_the_ends(rng: Random, places: Sequence[int]) -> int:
-    return rng.choices(places, [NEAR[max(at, ~at)] for at in places])[0]
+@cache
+def _within(places: tuple[int, ...], least: int, most: int) -> tuple[int, ...]:
+    """Return those of some places that lie between two."""
+    return tuple(at for at in places if least <= at <= most)
+
+
+def _near_the_ends(rng: Random, places: tuple[int, ...]) -> int:
+    return places[one_of(rng, _nearness(places))]
+
+
+@cache
+def _nearness(places: tuple[int, ...]) -> Sequence[int]:
+    return list(accumulate(NEAR[max(at, ~at)] for at in places))

@@ -8,7 +8,7 @@ from math import comb
 
 from pipeline.tasks.base import Needle, Published
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.latent_list.solver import PRINTS, STEPS, Session, Step, advance, demonstrations, read
+from pipeline.tasks.latent_list.solver import MEMO, PRINTS, STEPS, Session, Step, advance, demonstrations, read
 from pipeline.worlds.programs import Operation, View
 
 REVERSES, SORTS = ">> a.reverse()", ">> a.sort()"
@@ -153,14 +153,16 @@ def _betrayed(session: Session, places: Sequence[int]) -> Iterator[str]:
     rest, the number of relevant operations of a kind between lines of two kinds is binomial where neighbours tell
     nothing; the share of filler is smoothed by one operation more of either sort.
     """
-    kinds = ["", *map(_kind, session.steps), ""]
-    relevant, filler = Counter[Between](), Counter[Between]()
-    for place, between in enumerate(zip(kinds, kinds[1:], kinds[2:], strict=False)):
-        before, kind, behind = between
-        if (kind == "addition" and behind != IDLE) or (kind == "removal" and before != IDLE):
-            yield f"no line that does nothing parts the {kind} in line {place + 1} of the program from its neighbour"
-            return
-        (relevant if place in places else filler)[between] += 1
+    kinds = ["", *map(KINDS.__getitem__, session.lines), ""]
+    every = Counter(zip(kinds, kinds[1:], kinds[2:], strict=False))
+    wrong = {between for between in every if not _parted(*between)}
+    if wrong:
+        place = next(place for place in range(len(session.lines)) if tuple(kinds[place : place + 3]) in wrong)
+        found = f"parts the {kinds[place + 1]} in line {place + 1} of the program from its neighbour"
+        yield f"no line that does nothing {found}"
+        return
+    relevant: Counter[Between] = Counter((kinds[place], kinds[place + 1], kinds[place + 2]) for place in places)
+    filler = every - relevant
     for between in sorted(relevant):
         before, kind, behind = between
         of, lines = (sum(counts[seen] for seen in counts if seen[1] == kind) for counts in (relevant, filler))
@@ -170,8 +172,24 @@ def _betrayed(session: Session, places: Sequence[int]) -> Iterator[str]:
             yield f"{found}, and a share of {share:.3f} of filler"
 
 
-def _kind(step: Step | None) -> str:
-    return CLASSES.get(step[0].__name__, SORTED) if step else IDLE
+def _parted(before: str, kind: str, behind: str) -> bool:
+    """Tell whether a line that does nothing stands behind an addition, and before a removal."""
+    return behind == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
+
+
+class Kinds(dict[str, str]):
+    """Remembers of what kind each distinct line is."""
+
+    def __missing__(self, line: str) -> str:
+        """Tell the kind of a line that is new."""
+        if len(self) > MEMO:
+            self.clear()
+        step = STEPS[line]
+        self[line] = kind = CLASSES.get(step[0].__name__, SORTED) if step else IDLE
+        return kind
+
+
+KINDS = Kinds()
 
 
 def _tail(seen: int, of: int, share: float) -> float:

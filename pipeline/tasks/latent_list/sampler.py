@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from random import Random
 
@@ -61,7 +60,7 @@ def _fitted(program: Program, wish: Wish) -> Program:
     draft = Draft()
     for operation in program.operations:
         names = operation.name not in ("pop", "sort", "reverse") and operation.args[-1] == shown
-        if not draft.add(replace(operation, args=(*operation.args[:-1], wished)) if names else operation):
+        if not draft.add(operation.name, (*operation.args[:-1], wished) if names else operation.args):
             return program
     fits = view.span and len(draft.true) > view.span[0] and view.value(draft.true) == wished
     return draft.seen(view) if fits and shows_all(draft, view) else program

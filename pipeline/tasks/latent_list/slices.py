@@ -5,6 +5,7 @@ The true list is compared with the lists that the program leaves without one ope
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -131,9 +132,11 @@ def _miss(value: int, wish: Wish) -> int:
 
 
 def _matrix(lists: Sequence[Sequence[int]], width: int) -> Table:
-    pad = [GONE] * width
-    flat = [value for items in lists for value in [*items, *pad][:width]]
-    return np.array(flat, dtype=np.int64).reshape(len(lists), width)
+    pad, flat = [GONE] * width, list[int]()
+    for items in lists:
+        flat += items[:width]
+        flat += pad[len(items) :]
+    return np.frombuffer(array("q", flat), dtype=np.int64).reshape(len(lists), width)
 
 
 def _values(name: str, lists: Table) -> Table:

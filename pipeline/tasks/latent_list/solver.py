@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
+
+from pipeline.tasks.line_cache import PROMPT
 
 NUMBER = r"-?(?:0|[1-9][0-9]{0,5})"
 OPENING = ">> a = ["
@@ -76,6 +77,7 @@ class Session:
 
     begins: int
     initial: tuple[int, ...]
+    lines: Sequence[str]
     steps: Sequence[Step | None]
     ask: Ask
 
@@ -103,7 +105,7 @@ def advance(items: list[int], steps: Iterable[Step | None]) -> None:
         raise ValueError(f"the program fails: {fault}") from None
 
 
-@lru_cache(maxsize=2)
+@PROMPT.of
 def read(text: str) -> Session:
     """Read the last program of a prompt.
 
@@ -138,7 +140,7 @@ def _session(body: str, begins: int) -> Session:
         raise ValueError(f"line {first[:80]!r} does not start a list")
     initial = tuple(map(int, start[1].split(", ")))
     asked = lines.pop()
-    return Session(begins + len(first) + 1, initial, list(map(STEPS.__getitem__, lines)), _ask(asked))
+    return Session(begins + len(first) + 1, initial, lines, list(map(STEPS.__getitem__, lines)), _ask(asked))
 
 
 def _ask(line: str) -> Ask:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 from typing import Any
 
@@ -30,6 +31,8 @@ from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, l
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
 NONE = np.empty(0, dtype=np.int64)
+ROWS = 1024
+"""Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
 ROOM = 0.985
 """The share of the annals in which entries of a row may stand."""
 APART = 20
@@ -94,19 +97,18 @@ class LongQa(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
-        world = chronicle(own, stratum.tier)
-        drawn = self.drawn(world, stratum, index, own, shared)
-        pieces = [piece for item in self.placed(world, own, drawn) for piece in item.unit.pieces]
+        drawn, placed = told(self, stratum, index, own, shared)
+        pieces = [piece for item in placed for piece in item.unit.pieces]
         relevant = tuple(piece.text for piece in pieces if piece.role == "relevant")
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put every entry that was written for the row where its date falls among those of the world."""
         world = chronicle(own, sample.stratum.tier)
-        drawn = self.drawn(world, sample.stratum, sample.index, own, shared)
+        drawn, placed = told(self, sample.stratum, sample.index, own, shared)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
-            placed=tuple(self.placed(world, own, drawn)),
+            placed=placed,
             filler=filler(world, sample.stratum.tier, own, drawn.props),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=self.asking(sample)), "question"),),
         )
@@ -123,6 +125,14 @@ class LongQa(Task):
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         """Return the entries that the answer needs: they were written for the row, or for both rows of a pair."""
         return () if self.paired else sample.relevant
+
+
+@lru_cache(maxsize=ROWS)
+def told(task: LongQa, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Drawn, tuple[Placed, ...]]:
+    """Return what a row asks, and what is told for it as it stands in the prompt; remembers the rows of a shard."""
+    world = chronicle(own, stratum.tier)
+    drawn = task.drawn(world, stratum, index, own, shared)
+    return drawn, tuple(task.placed(world, own, drawn))
 
 
 def written(world: Chronicle, own: Streams, drawn: Drawn) -> list[tuple[Told, str]]:

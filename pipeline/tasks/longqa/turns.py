@@ -29,6 +29,7 @@ from pipeline.tasks.longqa.frame import (
     quiet,
     rolls,
     strewn,
+    told,
     written,
 )
 from pipeline.worlds.chronicle import Chronicle, chronicle
@@ -102,10 +103,10 @@ class ChatTurns(LongQa):
         """Put each entry that was written for the row into a session of its day, among others."""
         tier = sample.stratum.tier
         world = chronicle(own, tier)
-        drawn = self.drawn(world, sample.stratum, sample.index, own, shared)
+        drawn, placed = told(self, sample.stratum, sample.index, own, shared)
         return Layout(
             head=sessions.opening(),
-            placed=tuple(self.placed(world, own, drawn)),
+            placed=placed,
             filler=sessions.filler(world, tier, own, drawn.props, chain(*_companions(world, own, drawn))),
             tail=(Piece(text.ASKING.format(question=sample.question), "question", "user"),),
         )

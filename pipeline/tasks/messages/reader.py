@@ -136,7 +136,6 @@ def _unnamed(sentence: str, tables: Tables) -> tuple[str | None, str | None] | N
     return None
 
 
-@LINES.of
 def intent_of(message: str) -> tuple[str, str]:
     """Return the act and the thing of a message, both "" where it has none of those that are named.
 
@@ -145,3 +144,7 @@ def intent_of(message: str) -> tuple[str, str]:
     """
     meaning = read(message)
     return (meaning.act, meaning.thing) if meaning.act and meaning.thing else ("", "")
+
+
+intents_of = LINES.of_each(intent_of)
+"""The same of many messages, most of which were read before."""

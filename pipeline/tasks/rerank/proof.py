@@ -75,6 +75,7 @@ def _mark_faults(row: Published, found: Sequence[Entry], worth: dict[str, int]) 
 
 def _needed_faults(found: Sequence[Entry], what: Wanted, worth: dict[str, int]) -> Iterator[str]:
     """Hold every condition to matter, and every document that is worth something."""
+    found = [one for one in found if one.form.name == what.form]
     for name in what.values:
         fewer = {one: value for one, value in what.values.items() if one != name}
         if fewer and worths(found, replace(what, values=fewer)) == worth:

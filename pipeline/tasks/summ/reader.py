@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from pipeline.tasks.finding import Lines
+from pipeline.tasks.line_cache import LINES, PROMPT
 from pipeline.tasks.longqa.reader import (
     BODY,
     DATE,
@@ -21,7 +23,7 @@ from pipeline.tasks.longqa.reader import (
 )
 from pipeline.tasks.summ.text import accepted
 
-LINE = re.compile(rf"^\[(\d{{5}})\] {DATE}\. (.+)\n", re.MULTILINE)
+LINE = re.compile(rf"\[(\d{{5}})\] {DATE}\. (.+)")
 QUESTION = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
 ASKED = re.compile(r"[\w ]+ (the \w+ \w+) up to the end of (\d{4}): (.+), (.+), and (.+)\.")
 PHRASES = {
@@ -51,6 +53,7 @@ class Annals:
     numbers: dict[int, str]
 
 
+@PROMPT.of
 def read(text: str) -> Annals:
     """Return every entry of a prompt.
 
@@ -60,16 +63,18 @@ def read(text: str) -> Annals:
     start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
     if start < len(BODY) or end <= start:
         raise ValueError("the prompt has no annals")
-    found, numbers, at = list[Line](), dict[int, str](), start
-    for match in LINE.finditer(text, start, end):
-        if match.start() != at:
-            break
-        numbers[at] = match[1]
-        found.append(Line(at, match.end(), day_of(match[2], match[3], match[4]), match[5]))
-        at = match.end()
-    if at != end:
-        raise ValueError(f"no entry: {text[at : at + 80]!r}")
-    return Annals(found, numbers)
+    lines = Lines(text, start, end)
+    found = [(number, Line(*lines.span(at), day, said)) for at, (number, day, said) in enumerate(_entries(lines.texts))]
+    return Annals([line for _, line in found], {line.start: number for number, line in found})
+
+
+@LINES.of_each
+def _entries(line: str) -> tuple[str, int, str]:
+    """Return the number of an entry, its day and what stands behind the date."""
+    found = LINE.fullmatch(line)
+    if not found:
+        raise ValueError(f"no entry: {line[:80]!r}")
+    return found[1], day_of(found[2], found[3], found[4]), found[5]
 
 
 def question_of(text: str) -> str:
@@ -78,7 +83,7 @@ def question_of(text: str) -> str:
     Raises:
         ValueError: if it ends in none.
     """
-    found = QUESTION.search(text)
+    found = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
     if not found:
         raise ValueError("the prompt does not end in a question")
     return found[1]
