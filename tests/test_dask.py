@@ -323,6 +323,25 @@ def test_killed_workers_change_nothing_in_a_store(
 
 
 @pytest.mark.slow
+def test_a_lost_scheduler_is_one_line_and_the_next_run_goes_on_in_a_store(
+    store: Proxy, recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    bucket = store.buckets.bucket()
+    out = place(f"s3://{bucket}/out")
+    with Cluster(tmp_path / "cluster") as made:
+        made.joined(made.worker(pause=4 * PAUSE))
+        thread = when(lambda: store.lines(f"PUT /{bucket}/out/o200k/proofs"), made.scheduler.kill)
+        said = line_of(lambda: build(made, recipe, out, 6))
+        thread.join()
+        assert said.startswith("the Dask scheduler was lost, and no Dask scheduler answers")
+    proven = {key: at for key, at in store.buckets.stamps(bucket).items() if "/proofs/" in key}
+    assert proven
+    builds.stages(recipe, out).build()
+    assert proven.items() <= store.buckets.stamps(bucket).items()
+    in_store(store, whole, bucket)
+
+
+@pytest.mark.slow
 def test_forty_random_kills_change_nothing_in_a_store(store: Proxy, tmp_path: Path) -> None:
     """Workers, nannies and the client die at random moments of build after build; none of these differs."""
     recipe = builds.recipe_file(tmp_path / "tiny.toml", rows=24)

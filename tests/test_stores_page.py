@@ -92,9 +92,9 @@ def test_a_store_that_the_environment_describes(proxy: Proxy, buckets: Buckets, 
 def test_dask_without_a_shared_folder(proxy: Proxy, buckets: Buckets, recipe: Path, whole: Path) -> None:
     block = pages.changed(
         pages.block_of(PAGE, "Dask without a shared folder"),
+        ("/tmp", str(recipe.parent)),
         (" 1m ", f" {recipe} --tokenizer o200k "),
         ("my-bucket", bucket := buckets.bucket()),
-        ("/tmp", str(recipe.parent)),
     )
     ended = pages.run(block, recipe.parent, environment(proxy.url))
     assert ended.returncode == 0, ended.stderr
