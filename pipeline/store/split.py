@@ -189,17 +189,18 @@ def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> b
     return True
 
 
-def frame_type() -> Any:
+def frame_type() -> type[DataFrame]:
     """Return pandas' frame.
 
     Raises:
         SplitError: if pandas is not installed.
     """
     try:
-        from pandas import DataFrame
+        import pandas
     except ImportError:
         raise SplitError(f"frames need pandas: {adding('frames')}") from None
-    return DataFrame
+    frame: type[DataFrame] = pandas.DataFrame
+    return frame
 
 
 def no_build(folder: Path) -> str:
