@@ -84,6 +84,8 @@ DATA_SCHEMA = pa.schema([pa.field(column.name, column.type, nullable=column.null
 KEYS_SCHEMA = pa.schema([field for field in DATA_SCHEMA if field.name not in TEXT_COLUMNS])
 SMALL_COLUMNS = ["family", "subtask", "tier", "bucket", "tokenizer", "frame", "scorer"]
 
+KEY_NAMES = tuple(KEYS_SCHEMA.names)
+
 Row = dict[str, Any]
 BY_NAME = {column.name: column for column in COLUMNS}
 LEAST = {"length": 1, "context_tokens": 1}
@@ -177,7 +179,7 @@ def row_digest(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def row_text(row: Mapping[str, Any]) -> bytes:
     """Return a row's content but its text as one line."""
-    return plain_json({name: row[name] for name in KEYS_SCHEMA.names}).encode() + b"\n"
+    return plain_json({name: row[name] for name in KEY_NAMES}).encode() + b"\n"
 
 
 def text_bytes(row: Row) -> int:

@@ -12,19 +12,20 @@ from typing import TypeVar
 
 import msgspec
 
-from pipeline.assemble.fit import FitJob, fit_jobs
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, run_pack, sample_job
+from pipeline.assemble.fit import fit_jobs
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import MARK, Kept, run
+from pipeline.engine import MARK, Kept, run, uncollected
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile
-from pipeline.prove.balance import check_balance
+from pipeline.prove.balance import balance_jobs
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.seal import seal
-from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, run_prove, write_proof
+from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, write_proof
+from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
 from pipeline.recipe import digest
 from pipeline.store.files import alone_in, clean_aside
 from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
@@ -47,12 +48,15 @@ class Stages:
     quiet: bool = False
     spent: Spent = field(default_factory=Spent, compare=False)
     """Seconds of CPU time of each stage, so far."""
+    even: set[str] = field(default_factory=set, compare=False)
+    """Families of which it is known that their rows were dealt evenly."""
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
-        return self._files(
-            "sample", [sample_job(self.plan, cut) for family in self.plan.families for cut in self.plan.cuts(family)]
-        )
+        return self._files("sample", self._sampling())
+
+    def _sampling(self) -> list[FileJob]:
+        return [sample_job(self.plan, cut) for family in self.plan.families for cut in self.plan.cuts(family)]
 
     def render(self) -> int:
         """Render the pools that are not there; return how many files were written."""
@@ -60,10 +64,11 @@ class Stages:
 
     def count(self) -> int:
         """Count the pools that are not counted in each profile; return how many files were written."""
+        return self._files("count", self._counting())
+
+    def _counting(self) -> list[FileJob]:
         plan = self.plan
-        return self._files(
-            "count", [count_job(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
-        )
+        return [count_job(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
@@ -75,7 +80,7 @@ class Stages:
         packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        self._make("pack", run_packed, owed)
+        self._make("pack", run_packed, _largest_first(owed))
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
@@ -88,7 +93,7 @@ class Stages:
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        self._make("build", run_made, owed)
+        self._make("build", run_made, _largest_first(owed))
         kept = isinstance(self.plan.out, StorePath)
         seen = {path: proof for path, proof in proofs.items() if proof and kept}
         with self.spent.on("seal"):
@@ -101,8 +106,8 @@ class Stages:
             CorruptError: for the first shard or record that does not hold; files proven broken are moved aside.
             BuildError: if the machine is at fault, or another version of Carrara, or a build is running.
         """
-        with unchanged(self.plan.out, self.plan.recipe):
-            return self._verify()
+        with unchanged(self.plan.out, self.plan.recipe), Kept(self.open_executor) as engine:
+            return replace(self, open_executor=engine)._verify()
 
     def _verify(self) -> list[Manifest | None]:
         check_frozen(self.plan)
@@ -133,12 +138,22 @@ class Stages:
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
-        self.sample()
-        self.count()
+        self._files("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
         keep_recipe(self.plan.out, self.plan.recipe)
         remove(strange_samples(self.plan))
         for profile in self.plan.profiles:
             remove(strangers(self.plan, profile))
+
+    def _check_balance(self) -> None:
+        faults = dict[str, str]()
+        for family, fault, spent in run(
+            run_balance, [job for job in balance_jobs(self.plan) if job.family not in self.even], self.open_executor
+        ):
+            self.spent.add(spent)
+            faults[family] = fault
+        for fault in (faults[family] for family in self.plan.families if faults.get(family)):
+            raise BuildError(f"{fault}: the task must be fixed")
+        self.even.update(faults)
 
     def _check_fit(self, profiles: Sequence[Profile]) -> None:
         jobs, faults = fit_jobs(self.plan, profiles), dict[str, FitError]()
@@ -175,8 +190,8 @@ class Stages:
             if broken:
                 say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
-            for seconds in run(run_file, owed, self.open_executor):
-                self.spent.add({label: seconds})
+            for spent in run(run_file, owed, self.open_executor):
+                self.spent.add(spent)
                 shown.advance(1, 0)
         return len(owed)
 
@@ -215,7 +230,7 @@ class Stages:
                 raise CorruptError(
                     f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it"
                 )
-        check_balance(self.plan)
+        self._check_balance()
         path = manifest_path(self.plan.out, profile.name)
         with alone_in(path.parent):
             made = resealed(self.plan, profile, proofs)
@@ -247,7 +262,7 @@ class Stages:
         tier = known.tiers.get(self.plan.recipe.tier) if known else None
         if known and tier and _says(tier, digest(self.plan.recipe), proofs):
             return known
-        check_balance(self.plan)
+        self._check_balance()
         return seal(self.plan, profile, proofs)
 
 
@@ -263,41 +278,16 @@ def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
     return (tier.recipe_digest, tier.shards) == (recipe, shards)
 
 
+def _largest_first(jobs: Sequence[ProveJob]) -> list[ProveJob]:
+    """Return jobs profile by profile, those with most tokens first: what comes last should keep no worker waiting."""
+    profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
+    return sorted(jobs, key=lambda job: (profiles.index(job.pack.shard.profile), -job.pack.shard.tokens))
+
+
 def _job(plan: Plan, shard: Shard) -> ProveJob:
     return ProveJob(PackJob(plan, shard))
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    return job.pack.shard.rows, job.pack.shard.tokens, fn(job)
-
-
-def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
-    """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
-    spent = Spent()
-    with spent.on("fit"):
-        fault = job.run()
-    return job.family, fault, spent
-
-
-def run_file(job: FileJob) -> float:
-    """Make one small file and return the seconds of CPU time that it took."""
-    spent = Spent()
-    with spent.on("file"):
-        job.run()
-    return spent["file"]
-
-
-def run_packed(job: ProveJob) -> Spent:
-    """Pack a shard and return the seconds of CPU time that it took."""
-    spent = Spent()
-    with spent.on("pack"):
-        run_pack(job.pack)
-    return spent
-
-
-def run_made(job: ProveJob) -> Spent:
-    """Pack a shard and prove it in the same process, which has the vocabulary in memory."""
-    spent = run_packed(job)
-    with spent.on("prove"):
-        run_prove(job)
-    return spent
+    with uncollected():
+        return job.pack.shard.rows, job.pack.shard.tokens, fn(job)

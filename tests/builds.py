@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +277,19 @@ def noted(job: tuple[str, int]) -> int:
     folder, number = job
     (Path(folder) / f"{number}-{os.getpid()}-{time.monotonic_ns()}").touch()
     return number
+
+
+@dataclass(frozen=True)
+class AtHome:
+    """A job that says what it needs, and takes some time."""
+
+    home: str
+
+
+def worker_of(job: AtHome) -> tuple[str, int]:
+    """Return the home of a job, and the process that it ran in."""
+    time.sleep(0.1)
+    return job.home, os.getpid()
 
 
 def deadly_once(job: tuple[str, int]) -> int:

@@ -21,6 +21,8 @@ import pytest
 
 import builds
 from clusters import Cluster, writers
+from loopback.buckets import Buckets, settled
+from loopback.proxy import Proxy
 from pipeline import __version__
 from pipeline.assemble import plan as plans
 from pipeline.engine import LIVES, run
@@ -29,6 +31,7 @@ from pipeline.engine.mark import Marked
 from pipeline.engine.remote import Charge, Failed, Mark, Seen, call, file_digest, look, question
 from pipeline.engine.scheduler import scheduler_at
 from pipeline.errors import BuildError, RecipeError
+from pipeline.paths import place
 
 PAUSE = 0.05
 """Seconds that a worker takes for each row more than it needs."""
@@ -55,7 +58,14 @@ def whole(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """A store that this process and all that it starts have the address and the keys of."""
+    with Buckets() as buckets, Proxy(tmp_path_factory.mktemp("store"), buckets) as proxy, settled(proxy.url):
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def cluster(store: Proxy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A scheduler and two workers below nannies."""
     with Cluster(tmp_path_factory.mktemp("cluster")) as made:
         for worker in [made.worker(nanny=True, pause=PAUSE) for _ in range(2)]:
@@ -279,6 +289,101 @@ def test_a_job_that_kills_every_worker_is_given_up(cluster: Cluster, tmp_path: P
     jobs = [(str(tmp_path), number) for number in range(8)]
     said = line_of(lambda: list(run(builds.deadly, jobs, dask(cluster.address, tmp_path, 25))))
     assert said.startswith(f"workers were killed {LIVES} times (KilledWorker at {cluster.address})")
+
+
+# In a store, where no folder is shared
+
+
+def in_store(store: Proxy, whole: dict[str, str], bucket: str) -> None:
+    """Compare a bucket with a local build; nothing is left aside."""
+    assert store.buckets.contents(bucket, "out/") == whole
+    assert len(store.buckets.stamps(bucket)) == len(whole)
+    assert store.buckets.unfinished(bucket) == []
+
+
+def test_killed_workers_change_nothing_in_a_store(
+    cluster: Cluster, store: Proxy, recipe: Path, whole: dict[str, str]
+) -> None:
+    """What is there is then verified by the cluster where nobody may write."""
+    bucket = store.buckets.bucket()
+    out = place(f"s3://{bucket}/out")
+
+    def kill() -> None:
+        builds.signalled(builds.spawned(cluster.started[2].pid).pop(), signal.SIGKILL)
+
+    thread = when(lambda: store.lines(f"PUT /{bucket}/out/o200k/data"), kill)
+    build(cluster, recipe, out)
+    thread.join()
+    in_store(store, whole, bucket)
+    denied = store.fail(f"(PUT|DELETE|POST) /{bucket}", 403, times=-1)
+    (manifest,) = builds.stages(recipe, out, engine=dask(cluster.address, out, 20)).verify()
+    denied.times = 0
+    assert manifest
+    in_store(store, whole, bucket)
+
+
+@pytest.mark.slow
+def test_a_lost_scheduler_is_one_line_and_the_next_run_goes_on_in_a_store(
+    store: Proxy, recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    bucket = store.buckets.bucket()
+    out = place(f"s3://{bucket}/out")
+    with Cluster(tmp_path / "cluster") as made:
+        made.joined(made.worker(pause=4 * PAUSE))
+        thread = when(lambda: store.lines(f"PUT /{bucket}/out/o200k/proofs"), made.scheduler.kill)
+        said = line_of(lambda: build(made, recipe, out, 6))
+        thread.join()
+        assert said.startswith("the Dask scheduler was lost, and no Dask scheduler answers")
+    proven = {key: at for key, at in store.buckets.stamps(bucket).items() if "/proofs/" in key}
+    assert proven
+    builds.stages(recipe, out).build()
+    assert proven.items() <= store.buckets.stamps(bucket).items()
+    in_store(store, whole, bucket)
+
+
+@pytest.mark.slow
+def test_forty_random_kills_change_nothing_in_a_store(store: Proxy, tmp_path: Path) -> None:
+    """Workers, nannies and the client die at random moments of build after build; none of these differs."""
+    recipe = builds.recipe_file(tmp_path / "tiny.toml", rows=24)
+    builds.stages(recipe, tmp_path / "local").build()
+    whole = builds.contents(tmp_path / "local")
+    draw, killed = random.Random(19), Counter[str]()
+    with Cluster(tmp_path / "cluster") as made:
+        nannies = [made.worker(nanny=True, pause=PAUSE) for _ in range(2)]
+
+        def put(bucket: str) -> int:
+            return len(store.lines(f"PUT /{bucket}"))
+
+        def gone_on(bucket: str) -> None:
+            args = ("build", recipe, "--out", f"s3://{bucket}/out", "--tokenizer", "o200k", "--dask", made.file)
+            with builds.Running(*args) as running:
+                for _ in range(draw.randint(1, 4)):
+                    puts = put(bucket) + draw.randint(1, 6)
+                    builds.wait_for(lambda run=running.process, at=puts: run.poll() is not None or put(bucket) > at, 90)
+                    time.sleep(draw.uniform(0, 0.3))
+                    if running.process.poll() is not None or killed.total() == 40:
+                        break
+                    kill(draw.choice(("worker", "nanny", "client")), running)
+                code, said = running.ended(180)
+                assert code in (0, -signal.SIGKILL), said
+
+        def kill(victim: str, running: builds.Running) -> None:
+            pids = sorted(pid for nanny in nannies for pid in builds.spawned(nanny.pid))
+            if victim == "client":
+                os.kill(running.process.pid, signal.SIGKILL)
+            elif victim == "nanny":
+                made.stop(nannies.pop(draw.randrange(2)))
+                nannies.append(made.worker(nanny=True, pause=PAUSE))
+            elif pids:
+                builds.signalled(draw.choice(pids), signal.SIGKILL)
+            killed[victim] += victim != "worker" or bool(pids)
+
+        while killed.total() < 40:
+            bucket = store.buckets.bucket()
+            while "out/o200k/manifest.json" not in store.buckets.stamps(bucket):
+                gone_on(bucket)
+            in_store(store, whole, bucket)
+    assert min(killed.values()) >= 8, killed
 
 
 # What a cluster lacks

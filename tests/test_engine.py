@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 import builds
-from pipeline.engine import IN_FLIGHT, LIVES, Inline, Watched, processes, run
+from pipeline.engine import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
 from pipeline.errors import BuildError
 
 ENGINES: dict[str, Callable[[], Executor]] = {
@@ -136,3 +136,33 @@ def test_leaving_early_leaves_no_worker(tmp_path: Path) -> None:
     results.close()
     assert not [worker for worker in workers if worker.is_alive()]
     assert len(started(tmp_path)) < 500
+
+
+def test_a_kept_engine_is_opened_once_and_again_when_it_broke(tmp_path: Path) -> None:
+    opened: list[Executor] = []
+
+    def opening() -> Executor:
+        opened.append(processes(2)())
+        return opened[-1]
+
+    jobs = [(str(tmp_path), number) for number in range(6)]
+    with Kept(opening) as engine:
+        first = {pid for _, pid in run(builds.worker_of, [builds.AtHome("a"), builds.AtHome("b")], engine)}
+        assert first == {pid for _, pid in run(builds.worker_of, [builds.AtHome("a"), builds.AtHome("b")], engine)}
+        assert len(opened) == 1
+        assert sorted(run(builds.deadly_once, jobs, engine)) == list(range(6))
+        assert len(opened) == 2
+        workers = list(opened[1]._processes.values())  # type: ignore[attr-defined]
+    assert not [worker for worker in workers if worker.is_alive()]
+
+
+def test_jobs_go_to_the_worker_that_had_one_of_their_home() -> None:
+    with Kept(processes(2)) as engine:
+        first = dict(run(builds.worker_of, [builds.AtHome("a"), builds.AtHome("b")], engine))
+        assert first["a"] != first["b"]
+        for homes in ("ab", "ba", "aba", "b", "bab"):
+            assert set(run(builds.worker_of, map(builds.AtHome, homes), engine)) <= set(first.items())
+
+
+def test_a_worker_without_jobs_takes_over_from_one_with_many() -> None:
+    assert len({pid for _, pid in run(builds.worker_of, [builds.AtHome("a")] * 8, processes(2))}) == 2

@@ -113,6 +113,26 @@ def test_the_command_starts_light(option: str) -> None:
     assert seen.stderr.split() == []
 
 
+@pytest.mark.parametrize("command", ["score", "report", "run"])
+def test_commands_that_build_nothing_load_no_task(command: str) -> None:
+    run = (
+        f"import sys\nfrom pipeline.cli import cli\ntry:\n    cli([{command!r}, '--help'])\nfinally:\n"
+        "    print(*(name for name in ('pipeline.tasks', 'pipeline.assemble') if name in sys.modules), file=sys.stderr)"
+    )
+    seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert seen.stdout
+    assert seen.stderr.split() == []
+
+
+def test_the_command_and_its_workers_do_without_pandas() -> None:
+    run = (
+        "from pipeline.terminal.spare import spare\nspare()\nimport sys, pyarrow\n"
+        "print(pyarrow.Table.from_pylist([{'a': [1]}]).to_pylist(), 'pandas' in sys.modules)"
+    )
+    seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
+    assert seen.stdout == "[{'a': [1]}] False\n"
+
+
 def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:
     pattern = "|".join(["index" + "-url", "/simple" + "/", "files[.]python" + "hosted"])
     seen = subprocess.run(

@@ -42,6 +42,17 @@ def test_a_data_set_is_shown_as_the_build_it_came_from(hub: Hub, split: Split, i
     assert hub.lines("GET")
 
 
+@CLIENTS_OWN
+def test_a_data_set_is_shown_by_its_url(hub: Hub, split: Split, inline: Path) -> None:
+    """With a tag it is the same release; without one it is read in place, as it is now."""
+    release(inline, REPO, "1.0.0")
+    told = carrara("show", split.folder).stdout
+    assert carrara("show", f"hf://datasets/{REPO}@v1.0.0").stdout == told
+    fetched = len(hub.lines("GET"))
+    assert carrara("show", f"hf://datasets/{REPO}").stdout == told
+    assert len(hub.lines("GET")) > fetched
+
+
 def test_where_keys_are_withheld_the_prompt_is_shown_and_nothing_else(apart: Staged, split: Split) -> None:
     listed = carrara("show", apart.folder)
     assert listed.exit_code == 0

@@ -18,16 +18,16 @@ from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.profiles import profile as profiles
 from pipeline.profiles.counters import Counter
-from pipeline.profiles.quick import KINDS, QuicktokCounter
+from pipeline.profiles.quick import KINDS, ToktokCounter
 from pipeline.profiles.spec import Engine
 from pipeline.prove import witness
 from pipeline.prove.shard import Proof, recorded
 from pipeline.store.manifest import Proven
 from pipeline.typed import read_json
 
-pytest.importorskip("quicktok")
+pytest.importorskip("toktok")
 
-QUICK = ("cl100k", "llama3.1", "mistral-tekken", "qwen2.5", "o200k")
+QUICK = ("cl100k", "llama3.1", "qwen2.5", "o200k")
 PARTS = (
     "'s",
     "'RE",
@@ -72,7 +72,7 @@ def counters(name: str) -> tuple[Counter, Counter]:
     assert second
     assert quick
     assert second.name.startswith("tiktoken")
-    assert quick.name == "quicktok-v1 0.4.0"
+    assert quick.name == "toktok-rs 0.3.0"
     return second, quick
 
 
@@ -117,35 +117,35 @@ def test_it_starts_no_threads() -> None:
 def test_a_text_that_is_not_ascii_is_refused() -> None:
     _, quick = counters("o200k")
     for call in (quick.count, quick.encode, lambda text: quick.counts([text])):
-        with pytest.raises(ProfileError, match="quicktok counts ASCII alone"):
+        with pytest.raises(ProfileError, match="toktok counts ASCII alone"):
             call("na\u00efve")
 
 
 def test_which_profiles_have_one() -> None:
     having = {name for name in shipped_profiles() if load_profile(name).quick}
-    assert having == {*QUICK, "gpt-oss", "llama4", "qwen3", "qwen3-nothink"}
+    assert having == {*QUICK, "gpt-oss", "llama4", "qwen3", "qwen3-nothink", "qwen3.5", "qwen3.5-nothink"}
     assert all(load_profile(name).check.engine == "tiktoken" for name in having)
     assert load_profile("o200k").digest == replace(load_profile("o200k"), quick=None).digest
 
 
 def test_none_is_used_that_is_missing_or_splits_a_text_in_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
     cl100k = load_profile("cl100k")
-    for entry in ("qwen", "tekken"):
-        assert replace(cl100k, quick=Engine("quicktok", entry)).quick_counter() is None
+    for entry in ("o200k_base", "qwen3.5"):
+        assert replace(cl100k, quick=Engine("toktok", entry)).quick_counter() is None
     profiles._quick.cache_clear()
-    monkeypatch.setitem(sys.modules, "quicktok", None)
+    monkeypatch.setitem(sys.modules, "toktok", None)
     assert cl100k.quick_counter() is None
     with pytest.raises(ProfileError, match="make extras EXTRAS=quick"):
-        QuicktokCounter(cl100k.vocabulary, "cl100k")
+        ToktokCounter(cl100k.vocabulary, "cl100k_base")
     profiles._quick.cache_clear()
 
 
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ('engine = "quicktok"\nentry = "o20k"', "unknown entry 'o20k'"),
-        ('engine = "quicktock"', "unknown engine 'quicktock'"),
-        ('engine = "quicktok"\nspeed = 3', "unknown key 'speed'"),
+        ('engine = "toktok"\nentry = "o200k"', "unknown entry 'o200k'"),
+        ('engine = "tocktok"', "unknown engine 'tocktok'"),
+        ('engine = "toktok"\nspeed = 3', "unknown key 'speed'"),
     ],
 )
 def test_a_table_that_names_no_quick_engine_is_refused(tmp_path: Path, table: str, said: str) -> None:
@@ -182,7 +182,7 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
     stages(recipe, tmp_path / "large").build()
     found = proven(tmp_path / "large")
     assert (found.recounted, found.quick_recounted) == (rows, rows - 3)
-    assert found.recounts == "all recounted: 37 by quicktok-v1 0.4.0, 3 by tiktoken 0.14.0"
+    assert found.recounts == "all recounted: 37 by toktok-rs 0.3.0, 3 by tiktoken 0.14.0"
     [proof] = (recorded(path) for path in (tmp_path / "large").glob("o200k/proofs/*/*/*"))
     [plain] = (recorded(path) for path in (tmp_path / "small").glob("o200k/proofs/*/*/*"))
     assert proof
@@ -199,6 +199,6 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
 
 def test_what_it_counts_otherwise_tiktoken_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(witness, "QUICK_FROM", 0)
-    monkeypatch.setattr(QuicktokCounter, "_count", lambda self, text: 7)
+    monkeypatch.setattr(ToktokCounter, "_count", lambda self, text: 7)
     stages(recipe_file(tmp_path / "r.toml", rows=3), tmp_path / "out").build()
     assert proven(tmp_path / "out").recounts == "all recounted by tiktoken 0.14.0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,7 @@ from pipeline.store.manifest import read_manifest
 from pipeline.store.occupied import unchanged
 from pipeline.store.parquet import read_rows
 from pipeline.tasks.bio.standard import Standard
+from pipeline.terminal.spent import Spent
 
 PAIRS = 40 if int(os.environ.get("CARRARA_FAULT_CASES", "0")) else 2
 """Builds that are made twice at once; `make test-faults` makes more."""
@@ -111,6 +113,20 @@ def test_the_time_of_each_stage_is_told(recipe: Path, built: Path, tmp_path: Pat
     (line,) = spent_lines(fresh.spent)
     assert re.fullmatch(r"carrara: \d+ s of CPU time: (\w+ \d+%, )*\w+ \d+%", line)
     assert spent_lines(again.spent) == []
+
+
+def test_time_within_a_stage_is_told_once_and_all_other_time_at_the_end() -> None:
+    spent = Spent()
+    with spent.on("outer"):
+        started = time.process_time()
+        with spent.on("inner"):
+            while time.process_time() - started < 0.05:
+                pass
+    assert spent["outer"] < 0.03 < spent["inner"]
+    spent.settle("start")
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    whole = time.process_time() + children.ru_utime + children.ru_stime
+    assert sum(spent.values()) == pytest.approx(whole, rel=0.02)
 
 
 def test_stages_that_are_done_write_nothing(recipe: Path, built: Path) -> None:

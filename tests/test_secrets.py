@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import builds
 from frozen import CELLS, carrara, said, went, written
 from pipeline.cli import cli
-from pipeline.cli.base import api_key
+from pipeline.cli.options import api_key
 from pipeline.errors import RecipeError
 from pipeline.publish.staging import stage
 from pipeline.store.split import open_split

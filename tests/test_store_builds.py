@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from huggingface_hub import HfApi
 
 import builds
+import shapes
 from frozen import carrara, said, went, written
+from loopback import Hub
+from models import folder_of, small
 from pipeline.assemble import plan as plans
 from pipeline.errors import BuildError
-from pipeline.paths import Lease, StorePath
+from pipeline.paths import Lease, StorePath, asking, place
 from pipeline.paths import lease as leases
 from pipeline.store.occupied import NAME
 from pipeline.store.recipes import kept_recipes
+from pipeline.worlds.corpora.imports import import_corpora
+from pipeline.worlds.corpora.reading import Source
 from stores import Faulty, faulty
 
 OUT = StorePath("memory://bucket/v1.0.0")
@@ -186,3 +193,37 @@ def test_a_frozen_release_is_extended(store: type[Faulty], recipe: Path, local: 
     assert builds.contents(OUT.parent) == builds.contents(disk.parent)
     seeded = written(recipe.with_name("seeded.toml"), seed=8)
     assert "is frozen as tiny 1.0.0" in said(carrara("build", seeded, "--tokenizer", "o200k", "--out", OUT))
+
+
+def test_texts_and_models_of_ones_own_are_kept_there(tmp_path: Path) -> None:
+    import_corpora("documents", Source(shapes.documents(tmp_path / "shape")), tmp_path)
+    (corpus,) = tmp_path.glob("*.parquet")
+    model, own = folder_of(small(), tmp_path / "small"), tmp_path / "own.toml"
+    written(own, (("bio", "standard", [1], [4096], 1), ("recall", "niah_mk1", [1], [4096], 1)), seed=0xC0FFEE << 64)
+    with faulty():
+        for out in (OUT, tmp_path / "out"):
+            went(carrara("build", own, "--tokenizer", model, "--corpus", corpus, "--out", out))
+        shutil.rmtree(model)
+        corpus.unlink()
+        for out in (OUT, tmp_path / "out"):
+            assert "all recounted by transformers" in went(carrara("verify", out))
+        assert builds.contents(OUT) == builds.contents(tmp_path / "out")
+
+
+@pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
+def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_OPEN", {})
+    one = written(tmp_path / "one.toml", (("bio", "standard", [1], [2048], 1),))
+    out = place("hf://datasets/org/rows/v1")
+    assert "no such" not in went(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
+    assert "the bucket or repo is not there" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
+    HfApi(endpoint=hub.url).create_repo("org/rows", repo_type="dataset")
+    asking._OPEN.clear()  # the client remembers which repos there are, for as long as a process lives
+    for where in (out, tmp_path / "out"):
+        went(carrara("build", one, "--tokenizer", "o200k", "--out", where))
+    assert builds.contents(out) == builds.contents(tmp_path / "out")
+
+
+def test_what_needs_a_disk_says_so() -> None:
+    for words in (("write", "s3://b/x.jsonl"), ("profile", "add", "org/model", "--out", "s3://b/x")):
+        assert "in a store: give a path on a disk" in said(carrara(*words))

@@ -11,18 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import builds
 from loopback import Fault
 from loopback.buckets import Buckets, environment, settled
 from loopback.proxy import Proxy
 from pipeline.assemble import plan as plans
+from pipeline.cli import cli
 from pipeline.errors import BuildError
 from pipeline.paths import StoreError, asking, place
 from pipeline.streams import stream
 
 CASES = int(os.environ.get("CARRARA_FAULT_CASES", "0"))
-STORMS, KILLS = (60, 40) if CASES else (2, 1)
+STORMS, KILLS = (60, 40) if CASES else (1, 1)
 """Builds through random faults, and kills of clients."""
 EVERY = 5
 """One request of so many is struck in a storm."""
@@ -95,13 +97,10 @@ def test_bytes_are_the_same_after_a_storm(
     number: int, proxy: Proxy, buckets: Buckets, bucket: str, recipe: Path, whole: dict[str, str]
 ) -> None:
     draw = stream("storm", number, time.time_ns() if CASES else 0)
-    for at in sorted(draw.sample(range(400), 400 // EVERY)):
-        proxy.fail(".", skip=at, **draw.choice(WAYS))
+    places = sorted(draw.sample(range(400), 400 // EVERY))
+    planned = [proxy.fail(".", skip=at, **draw.choice(WAYS)) for at in places]
     build(recipe, bucket)
-    check(buckets, bucket, whole)
-    proxy.faults.clear()
-    proxy.log.clear()
-    builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    assert sum(not fault.times for fault in planned) >= 20, "it struck"
     check(buckets, bucket, whole)
 
 
@@ -115,16 +114,16 @@ def test_listings_that_lag(proxy: Proxy, buckets: Buckets, bucket: str, recipe: 
     assert strange in proxy.shown(bucket)
     build(recipe, bucket)
     builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    copied = CliRunner().invoke(cli, ["verify", "--against", f"s3://{bucket}/v1/o200k", "--workers", "1", "--quiet"])
+    assert (copied.exit_code, copied.stderr) == (0, "")
     check(buckets, bucket, whole)
 
 
 STAYING = {
-    "no objects are taken": ({"match": "PUT .*/data/", "status": 503}, "the store is too busy or at fault ("),
-    "connections are cut": ({"match": "PUT .*/keys/", "cut": 0}, "the store cannot be reached ("),
-    "replies are lost": ({"match": "GET .*/samples/", "done": True}, "the store cannot be reached ("),
+    "no rows are taken": ({"match": "PUT .*/data/.*00001-of", "status": 503}, "the store is too busy or at fault ("),
     "bodies are cut": ({"match": "GET .*/counts/", "cut": 10}, "the store cannot be reached ("),
+    "replies are lost": ({"match": "PUT .*manifest", "done": True}, "the store cannot be reached ("),
     "nothing may be written": ({"match": "PUT ", "status": 403}, "access is denied ("),
-    "the manifest is not taken": ({"match": "PUT .*manifest", "status": 500}, "the store is too busy or at fault ("),
 }
 """Faults that do not pass: what is struck each time, and what is said."""
 
@@ -150,11 +149,22 @@ def test_a_fault_that_stays_is_one_line_and_the_next_run_goes_on(
     assert there.items() <= whole.items()
     proven = {Path(key).stem for key in there if "/proofs/" in key}
     before = {key: stamp for key, stamp in buckets.stamps(bucket, "v1/").items() if _is_kept(key, proven)}
-    assert before
     proxy.faults.clear()
     build(recipe, bucket)
     check(buckets, bucket, whole)
     assert before.items() <= buckets.stamps(bucket, "v1/").items()
+
+
+def test_a_long_upload_that_is_cut_is_tried_as_often_as_a_short_one(
+    proxy: Proxy, buckets: Buckets, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each attempt takes longer than all attempts at what is silent may."""
+    for name, value in {"CONNECT": 0.1, "REPLY": 0.1, "LONGEST": 0.2, "PAUSES": (0.01, 0.02, 0.03)}.items():
+        monkeypatch.setattr(asking, name, value)
+    proxy.fail("PUT ", cut=70_000, delay=0.4, times=3)
+    place(f"s3://{bucket}/large").write_bytes(bytes(200_000))
+    assert buckets.body(bucket, "large") == bytes(200_000)
+    assert len(proxy.lines("PUT")) == 4
 
 
 def _is_kept(key: str, proven: set[str]) -> bool:
@@ -191,9 +201,7 @@ def test_a_killed_command_leaves_what_the_next_one_goes_on_with(
             builds.wait_for(lambda at=requests, run=running: len(proxy.log) >= at or run.process.poll() is not None, 60)
             for pid in [running.process.pid, *running.workers()]:
                 builds.signalled(pid, signal.SIGKILL)
-    ended = builds.run(*args, "--workers", 1, env=env)
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.startswith(f"s3://{bucket}/v1/o200k/data: 4 rows")
+    build(recipe, bucket)
     check(buckets, bucket, whole)
     builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
     check(buckets, bucket, whole)

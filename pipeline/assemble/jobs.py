@@ -67,6 +67,7 @@ class FileJob:
     make: Callable[[], pa.Table]
     secret: bool = False
     home: str = ""
+    stage: str = ""
 
     def is_done(self) -> bool:
         """Tell whether the file is the one this plan would write."""
@@ -86,19 +87,22 @@ def sample_job(plan: Plan, cut: Cut) -> FileJob:
     """Return the job that draws the samples of a shard, which all profiles share."""
     key = digest([plan.sample_key(cut.family), cut.start, cut.stop])
     make = partial(_sample_table, plan, cut)
-    return FileJob(plan.samples_path(cut), key, SAMPLE_SCHEMA, make, is_secret(plan.recipe.seed), plan.home(cut.family))
+    path, secret = plan.samples_path(cut), is_secret(plan.recipe.seed)
+    return FileJob(path, key, SAMPLE_SCHEMA, make, secret, plan.home(cut.family), "sample")
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
     """Return the job that renders a pool."""
     path, key = plan.pool_path(spec), plan.pool_key(spec)
-    return FileJob(path, key, UNIT_SCHEMA, partial(_unit_table, plan, spec), home=plan.pool_home(spec))
+    make = partial(_unit_table, plan, spec)
+    return FileJob(path, key, UNIT_SCHEMA, make, home=plan.pool_home(spec), stage="render")
 
 
 def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     """Return the job that counts a pool in a profile."""
     path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
-    return FileJob(path, key, COUNT_SCHEMA, partial(_count_table, plan, spec, profile), home=plan.pool_home(spec))
+    make = partial(_count_table, plan, spec, profile)
+    return FileJob(path, key, COUNT_SCHEMA, make, home=plan.pool_home(spec), stage="count")
 
 
 def _sample_table(plan: Plan, cut: Cut) -> pa.Table:

@@ -15,27 +15,16 @@ import click
 
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
+from pipeline.cli.places import PLACE
 from pipeline.engine import processes
 from pipeline.engine.dask import WAIT, dask
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import lock_in
-from pipeline.paths import place, read_text
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.keeping import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
 from pipeline.worlds.corpora.store import keep
-
-
-class Place(click.Path):
-    """A folder or a file, on a disk or in a store: ``outputs/v1`` or ``s3://bucket/v1``."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """Return the path."""
-        return place(value)
-
-
-PLACE = Place()
 
 
 def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -49,26 +38,6 @@ SIZE = click.option(
     "--size", metavar="[default|full|N]", callback=checked_size, default="default", show_default=True,
     help="Rows per stratum: 'full', or N times those of 'default'; each size starts with the rows of smaller ones.",
 )  # fmt: skip
-KEY_FILE = click.option(
-    "--key-file", type=click.Path(path_type=Path),
-    help="File with the API key.  [default: what CARRARA_API_KEY or OPENAI_API_KEY holds]",
-)  # fmt: skip
-
-
-def api_key(path: Path | None) -> str:
-    """Return the API key in a file, or in the environment: on a command line every user of the machine could read it.
-
-    Raises:
-        RecipeError: if there is no such file.
-    """
-    if path is None:
-        return (os.environ.get("CARRARA_API_KEY") or os.environ.get("OPENAI_API_KEY") or "").strip()
-    try:
-        return read_text(path).strip()
-    except (OSError, ValueError) as fault:
-        raise RecipeError(
-            f"--key-file {str(path)!r} cannot be read ({fault}): give a file that holds the key"
-        ) from None
 
 
 def planned(command: Callable[..., None]) -> Callable[..., None]:
@@ -108,7 +77,7 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
             SIZE,
             click.option(
-                "--corpus", "corpora", multiple=True, type=click.Path(path_type=Path),
+                "--corpus", "corpora", multiple=True, type=PLACE,
                 help="Texts of your own: a file that `carrara corpus import` wrote, or for mrcr .parquet or .jsonl of "
                 "format, topic, text[, tone]. Repeatable.",
             ),

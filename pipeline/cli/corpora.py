@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.places import DISK, PLACE
 from pipeline.errors import PoolError
 from pipeline.terminal.printing import say
 from pipeline.worlds.corpora.imports import SHAPES, import_corpora
@@ -23,8 +24,8 @@ def corpus() -> None:
 
 @corpus.command("import")
 @click.argument("shape", type=click.Choice(list(SHAPES)))
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder to write the corpora to.")
+@click.argument("folder", metavar="DIR", type=DISK)
+@click.option("--out", required=True, type=PLACE, help="Folder to write the corpora to.")
 @click.option("--leave-out", is_flag=True, help="Leave out what is wrong and say how much, instead of refusing all.")
 @click.option("--escape", is_flag=True, help="Put a blank into what a chat template would read as its own.")
 @click.option(
@@ -45,7 +46,7 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
 
 
 @corpus.command("show")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PLACE)
 def show_corpus(*, file: Path) -> None:
     """Print what the corpus FILE holds, and its digest."""
     if not file.is_file() or not is_imported(file):

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
+from pipeline.cli.places import PLACE
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Export, export, export_of

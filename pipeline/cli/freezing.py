@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE, checked_size, open_stages, profile_names, run_options
+from pipeline.cli.base import checked_size, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
+from pipeline.cli.places import PLACE
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import SEED_BITS, load_recipe

@@ -13,7 +13,6 @@ import click
 
 from pipeline import __version__
 from pipeline.errors import CarraraError, unknown
-from pipeline.paths import StoreError
 from pipeline.terminal.printing import say
 from pipeline.terminal.signals import INTERRUPTED, Terminated, handled, leave, terminate
 
@@ -82,7 +81,7 @@ def _told(fault: Exception) -> str:
     """Return what is said of an error; of an unexpected one, where to look further."""
     if isinstance(fault, click.ClickException):
         return fault.format_message()
-    if isinstance(fault, CarraraError | StoreError):
+    if isinstance(fault, CarraraError) or _is_of_store(fault):
         return str(fault)
     if isinstance(fault, PermissionError) and fault.filename:
         return f"{str(fault.filename)!r} cannot be read or written ({fault.strerror})"
@@ -90,6 +89,12 @@ def _told(fault: Exception) -> str:
         f"{type(fault).__name__}: {str(fault)[:400]}: this is unexpected: a file may be damaged, or Carrara is at "
         "fault; `carrara --debug ...` shows where"
     )
+
+
+def _is_of_store(fault: Exception) -> bool:
+    """Tell whether an error is what a store says; no store was asked where its module is not loaded."""
+    loaded = sys.modules.get("pipeline.paths")
+    return loaded is not None and isinstance(fault, loaded.StoreError)
 
 
 class LazyGroup(OneLine):

@@ -110,6 +110,7 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
     stages = open_stages(plan, **how)
     manifests = stages.build()
     if sys.stderr.isatty() and not stages.quiet:
+        stages.spent.settle("start")
         for line in spent_lines(stages.spent):
             say(line, err=True)
     if as_json:

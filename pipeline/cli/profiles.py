@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.places import DISK
 from pipeline.errors import ProfileError
 from pipeline.profiles.hub import safe_name
 from pipeline.profiles.keeping import PROFILE
@@ -36,7 +37,7 @@ def profile() -> None:
     help="Tokens kept for each reply, reasoning and all, in place of each task's own.",
 )  # fmt: skip
 @click.option("--offline", is_flag=True, help="Ask only the cache, as HF_HUB_OFFLINE does.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder to write.  [default: profiles/<name>]")
+@click.option("--out", type=DISK, help="Folder to write.  [default: profiles/<name>]")
 def add(
     *, model: str, name: str, options: Sequence[str], date: str, reserve: int, offline: bool, out: Path | None
 ) -> None:

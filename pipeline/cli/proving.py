@@ -13,8 +13,9 @@ from typing import Any
 import click
 
 from pipeline.assemble.plan import make_plan
-from pipeline.cli.base import PLACE, open_engine, open_stages, profile_names, run_options
+from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
+from pipeline.cli.places import PLACE
 from pipeline.cli.records import built_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock

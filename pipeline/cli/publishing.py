@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
+from pipeline.cli.places import DISK, PLACE
 from pipeline.engine import processes
 from pipeline.errors import StageError
 from pipeline.paths import StorePath
@@ -43,7 +43,7 @@ PLACEHOLDER = "{tokenizer}"
 @click.option("--out", type=PLACE, help="Folder on a disk for the folders to upload.  [default: DIR/published]")
 @click.option(
     "--changelog",
-    type=click.Path(path_type=Path),
+    type=DISK,
     help="Markdown file with notes for each version.  [default: none]",
 )
 @click.option("--licence", default="", help="Licence of texts of your own in the rows; needed where there are some.")

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE
+from pipeline.cli.base import open_engine
 from pipeline.cli.group import cli
+from pipeline.cli.places import PLACE
 from pipeline.cli.selecting import WHERE, selecting, selection_of
-from pipeline.engine import processes
 from pipeline.errors import SplitError
 from pipeline.publish.opening import split_from
 from pipeline.readers import READERS, reader_of
@@ -59,9 +59,10 @@ def read_split(
     if out is None:
         raise SplitError("there is no folder to write to: give one, such as --out readings")
     split, selection = split_from(where), selection_of(**chosen)
+    engine = open_engine(workers, None, 0, split.folder)
     with meter("read", _tokens(split, selection), quiet=quiet) as shown:
         written = write_readings(
-            split, selection, readers, out, processes(workers), lambda done: shown.advance(len(done.rows), done.tokens)
+            split, selection, readers, out, engine, lambda done: shown.advance(len(done.rows), done.tokens)
         )
     for name, one in written.items():
         say(f"{one.path}: {row_count(one.rows)}{_left_out(name, one)}")

@@ -15,8 +15,9 @@ import click
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import COLUMNS, run_rows
-from pipeline.cli.base import KEY_FILE, PLACE, api_key
 from pipeline.cli.group import cli
+from pipeline.cli.options import KEY_FILE, api_key
+from pipeline.cli.places import PLACE
 from pipeline.cli.scoring import REPORTED
 from pipeline.cli.selecting import WHERE, selecting, selection_of
 from pipeline.cli.telling import tell

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE
 from pipeline.cli.group import cli
+from pipeline.cli.places import PLACE
 from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
 from pipeline.metrics import scorers_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from pipeline.cli.base import PLACE
+from pipeline.cli.places import PLACE
 from pipeline.store.split import Selection
 
 WHERE = "DIR|URL|ORG/NAME@TAG"

@@ -12,8 +12,9 @@ import click
 from pipeline.ask.corpus import ask_corpus, replies_path
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.replies import Wish
-from pipeline.cli.base import KEY_FILE, api_key
 from pipeline.cli.group import cli
+from pipeline.cli.options import KEY_FILE, api_key
+from pipeline.cli.places import DISK
 from pipeline.errors import PoolError, RecipeError, unknown
 from pipeline.store.files import written_aside
 from pipeline.streams import Streams
@@ -30,7 +31,7 @@ FORMATS, TOPICS = 8, 12
 
 
 @cli.command()
-@click.argument("corpus", type=click.Path(path_type=Path, allow_dash=True))
+@click.argument("corpus", type=DISK)
 @click.option(
     "--format",
     "forms",

@@ -125,7 +125,10 @@ def folder_fault(mark: Mark) -> str:
 
 
 def store_fault(mark: Mark) -> str:
-    """Return why this process does not reach the store of a mark; nothing if it does, or has another Carrara anyway."""
+    """Return why this process does not reach the store of a mark; nothing if it does, or has another Carrara anyway.
+
+    Nothing is written to try it, since a worker that is killed would leave it: who may not fails at its first job.
+    """
     folder = os.path.dirname(mark.path)
     try:
         from pipeline.errors import CarraraError
@@ -136,12 +139,6 @@ def store_fault(mark: Mark) -> str:
         path = place(mark.path)
         if hashlib.sha256(path.read_bytes()).hexdigest() != mark.sha256:
             return f"sees another {folder!r} than this machine"
-        if mark.writes:
-            mine = path.with_name(f"{path.name}-{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}")
-            try:
-                mine.write_bytes(b"")
-            finally:
-                mine.unlink(missing_ok=True)
     except FileNotFoundError:
         return f"does not see {folder!r}, which this machine does"
     except (CarraraError, OSError) as fault:

@@ -10,6 +10,7 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -24,7 +25,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "config_kwargs": {"connect_timeout": CONNECT, "read_timeout": REPLY, "retries": {"total_max_attempts": 1}},
         "max_concurrency": 1,
     },
-    "gs": {"requests_timeout": REPLY},
+    "gs": {"requests_timeout": 30},  # of a whole request, also of one that sends a shard
 }
 """How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
 CREDENTIALS = {
@@ -44,6 +45,10 @@ CUT = ("Connect", "Incomplete", "ClientPayload", "ServerDisconnected", "HTTPClie
 """... and to what the network is guilty of."""
 BUSY = frozenset({429, 500, 502, 503, 504})
 """Status codes of a store that may answer the next time."""
+AT_FAULT = frozenset({errno.EBUSY, getattr(errno, "EREMOTEIO", errno.EBUSY)})
+"""... and what s3fs makes of them."""
+MOVED = frozenset({409, 412})
+"""... and of one where each change is a commit, and another came first."""
 _OPEN: dict[tuple[str, int], Any] = {}
 
 
@@ -64,6 +69,9 @@ def kind_of(url: str) -> str:
 def asked(url: str, act: Callable[[Any], R]) -> R:
     """Return what a store says; what may pass is tried again, a few times and for a while.
 
+    An attempt that took longer than a store that is silent was under way: a large object over a slow line. The while
+    begins anew then, so that it is tried as often as a small one.
+
     Args:
         url: what is asked for.
         act: asks a file system of fsspec.
@@ -74,9 +82,12 @@ def asked(url: str, act: Callable[[Any], R]) -> R:
     """
     end = time.monotonic() + LONGEST
     for pause in (*PAUSES, None):
+        begun = time.monotonic()
         try:
             return act(system(url))
         except Exception as fault:
+            if time.monotonic() - begun > CONNECT + REPLY:
+                end = time.monotonic() + LONGEST
             again, told = _told(url, fault)
             if told is None:
                 raise
@@ -100,6 +111,8 @@ def system(url: str) -> Any:
         opened = fsspec.filesystem(key[0], skip_instance_cache=True, use_listings_cache=False, **options)
         if kind_of(url) == "s3":
             opened.retries = 1  # one attempt is one attempt: the others are made here, for all protocols alike
+        if kind_of(url) == "hf":
+            import_module("huggingface_hub.utils").disable_progress_bars()
         _OPEN[key] = opened
     return _OPEN[key]
 
@@ -115,9 +128,9 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     if any(name in names for name in UNKNOWN_USER):
         wanted = CREDENTIALS.get(kind_of(url), "the credentials of this store")
         return False, StoreError(errno.EACCES, f"no valid credentials ({said}): set {wanted}", url)
-    if isinstance(fault, FileNotFoundError):
-        return False, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
     status = next((number for each in chain if (number := _status(each))), 0)
+    if isinstance(fault, FileNotFoundError) or status == 404:
+        return False, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
     if isinstance(fault, PermissionError) or status in (401, 403):
         return False, StoreError(
             errno.EACCES, f"access is denied ({said}): use credentials that may read, write and list there", url
@@ -128,9 +141,12 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
         return True, StoreError(errno.EIO, f"the store does not answer in time: {_continue(root)}", url)
     if any(isinstance(each, ConnectionError) or any(name in type(each).__name__ for name in CUT) for each in chain):
         return True, StoreError(errno.EIO, f"the store cannot be reached ({said}): {_continue(root)}", url)
-    if status in BUSY or getattr(fault, "errno", 0) in (errno.EBUSY, getattr(errno, "EREMOTEIO", errno.EIO)):
+    overtaken = status in MOVED and kind_of(url) == "hf"
+    if status in BUSY or overtaken or getattr(fault, "errno", 0) in AT_FAULT:
         return True, StoreError(errno.EIO, f"the store is too busy or at fault ({said}): {_continue(root)}", url)
-    if isinstance(fault, OSError) or type(fault).__module__.partition(".")[0] != "builtins":
+    if isinstance(fault, ValueError) and "endpoint" in said:
+        return False, StoreError(errno.EINVAL, f"the address of the store is none ({said}): give a URL", url)
+    if isinstance(fault, OSError | RuntimeError | ValueError) or type(fault).__module__.partition(".")[0] != "builtins":
         return False, StoreError(getattr(fault, "errno", 0) or errno.EIO, f"the store refuses ({said})", url)
     return False, None
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from pipeline.paths.asking import StoreError
+from pipeline.paths.asking import StoreError, kind_of
 from pipeline.paths.store import StorePath
 
 RENEWED = 15.0
@@ -52,7 +52,8 @@ class Lease:
             StoreError: if the store does not take it.
         """
         self.path.write_bytes(self._said)
-        threading.Thread(target=self._renew, daemon=True, name="carrara-lease").start()
+        if kind_of(str(self.path)) != "hf":  # where each renewal would be a commit
+            threading.Thread(target=self._renew, daemon=True, name="carrara-lease").start()
         return self
 
     def _renew(self) -> None:

@@ -92,7 +92,10 @@ def put(url: str, data: bytes) -> None:
         StoreError: if the store does not take it, or shows something else in the end.
     """
     checked = {"chunksize": WHOLE, "ContentMD5": b64encode(_md5(data)).decode()} if kind_of(url) == "s3" else {}
-    asked(url, lambda system: system.pipe_file(url, data, **checked))
+    try:
+        asked(url, lambda system: system.pipe_file(url, data, **checked))
+    except FileNotFoundError:
+        raise StoreError(errno.EIO, "the bucket or repo is not there: make it, or give another", url) from None
     shown = "nothing"
     for pause in LAG:
         time.sleep(pause)

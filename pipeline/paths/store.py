@@ -221,7 +221,7 @@ class StorePath(UrlPath):
             IsADirectoryError: if it is a folder.
         """
         try:
-            if self.info().folder:
+            if not missing_ok and self.info().folder:
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(self))
             objects.remove(str(self))
         except FileNotFoundError:

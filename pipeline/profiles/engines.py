@@ -1,4 +1,4 @@
-"""The engines: tiktoken, splintr, quicktok, Hugging Face tokenizers and transformers, SentencePiece.
+"""The engines: tiktoken, splintr, toktok, Hugging Face tokenizers and transformers, SentencePiece.
 
 Their packages are imported when a counter is opened, so that planning a build needs none of them.
 """
@@ -18,7 +18,7 @@ from pipeline.errors import ProfileError
 from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext, first_line, is_foreign
 from pipeline.profiles.hub import model_folder
 from pipeline.profiles.pieces import bpe_of_pieces, whole_tags
-from pipeline.profiles.quick import QuicktokCounter
+from pipeline.profiles.quick import ToktokCounter
 from pipeline.profiles.spec import Engine, Vocabulary
 from pipeline.profiles.vocabulary import (
     builtin,
@@ -233,8 +233,8 @@ def _opened(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
         return None
     if engine.engine == "tiktoken":
         return TiktokenCounter(vocabulary, pattern)
-    if engine.engine == "quicktok":
-        return QuicktokCounter(vocabulary, engine.entry)
+    if engine.engine == "toktok":
+        return ToktokCounter(vocabulary, engine.entry)
     if engine.engine == "tokenizers":
         return TokenizersCounter(vocabulary)
     if engine.engine == "transformers":

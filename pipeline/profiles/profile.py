@@ -162,9 +162,13 @@ def _second(vocabulary: Vocabulary, fast: Engine, check: Engine) -> Counter | No
     return counter if counter and first and _agree(first, counter) else None
 
 
-@lru_cache(maxsize=OPEN)
+@lru_cache(maxsize=1)
 def _quick(vocabulary: Vocabulary, fast: Engine, check: Engine, quick: Engine) -> Counter | None:
-    """Open the quick counter and hold it to the one that it counts for: on text of every kind, and on every joint."""
+    """Open the quick counter and hold it to the one that it counts for: on text of every kind, and on every joint.
+
+    A worker of a large build comes to one profile after the other, and keeps the two counters of one in memory.
+    """
+    _second.cache_clear()
     try:
         second, counter = _second(vocabulary, fast, check), open_counter(vocabulary, quick)
     except ProfileError:

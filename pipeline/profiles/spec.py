@@ -22,8 +22,14 @@ ENGINES: Mapping[str, tuple[str, ...]] = {
     "pieces": ("splintr", "tokenizers"),
     "model": ("sentencepiece", "transformers", "none"),
 }
-QUICK: Mapping[str, tuple[str, ...]] = {"quicktok": ("cl100k", "o200k", "llama3", "qwen", "tekken")}
-"""The quick engines, for ranks alone, and the ways to split a text that each knows."""
+QUICK: Mapping[str, Mapping[str, tuple[str, str, int]]] = {
+    "toktok": {
+        "cl100k_base": ("cl100k.vocab", "uniclass.bin", 3),
+        "o200k_base": ("o200k.vocab", "uniclass_o200k.bin", 5),
+        "qwen3.5": ("qwen35.vocab", "uniclass_qwen35.bin", 3),
+    }
+}
+"""The quick engines, for ranks alone, and the splits each knows: the files it reads, and its classes of letters."""
 PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}==[0-9][A-Za-z0-9.+!]{0,31}")
 FORM_OF_SUFFIX: Mapping[str, str] = {".json": "json", ".tiktoken": "ranks", ".model": "model"}
 
@@ -90,9 +96,9 @@ class Engine:
     """One implementation that counts.
 
     Attributes:
-        engine: "tiktoken", "splintr", "quicktok", "tokenizers", "transformers", "sentencepiece" or "none".
+        engine: "tiktoken", "splintr", "toktok", "tokenizers", "transformers", "sentencepiece" or "none".
         entry: with splintr: count with this built-in tokenizer, not with one built from ranks and pattern; with
-            quicktok: its name for the vocabulary's pattern.
+            toktok: its encoding that splits ASCII as the vocabulary's pattern does.
         pattern: the same splits in this engine's own dialect, where it does not take the vocabulary's pattern.
         slow: whether counting a whole build with it costs more than building it.
         cost: the measured speed, for people.

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import sqrt
 
 from pipeline.assemble.jobs import samples_of
 from pipeline.assemble.plan import Plan
-from pipeline.errors import BuildError
 from pipeline.recipe import Stratum
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
@@ -25,15 +25,26 @@ LEAST = 0.25
 """The variance that each stratum has at least: what a joint deal of several things may leave to one of them."""
 
 
-def check_balance(plan: Plan) -> None:
-    """Check that the rows of a plan's families were dealt evenly.
+@dataclass(frozen=True, slots=True)
+class BalanceJob:
+    """Looks whether the rows of a family were dealt evenly."""
 
-    Raises:
-        BuildError: naming where, what, and the kind that comes too often, or the text that comes twice.
-    """
-    for family in plan.families:
-        for fault in balance_faults(samples_of(plan, family)):
-            raise BuildError(f"{fault}: the task must be fixed")
+    plan: Plan
+    family: str
+
+    @property
+    def home(self) -> str:
+        """Jobs of one home need the same worlds."""
+        return self.plan.home(self.family)
+
+    def run(self) -> str:
+        """Return the first fault: where, what, and the kind that comes too often, or the text that comes twice."""
+        return next(balance_faults(samples_of(self.plan, self.family)), "")
+
+
+def balance_jobs(plan: Plan) -> list[BalanceJob]:
+    """Return what looks whether the rows of a plan's families were dealt evenly."""
+    return [BalanceJob(plan, family) for family in plan.families]
 
 
 def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:

@@ -17,14 +17,12 @@ from pipeline.assemble.plan import Plan, row_streams
 from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
-from pipeline.rows import asked_of, plain_json
+from pipeline.rows import asked_of, plain_json, sha256_text
 from pipeline.store.chance import Chance
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample, Unit
 
 CANDIDATES = 200
-KEPT = 512
-"""Groups of rows of which the best constant answer is kept."""
 BATCH = 120
 """Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
 
@@ -34,21 +32,26 @@ PROBES, WEIGHED = 3, 512
 JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
 """What scorers look at, beside the question's words."""
 
+KNOWN: dict[str, tuple[str, float]] = {}
+"""What was found, by the digest of the rows it was looked for in: those of all profiles mostly have the same keys."""
+
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
 
 
 def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
     """Return the chance table of published rows or keys, in order of family, subtask, complexity and what is asked."""
-    groups: dict[tuple[str, str, int, str], list[Mapping[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[str, str, int, str], list[tuple[Mapping[str, Any], dict[str, float]]]] = defaultdict(list)
     for row in rows:
-        asked = asked_of(json.loads(row["metadata"]))
-        groups[row["family"], row["subtask"], row["complexity"], asked].append(row)
-    return [_chance(place, groups[place]) for place in sorted(groups)]
+        metadata = json.loads(row["metadata"])
+        place = row["family"], row["subtask"], row["complexity"], asked_of(metadata)
+        groups[place].append(({name: row[name] for name in JUDGED}, metadata["baselines"]))
+    return [_chance(place, *zip(*groups[place], strict=True)) for place in sorted(groups)]
 
 
-def _chance(place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]]) -> Chance:
+def _chance(
+    place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]], each: Sequence[Mapping[str, float]]
+) -> Chance:
     constant, best = best_constant(rows)
-    each = [json.loads(row["metadata"])["baselines"] for row in rows]
     names = sorted({name for baselines in each for name in baselines})
     means = {name: fsum(baselines.get(name, 0.0) for baselines in each) / len(each) for name in names}
     return Chance(*place, len(rows), round(best, 4), constant, {name: round(mean, 4) for name, mean in means.items()})
@@ -82,19 +85,21 @@ def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
 
     Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
     """
-    return _best_constant(tuple(tuple(_plain(row[name]) for name in JUDGED) for row in rows))
+    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
+    digest = sha256_text(repr(list(distinct.items())))
+    if digest not in KNOWN:
+        KNOWN[digest] = _best_constant([row["target"] for row in rows], distinct)
+    return KNOWN[digest]
 
 
-@lru_cache(maxsize=KEPT)
-def _best_constant(judged: tuple[tuple[Any, ...], ...]) -> tuple[str, float]:
-    """Return the same of rows by what scorers look at, which most tasks have alike in every profile."""
-    counts = Counter(row[JUDGED.index("target")] for row in judged)
+def _best_constant(targets: Sequence[str], distinct: Counter[tuple[object, ...]]) -> tuple[str, float]:
+    counts = Counter(targets)
     ordered = sorted(counts, key=_numeric_first)
     spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
     tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
-    rows = [(dict(zip(JUDGED, row, strict=True)), times) for row, times in Counter(judged).items()]
-    best = max(tried, key=lambda reply: (_total(reply, rows), reply))
-    return best, _total(best, rows) / len(judged)
+    rows = [(dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items()]
+    total, best = max((_total(reply, rows), reply) for reply in tried)
+    return best, total / len(targets)
 
 
 def _plain(value: object) -> object:

@@ -14,12 +14,13 @@ from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
 from pipeline.errors import CarraraError
 from pipeline.frozen.lock import ShardLock
+from pipeline.paths import StorePath, held_once
 from pipeline.prove.needles import mark_faults
 from pipeline.prove.row import drawn_faults, sample_faults, turns_of
 from pipeline.prove.witness import Witness
 from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
 from pipeline.store.journal import UNREADABLE
-from pipeline.store.manifest import SealedShard, shard_faults
+from pipeline.store.manifest import PARTS, SealedShard, shard_faults
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
@@ -76,7 +77,13 @@ class Checked:
 
 
 def check_shard(job: CheckJob) -> Checked:
-    """Check one shard of a copy: its files, then every row."""
+    """Check one shard of a copy: its files, then every row. What lies in a store is fetched once."""
+    files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.keys] if path]
+    with held_once(*(path for path in files if isinstance(path, StorePath) and path.is_file())):
+        return _checked(job)
+
+
+def _checked(job: CheckJob) -> Checked:
     faults = list(_file_faults(job))
     reader = Reader(job)
     if job.path("data").is_file():

@@ -18,6 +18,7 @@ from pipeline.engine import run
 from pipeline.errors import CarraraError
 from pipeline.frozen.guard import profile_fault
 from pipeline.frozen.lock import Lock, ProfileLock, ShardLock
+from pipeline.paths import StorePath
 from pipeline.profiles import Profile
 from pipeline.prove.copied import Checked, CheckJob, Place, check_shard
 from pipeline.prove.held import differences
@@ -117,7 +118,7 @@ def split_faults(copy: Copy) -> Iterator[str]:
         yield from (f"manifest.json: tier {tier} {fault}" for fault in _table_faults(copy, tier, made))
     named = {path for part in PARTS for path in copy.split.shards(part)}
     for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
-        if path not in named and not path.is_dir():
+        if path not in named and (path.is_file() if isinstance(path, StorePath) else not path.is_dir()):
             yield f"{path.relative_to(copy.split.folder)} is not in the manifest"
     if copy.lock:
         yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))

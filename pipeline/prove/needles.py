@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ from pipeline.assemble.cutting import cutter, in_order, rounded
 from pipeline.assemble.joining import MARKED, reading
 from pipeline.assemble.plan import Plan, row_streams
 from pipeline.profiles import Profile
+from pipeline.prove.row import metadata_of
 from pipeline.rows import CANARY, Row
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Key, Layout, Piece, Sample
@@ -44,7 +44,7 @@ def _marked(layout: Layout) -> list[Piece]:
 
 
 def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
-    metadata, key = json.loads(row["metadata"]), Key.of(row)
+    metadata, key = metadata_of(row), Key.of(row)
     wanted = {
         "knobs": dict(sample.stratum.knobs),
         "baselines": rounded(task_of(sample.stratum).baselines(sample, key)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from pipeline.assemble.joining import conversation
@@ -25,12 +26,23 @@ def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
     return (("user", row["prompt"]),)
 
 
+@lru_cache(maxsize=1)
+def _loads(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def metadata_of(row: Row) -> dict[str, Any]:
+    """Return a row's metadata, which several checks in turn read; nobody changes it."""
+    return _loads(row["metadata"])
+
+
 def sample_faults(row: Row, sample: Sample | None) -> list[str]:
     """Return where a row says something else than the sample it is of."""
     if sample is None or row["id"] != sample.id:
         return ["another row belongs here"]
     faults = list(drawn_faults(row, sample))
-    if json.loads(row["metadata"])["latent"] != sample.latent:
+    if metadata_of(row)["latent"] != sample.latent:
         faults.append("its latent structure differs")
     return faults
 
@@ -50,7 +62,7 @@ def drawn_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
     """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
-    task, metadata = task_of(cell), json.loads(row["metadata"])
+    task, metadata = task_of(cell), metadata_of(row)
     faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["the SHA-256 of its prompt is wrong"]
     if not row["prompt"].isascii() and not cell.knob("corpus", ""):
         faults.append("its prompt is not ASCII")

@@ -12,7 +12,7 @@ from pipeline.profiles import Counter, Profile
 from pipeline.prove.needles import mark_faults
 from pipeline.prove.row import answer_faults, cell_place, sample_faults, turns_of
 from pipeline.recipe import Stratum
-from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, Row
+from pipeline.rows import DATA_SCHEMA, KEY_NAMES, Row
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
@@ -30,8 +30,8 @@ class Witness:
 
     def __init__(self, plan: Plan, profile: Profile, *, full: bool, start: int = 0) -> None:
         self.plan, self.profile, self.full, self.start = plan, profile, full, start
-        self.second: Counter | None = profile.second()
         self.quick = None if full or _is_small(plan) else profile.quick_counter()
+        self.second: Counter | None = profile.second()
         self.cells = {cell_place(cell): cell for cell in plan.recipe.strata}
         self.seen = self.solved = self.recounted = self.quick_recounted = 0
         self.tokens = self.prompt_tokens = self.most = 0
@@ -48,7 +48,7 @@ class Witness:
             faults = [*self.faults(row), *sample_faults(row, sample)]
             if sample and not faults:
                 faults += mark_faults(row, sample, self.plan, self.profile, count=self._sampled)
-            if {name: row.get(name) for name in KEYS_SCHEMA.names} != key:
+            if {name: row.get(name) for name in KEY_NAMES} != key:
                 faults.append("its key differs from the one in the keys file")
             if faults:
                 raise CorruptError(f"{str(data)!r}, row {row.get('id')!r}: {'; '.join(faults)}")

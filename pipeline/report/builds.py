@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from pipeline.figures.builds import budget_picture, budgets_of, figures_of
+from pipeline.paths import in_order
 from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row, kilo
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
@@ -157,7 +158,8 @@ def _counted(split: Split) -> Iterable[Row]:
     """Return what rows count, from the keys if all are at hand, else from the data, else nothing."""
     for part, read in (("keys", split.key_rows), ("data", split.rows)):
         paths = split.shards(part)
-        if paths and all(path.is_file() for path in paths) and set(COUNTED) <= set(columns_of(paths[0])):
+        there = in_order(lambda path: path.is_file(), paths, split.folder)
+        if paths and all(there) and set(COUNTED) <= set(columns_of(paths[0])):
             return read(COUNTED)
     return ()
 

@@ -1,1 +1,1 @@
-"""What is on disk: files, Parquet, journals, manifests, splits and the recipes of a release folder."""
+"""What is kept, on a disk or in a store: files, Parquet, journals, manifests, splits, and the recipes of a release."""

@@ -229,15 +229,16 @@ def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open a file to read.
+def opened(path: Path, whole: bytes | None = None) -> Iterator[pq.ParquetFile]:
+    """Open a file to read; `whole` is its content, where that has been fetched.
 
     Raises:
         BuildError: if the machine does not let it be read, which is no fault of the file.
         CorruptError: if it is missing, or its bytes are not the ones that were written.
     """
     try:
-        source, apart = readable(checked_file(path)), isinstance(path, StorePath)
+        source = readable(checked_file(path)) if whole is None else pa.BufferReader(whole)
+        apart = isinstance(path, StorePath)
         with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=apart) as file:
             yield file
     except CarraraError:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
 from pipeline.errors import SplitError, adding, unknown
+from pipeline.paths import StorePath, in_order
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
 from pipeline.store.files import closed_in, denied, read_fault
 from pipeline.store.manifest import Manifest, TierCell
@@ -120,12 +123,11 @@ class Split:
     def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
         self._check(selection)
         taken: Counter[tuple[Any, ...]] = Counter()
-        for path in self.shards(part):
-            family, tier = path.parts[-3:-1]
-            if (not selection.families or family in selection.families) and (
-                not selection.tiers or tier in selection.tiers
-            ):
-                yield from _wanted(path, list(columns), selection, taken)
+        paths = [path for path in self.shards(part) if _may_hold(path, selection)]
+        # Keys are small and wanted whole: those of many shards come from a store at the same time.
+        sources = in_order(_fetched, paths, self.folder) if part == "keys" else repeat(None)
+        for path, whole in zip(paths, sources, strict=False):
+            yield from _wanted(path, whole, list(columns), selection, taken)
 
     def _check(self, selection: Selection) -> None:
         for kind, wanted, name in (
@@ -145,9 +147,23 @@ class Split:
                     raise SplitError(unknown(f"{kind} in {self.title}:", str(one), known))
 
 
-def _wanted(path: Path, columns: list[str], selection: Selection, taken: Counter[tuple[Any, ...]]) -> Iterator[Row]:
+def _may_hold(path: Path, selection: Selection) -> bool:
+    """Tell whether a shard is of a family and a tier that are wanted."""
+    family, tier = path.parts[-3:-1]
+    return (not selection.families or family in selection.families) and (not selection.tiers or tier in selection.tiers)
+
+
+def _fetched(path: Path) -> bytes | None:
+    with suppress(FileNotFoundError):  # it is named by whoever opens it
+        return path.read_bytes() if isinstance(path, StorePath) else None
+    return None
+
+
+def _wanted(
+    path: Path, whole: bytes | None, columns: list[str], selection: Selection, taken: Counter[tuple[Any, ...]]
+) -> Iterator[Row]:
     """Yield a shard's wanted rows; text is read only of row groups that hold one."""
-    with opened(path) as file:
+    with opened(path, whole) as file:
         names = file.schema_arrow.names
         for name in columns:
             if name not in names:
@@ -173,17 +189,18 @@ def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> b
     return True
 
 
-def frame_type() -> Any:
+def frame_type() -> type[DataFrame]:
     """Return pandas' frame.
 
     Raises:
         SplitError: if pandas is not installed.
     """
     try:
-        from pandas import DataFrame
+        import pandas
     except ImportError:
         raise SplitError(f"frames need pandas: {adding('frames')}") from None
-    return DataFrame
+    frame: type[DataFrame] = pandas.DataFrame
+    return frame
 
 
 def no_build(folder: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 
@@ -10,12 +11,13 @@ COLLECTED = (20_000, 10, 10)
 
 
 def spare() -> None:
-    """Look for cycles of objects less often, and do without pandas.
+    """Look for cycles of objects less often, and not at the end, when all goes anyway; and do without pandas.
 
     Arrow imports pandas, where it is installed, at its first array, to know frames that are given to it. Only Python
     code that uses Carrara has frames: neither its commands nor their workers have any.
     """
     gc.set_threshold(*COLLECTED)
+    atexit.register(gc.freeze)
     if "pandas" not in sys.modules:
         sys.meta_path.insert(0, _WithoutPandas)
 

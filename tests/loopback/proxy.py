@@ -33,7 +33,7 @@ class Proxy(Served):
 
     def __init__(self, folder: Path, buckets: Buckets) -> None:
         self.lag = 0.0
-        self._buckets = buckets
+        self.buckets = buckets
         self._history: dict[str, History] = {}
         super().__init__(folder)
 
@@ -65,7 +65,7 @@ class Proxy(Served):
         return Counter(next((kind for kind, match in KINDS if re.match(match, one)), one) for one in self.lines())
 
     def _passed(self, request: Request) -> Reply:
-        connection = http.client.HTTPConnection(self._buckets.host, self._buckets.port, timeout=30)
+        connection = http.client.HTTPConnection(self.buckets.host, self.buckets.port, timeout=30)
         headers = {name: value for name, value in request.headers.items() if name.lower() not in DROPPED}
         body = request.bytes()
         headers |= {"Content-Length": str(len(body))} if body or request.method in ("PUT", "POST") else {}
@@ -81,14 +81,14 @@ class Proxy(Served):
     def _past(self, bucket: str) -> History:
         """Return what is known of a bucket; at first, that it always was as it is."""
         if bucket not in self._history:
-            now = self._buckets.stamps(bucket)
+            now = self.buckets.stamps(bucket)
             self._history[bucket] = History({key: made for key in now if (made := self._listed(bucket, key))})
         return self._history[bucket]
 
     def _listed(self, bucket: str, key: str) -> Listed | None:
         """Return what a listing says of an object, or None if there is none."""
         try:
-            there = self._buckets.client.head_object(Bucket=bucket, Key=key)
-        except self._buckets.client.exceptions.ClientError:
+            there = self.buckets.client.head_object(Bucket=bucket, Key=key)
+        except self.buckets.client.exceptions.ClientError:
             return None
         return Listed(there["ContentLength"], there["ETag"], there["LastModified"].strftime("%Y-%m-%dT%H:%M:%S.000Z"))
