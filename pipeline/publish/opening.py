@@ -13,7 +13,7 @@ from pipeline.store.split import Split, open_split
 
 KEYS = ("keys/*", "manifest.json")
 """What scoring needs of a published split: everything but the text."""
-TAGGED = re.compile(r"hf://datasets/[^/@]+/[^/@]+@[^/]+/?")
+TAGGED = re.compile(r"hf://datasets/(?:[^/@]+/)?[^/@]+@[^/]+/?")
 """A published data set at a tag, by the address that other tools have for it."""
 
 
