@@ -1,8 +1,8 @@
-"""Is what is dealt dealt evenly? Proven over the rows of every stratum, of every subtask and length, and of a tier.
+"""Is what is dealt dealt evenly? Proven over the rows of every block, of every subtask and length, and of a tier.
 
 What a task deals (which attribute is asked, in which order people stand, which of several replies) it states by
-`Task.dealt`. Within a stratum a kind may come once more than an even deal gives it: that is what a joint deal of
-several things leaves to each. Over several strata the kinds that get the rows left over must be drawn anew in each: a
+`Task.dealt`. Within a block a kind may come once more than an even deal gives it: that is what a joint deal of
+several things leaves to each. Over several blocks the kinds that get the rows left over must be drawn anew in each: a
 chi-square of the totals, with the variance of such draws, is held to six standard deviations and a margin. What a task
 writes for one row alone (`Task.own_texts`) no other row of the family may have.
 """
@@ -22,7 +22,7 @@ from pipeline.tasks.base import Sample
 
 DEVIATIONS, MARGIN = 6, 18
 LEAST = 0.25
-"""The variance that each stratum has at least: what a joint deal of several things may leave to one of them."""
+"""The variance that each block has at least: what a joint deal of several things may leave to one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ def balance_jobs(plan: Plan) -> list[BalanceJob]:
 
 def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
     """Yield where the samples of a family are not dealt evenly."""
-    strata: dict[tuple[Stratum, str, int], Counter[Hashable]] = defaultdict(Counter)
+    blocks: dict[tuple[Stratum, int, str, int], Counter[Hashable]] = defaultdict(Counter)
     rows: dict[str, Sample] = {}
     for sample in samples:
         for text in task_of(sample.stratum).own_texts(sample):
             if (other := rows.setdefault(text, sample)) is not sample:
                 yield f"{_row(sample)} and {_row(other)}: both have the text {text[:60]!r}, written for one row"
         for name, (kind, kinds) in task_of(sample.stratum).dealt(sample).items():
-            strata[sample.stratum, name, kinds][kind] += 1
+            blocks[sample.stratum, sample.index // sample.stratum.rows, name, kinds][kind] += 1
     places: dict[tuple[str, int], list[Counter[Hashable]]] = defaultdict(list)
-    for (cell, name, kinds), counts in strata.items():
+    for (cell, _, name, kinds), counts in blocks.items():
         if fault := _excess(counts, kinds):
             yield f"{cell}: {name}: {fault}"
         for place in (f"length {cell.length}", f"tier {cell.tier}"):
@@ -73,14 +73,14 @@ def _row(sample: Sample) -> str:
 
 
 def _excess(counts: Counter[Hashable], kinds: int) -> str:
-    """Tell of a kind that an even deal would give fewer rows of a stratum."""
+    """Tell of a kind that an even deal would give fewer rows of a block."""
     rows, even = counts.total(), -(-counts.total() // kinds)
     (kind, most), *_ = counts.most_common(1)
     return f"{most} of {rows} rows have {kind!r}, where an even deal gives {even}" if most > even + 1 else ""
 
 
 def _drift(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
-    """Tell whether the same kinds get the rows that are left over, stratum after stratum."""
+    """Tell whether the same kinds get the rows that are left over, block after block."""
     total = sum(parts, Counter[Hashable]())
     even = total.total() / kinds
     over = [part.total() % kinds / kinds for part in parts]
