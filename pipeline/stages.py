@@ -139,6 +139,7 @@ class Stages:
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self._files("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
+        self._check_balance()
         keep_recipe(self.plan.out, self.plan.recipe)
         remove(strange_samples(self.plan))
         for profile in self.plan.profiles:

@@ -11,6 +11,7 @@ import pytest
 
 import builds
 from pipeline.engine import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
+from pipeline.engine.team import Team
 from pipeline.errors import BuildError
 
 ENGINES: dict[str, Callable[[], Executor]] = {
@@ -166,3 +167,18 @@ def test_jobs_go_to_the_worker_that_had_one_of_their_home() -> None:
 
 def test_a_worker_without_jobs_takes_over_from_one_with_many() -> None:
     assert len({pid for _, pid in run(builds.worker_of, [builds.AtHome("a")] * 8, processes(2))}) == 2
+
+
+def test_calls_behind_a_cancelled_one_are_run() -> None:
+    with_team = Team(1)
+    try:
+        first = with_team.submit(builds.double, 1)
+        waiting = [with_team.submit(builds.double, number) for number in range(2, 8)]
+        cancelled = [each.cancel() for each in waiting[:3]]
+        assert first.result(timeout=60) == 2
+        results = [
+            each.result(timeout=60) for each, gone in zip(waiting, [*cancelled, 0, 0, 0], strict=True) if not gone
+        ]
+        assert results[-3:] == [10, 12, 14]
+    finally:
+        with_team.shutdown()

@@ -170,7 +170,7 @@ def test_a_number_of_blocks_adds_rows_and_none_are_ever_taken_away(home: Path) -
         (["v1.0.0", "--tokenizer", "llama3.1", "--part", "1/2"], "a version is frozen as a whole"),
         (["tiny.toml", "--tokenizer", "llama3.1"], "is not a lock: give a file that carrara freeze wrote"),
         (["v1.0.0", "--size", "1"], "tiny 1.0.0 already has all of that"),
-        (["v1.0.0", "--size", "0"], "'0' is no size: give default, full, or how often the default's rows"),
+        (["v1.0.0", "--size", "0"], "'0' is no size: give default, full, or a whole number of blocks, such as 40"),
         (["none", "--tokenizer", "llama3.1"], "none' (No such file or directory): make one with carrara freeze"),
     ],
 )

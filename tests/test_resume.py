@@ -107,7 +107,7 @@ def test_the_time_of_each_stage_is_told(recipe: Path, built: Path, tmp_path: Pat
     fresh, again = builds.stages(recipe, tmp_path / "fresh"), builds.stages(recipe, built)
     fresh.build()
     again.build()
-    assert list(fresh.spent) == ["render", "fit", "sample", "count", "pack", "prove", "seal"]
+    assert list(fresh.spent) == ["render", "fit", "sample", "count", "balance", "pack", "prove", "seal"]
     assert min(fresh.spent.values()) > 0
     assert list(again.spent) == ["seal"]
     (line,) = spent_lines(fresh.spent)

@@ -318,6 +318,9 @@ def test_what_a_user_types(tmp_path: Path) -> None:
         ("s4://bucket/x", "unknown kind of store 's4': did you mean 's3'"),
         ("s3://", "names no folder of a store: give one such as s3://bucket/release"),
         ("s3://bucket/../x", "names no folder"),
+        ("s3:/bucket/x", "'s3:/bucket/x' has one slash: give s3://bucket/x"),
+        ("http://127.0.0.1:9000/bucket/x", "is the address of a server: set AWS_ENDPOINT_URL to that"),
+        ("", "a path is empty: give a folder or a file"),
         ("simplecache::s3://bucket/x", None),
     ):
         if said is None:

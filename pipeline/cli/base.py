@@ -29,14 +29,14 @@ from pipeline.worlds.corpora.store import keep
 
 def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     """Return a named size, or how many blocks of rows each stratum has, as recipes take it."""
-    if value is None or value in SIZES or re.fullmatch("[1-9][0-9]{0,6}", value):
+    if value is None or value in SIZES or re.fullmatch("[1-9][0-9]{0,17}", value):
         return value
-    raise click.BadParameter(f"{value!r} is no size: give default, full, or how often the default's rows")
+    raise click.BadParameter(f"{value!r} is no size: give default, full, or a whole number of blocks, such as 40")
 
 
 SIZE = click.option(
     "--size", metavar="[default|full|N]", callback=checked_size, default="default", show_default=True,
-    help="Rows per stratum: 'full', or N times those of 'default'; each size starts with the rows of smaller ones.",
+    help="Rows per stratum: 'full', or N blocks of the default's; each size starts with the rows of smaller ones.",
 )  # fmt: skip
 
 

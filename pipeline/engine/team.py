@@ -80,12 +80,21 @@ class Team(Executor):
         return future
 
     def _deal(self) -> None:
-        """Give waiting calls to free workers as long as there is one to give to one of them."""
+        """Give waiting calls to free workers as long as there is one to give to one of them.
+
+        What is free is looked at anew after each: a call that ends at once deals, too.
+        """
+        while self._deal_one():
+            pass
+
+    def _deal_one(self) -> bool:
         for member in self._free[::-1]:
             chosen = self._chosen(member)
             if chosen is not None:
                 self._free.remove(member)
                 self._start(member, self._waiting.pop(chosen))
+                return True
+        return False
 
     def _chosen(self, member: Member) -> int | None:
         """Return the place of the waiting call that a free worker is given: of its homes, else of nobody's."""
@@ -106,10 +115,10 @@ class Team(Executor):
         return max(theirs.values(), key=len)[-1]
 
     def _start(self, member: Member, call: Waiting) -> None:
-        member.homes.add(call.home)
         if not call.future.set_running_or_notify_cancel():
             self._free.append(member)
             return
+        member.homes.add(call.home)
         try:
             inner = member.pool.submit(call.call)
         except BrokenProcessPool as fault:

@@ -34,7 +34,7 @@ def place(given: str | os.PathLike[str]) -> Path:
     text = os.fspath(given)
     found = URL.fullmatch(text)
     if not found:
-        return Path(text)
+        return _local(text)
     protocol, rest = found[1].lower(), found[2]
     if protocol in LOCAL:
         return Path(rest)
@@ -45,7 +45,20 @@ def place(given: str | os.PathLike[str]) -> Path:
     return path
 
 
+def _local(text: str) -> Path:
+    protocol, _, rest = text.partition(":/")
+    if not text:
+        raise RecipeError("a path is empty: give a folder or a file")
+    if protocol in (*EXTRAS, "memory") and not Path(text).exists():
+        raise RecipeError(f"{text!r} has one slash: give {protocol}://{rest}")
+    return Path(text)
+
+
 def _check_known(protocol: str, text: str) -> None:
+    if protocol in ("http", "https"):
+        raise RecipeError(
+            f"{text!r} is the address of a server: set AWS_ENDPOINT_URL to that, and give the store as s3://bucket/release"
+        )
     extra = EXTRAS.get(kind_of(f"{protocol}://"), "s3")
     try:
         from fsspec.registry import get_filesystem_class, known_implementations, registry

@@ -51,7 +51,11 @@ class Lease:
         Raises:
             StoreError: if the store does not take it.
         """
-        self.path.write_bytes(self._said)
+        try:
+            self.path.write_bytes(self._said)
+        except OSError:
+            self._remove()  # it may be there all the same
+            raise
         if kind_of(str(self.path)) != "hf":  # where each renewal would be a commit
             threading.Thread(target=self._renew, daemon=True, name="carrara-lease").start()
         return self

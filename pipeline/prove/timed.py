@@ -22,7 +22,7 @@ def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
 def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
     """Look at one family, and return its name, what is wrong, and the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("seal"):
+    with spent.on("balance"):
         fault = job.run()
     return job.family, fault, spent
 
