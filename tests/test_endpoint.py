@@ -942,15 +942,6 @@ def test_ctrl_c_leaves_at_once(serve: Callable[..., Server], tmp_path: Path) -> 
     assert f"12 texts, {12 - had} of them new" in carrara(*command(server, corpus)).stdout
 
 
-def settled(server: Server) -> int:
-    """Return how many requests came, once those that a command left behind have been noted."""
-    seen = -1
-    while seen != len(server.asked):
-        seen = len(server.asked)
-        time.sleep(0.3)
-    return seen
-
-
 def test_a_limit_on_file_sizes_is_one_line(serve: Callable[..., Server], tmp_path: Path) -> None:
     server, corpus = serve(), tmp_path / "c.jsonl"
 
