@@ -13,16 +13,18 @@ from typing import TypeVar
 import msgspec
 
 from pipeline.assemble.fit import fit_jobs
+from pipeline.assemble.homes import at_home
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import MARK, Kept, run, uncollected
+from pipeline.engine import MARK, Kept, run
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile
 from pipeline.prove.balance import balance_jobs
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
+from pipeline.prove.order import home_by_home
 from pipeline.prove.seal import seal
 from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, write_proof
 from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
@@ -80,7 +82,7 @@ class Stages:
         packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        self._make("pack", run_packed, _largest_first(owed))
+        self._make("pack", run_packed, home_by_home(owed))
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
@@ -93,7 +95,7 @@ class Stages:
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        self._make("build", run_made, _largest_first(owed))
+        self._make("build", run_made, home_by_home(owed))
         kept = isinstance(self.plan.out, StorePath)
         seen = {path: proof for path, proof in proofs.items() if proof and kept}
         with self.spent.on("seal"):
@@ -115,7 +117,7 @@ class Stages:
         for profile in self.plan.profiles:
             check_sealed(self.plan, profile)
         jobs = {job.path: job for job in self._jobs(full=True)}
-        verdicts = {verdict.path: verdict for verdict in self._run("verify", judged, list(jobs.values()))}
+        verdicts = {verdict.path: verdict for verdict in self._run("verify", judged, home_by_home(list(jobs.values())))}
         wrong = [verdicts[path] for path in jobs if verdicts[path].fault]
         if wrong:
             faults = [move_aside(jobs[verdict.path], verdict) for verdict in wrong]
@@ -279,16 +281,10 @@ def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
     return (tier.recipe_digest, tier.shards) == (recipe, shards)
 
 
-def _largest_first(jobs: Sequence[ProveJob]) -> list[ProveJob]:
-    """Return jobs profile by profile, those with most tokens first: what comes last should keep no worker waiting."""
-    profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
-    return sorted(jobs, key=lambda job: (profiles.index(job.pack.shard.profile), -job.pack.shard.tokens))
-
-
 def _job(plan: Plan, shard: Shard) -> ProveJob:
     return ProveJob(PackJob(plan, shard))
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    with uncollected():
+    with at_home(job.home):
         return job.pack.shard.rows, job.pack.shard.tokens, fn(job)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipeline.assemble.fit import FitJob
+from pipeline.assemble.homes import at_home
 from pipeline.assemble.jobs import FileJob, run_pack
-from pipeline.engine import uncollected
 from pipeline.errors import FitError
 from pipeline.prove.balance import BalanceJob
 from pipeline.prove.shard import ProveJob, run_prove
@@ -14,7 +14,7 @@ from pipeline.terminal.spent import Spent
 def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
     """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("fit"), uncollected():
+    with spent.on("fit"), at_home(job.home):
         fault = job.run()
     return job.family, fault, spent
 
@@ -22,7 +22,7 @@ def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
 def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
     """Look at one family, and return its name, what is wrong, and the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("balance"):
+    with spent.on("balance"), at_home(job.home):
         fault = job.run()
     return job.family, fault, spent
 
@@ -30,7 +30,7 @@ def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
 def run_file(job: FileJob) -> Spent:
     """Make one small file and return the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on(job.stage), uncollected():
+    with spent.on(job.stage), at_home(job.home):
         job.run()
     return spent
 

@@ -1,0 +1,57 @@
+"""A process at one home after the other: it keeps what jobs made there as long as there is room for it.
+
+What jobs of one home need (worlds, pools, lines that were read) is made once and kept, as the next job mostly has the
+same home. A process that comes to many homes would keep all of it: at 1M that is more than a worker may have.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from pipeline.assemble.jobs import POOLS
+from pipeline.engine.collecting import uncollected
+from pipeline.engine.memory import give_back, resident
+from pipeline.tasks.line_cache import LINES
+
+ROOM = 420 << 20
+"""Bytes beyond those at the start with which a process gives back what it does not need: a job at 1M takes 350 MB more.
+"""
+START = resident()
+FORGOTTEN = ("pipeline.assemble.", "pipeline.tasks.", "pipeline.worlds.", "pipeline.streams")
+"""The modules of which nothing is kept from one home to the next; counters are opened again at a higher cost."""
+
+_last = [""]
+
+
+@contextmanager
+def at_home(home: str) -> Iterator[None]:
+    """Run a job at its home: with room for it, and without looking for cycles meanwhile."""
+    make_room(home)
+    with uncollected():
+        yield
+
+
+def make_room(home: str) -> None:
+    """Forget what was made at the last home, if this is another one and the process is large."""
+    left, _last[0] = _last[0] != home, home
+    if resident() <= START + ROOM:
+        return
+    give_back()
+    if left and resident() > START + ROOM:
+        forget()
+        give_back()
+
+
+def forget() -> None:
+    """Forget worlds, pools and lines; all of it is made again when it is asked for."""
+    POOLS.clear()
+    LINES.clear()
+    for kept in gc.get_objects():
+        if isinstance(kept, functools._lru_cache_wrapper) and kept.__module__.startswith(FORGOTTEN):
+            kept.cache_clear()
+    pa.default_memory_pool().release_unused()
