@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pipeline.assemble.cutting import Cutter, cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
-from pipeline.assemble.plan import Plan, row_streams
+from pipeline.assemble.plan import Home, Plan, row_streams
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -32,7 +32,7 @@ class FitJob:
     profiles: tuple[Profile, ...]
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.plan.home(self.family)
 

@@ -14,35 +14,43 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from pipeline.assemble.jobs import POOLS
+from pipeline.assemble.plan import Home
 from pipeline.engine.collecting import uncollected
 from pipeline.engine.memory import give_back, resident
 from pipeline.tasks.line_cache import LINES
 
-ROOM = 420 << 20
-"""Bytes beyond those at the start with which a process gives back what it does not need: a job at 1M takes 350 MB more.
-"""
 START = resident()
-FORGOTTEN = ("pipeline.assemble.", "pipeline.tasks.", "pipeline.worlds.", "pipeline.streams")
+MOST = 900 << 20
+"""Bytes that a process may take beyond those that it has at the start."""
+NEEDED, PER_TOKEN = 80 << 20, 400
+"""Bytes that a job takes for itself, and for each token of its longest prompt: some 480 MB at 1M."""
+FORGOTTEN = (
+    "pipeline.assemble.jobs",
+    "pipeline.assemble.cutting",
+    "pipeline.tasks.",
+    "pipeline.worlds.",
+    "pipeline.streams",
+)
 """The modules of which nothing is kept from one home to the next; counters are opened again at a higher cost."""
 
-_last = [""]
+_last: list[Home | None] = [None]
 
 
 @contextmanager
-def at_home(home: str) -> Iterator[None]:
+def at_home(home: Home) -> Iterator[None]:
     """Run a job at its home: with room for it, and without looking for cycles meanwhile."""
     make_room(home)
     with uncollected():
         yield
 
 
-def make_room(home: str) -> None:
+def make_room(home: Home) -> None:
     """Forget what was made at the last home, if this is another one and the process is large."""
     left, _last[0] = _last[0] != home, home
-    if resident() <= START + ROOM:
-        return
-    give_back()
-    if left and resident() > START + ROOM:
+    room = START + MOST - NEEDED - PER_TOKEN * home.longest
+    if resident() > room:
+        give_back()
+    if left and resident() > room:
         forget()
         give_back()
 

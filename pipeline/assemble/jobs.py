@@ -18,7 +18,7 @@ from pipeline.assemble.cutting import cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Cut, Plan, Shard, row_streams
+from pipeline.assemble.plan import Cut, Home, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
 from pipeline.paths import held_once
@@ -65,9 +65,9 @@ class FileJob:
     key: str
     schema: pa.Schema
     make: Callable[[], pa.Table]
+    home: Home
+    stage: str
     secret: bool = False
-    home: str = ""
-    stage: str = ""
 
     def is_done(self) -> bool:
         """Tell whether the file is the one this plan would write."""
@@ -88,21 +88,21 @@ def sample_job(plan: Plan, cut: Cut) -> FileJob:
     key = digest([plan.sample_key(cut.family), cut.start, cut.stop])
     make = partial(_sample_table, plan, cut)
     path, secret = plan.samples_path(cut), is_secret(plan.recipe.seed)
-    return FileJob(path, key, SAMPLE_SCHEMA, make, secret, plan.home(cut.family), "sample")
+    return FileJob(path, key, SAMPLE_SCHEMA, make, plan.home(cut.family), "sample", secret)
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
     """Return the job that renders a pool."""
     path, key = plan.pool_path(spec), plan.pool_key(spec)
     make = partial(_unit_table, plan, spec)
-    return FileJob(path, key, UNIT_SCHEMA, make, home=plan.pool_home(spec), stage="render")
+    return FileJob(path, key, UNIT_SCHEMA, make, plan.pool_home(spec), "render")
 
 
 def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     """Return the job that counts a pool in a profile."""
     path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
     make = partial(_count_table, plan, spec, profile)
-    return FileJob(path, key, COUNT_SCHEMA, make, home=plan.pool_home(spec), stage="count")
+    return FileJob(path, key, COUNT_SCHEMA, make, plan.pool_home(spec), "count")
 
 
 def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
@@ -133,7 +133,7 @@ class PackJob:
     shard: Shard
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.plan.home(self.shard.family)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from pipeline.assemble.plan import Home
 from pipeline.prove.shard import ProveJob
 
 
@@ -14,7 +15,7 @@ def home_by_home(jobs: Sequence[ProveJob]) -> list[ProveJob]:
     What has most tokens comes first, both of homes and of jobs: what comes last should keep no worker waiting.
     """
     profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
-    tokens = Counter[str]()
+    tokens = Counter[Home]()
     for job in jobs:
         tokens[job.home] += job.pack.shard.tokens
     homes = [home for home, _ in tokens.most_common()]

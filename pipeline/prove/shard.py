@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
+from pipeline.assemble.plan import Home
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.paths import StoreError, StorePath, held_once, in_order
 from pipeline.prove.witness import Witness
@@ -81,7 +82,7 @@ class ProveJob:
     listed: Proof | None = None
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.pack.home
 
