@@ -16,6 +16,7 @@ from frozen import carrara, said, went, written
 from loopback import Hub
 from models import folder_of, small
 from pipeline.assemble import plan as plans
+from pipeline.engine import MARK
 from pipeline.errors import BuildError
 from pipeline.paths import Lease, StorePath, asking, place
 from pipeline.paths import lease as leases
@@ -181,8 +182,11 @@ def test_two_recipes_at_a_time(
             pass
     dead = Lease(OUT / f"{NAME}00000000-32k-000000000000")
     dead.path.write_bytes(dead.content.replace(b'"started": "', b'"started": "0'))
+    client = Lease(OUT / MARK)
+    client.path.write_bytes(dead.path.read_bytes())
     ours.build()
     assert not dead.path.exists()
+    assert not client.path.exists()
 
 
 def test_a_frozen_release_is_extended(store: type[Faulty], recipe: Path, local: dict[str, str]) -> None:

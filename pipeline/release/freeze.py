@@ -34,7 +34,7 @@ from pipeline.paths import StoreError, fetched_ahead, in_order
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
 from pipeline.store.files import check_regular
-from pipeline.store.manifest import Cell, Made, Manifest, read_manifest, shard_faults
+from pipeline.store.manifest import Cell, Made, Manifest, SealedShard, read_manifest, shard_faults
 from pipeline.store.parquet import footer, read_rows
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import no_build
@@ -212,19 +212,31 @@ def _profile(out: Path, manifest: Manifest) -> ProfileLock:
 
 
 def _split(folder: Path, made: Made) -> SplitLock:
-    for faults in in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder):
+    for faults in in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder, _bytes_of):
         for _, path, fault in faults:
             raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
     shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in SHARD_PARTS)) for shard in made.shards}
-    return SplitLock(stratum_digests(folder, sorted(shards), made.strata), shards)
+    sizes = {shard.shard: shard.keys_bytes or 0 for shard in made.shards}
+    return SplitLock(stratum_digests(folder, dict(sorted(sizes.items())), made.strata), shards)
 
 
-def stratum_digests(folder: Path, shards: list[str], strata: Iterable[Cell]) -> dict[str, str]:
-    """Return a digest of each block's rows in one profile, whatever shards they are cut into."""
+def _bytes_of(shard: SealedShard) -> int:
+    return shard.data_bytes
+
+
+def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[Cell]) -> dict[str, str]:
+    """Return a digest of each block's rows in one profile, whatever shards they are cut into.
+
+    Args:
+        folder: of the profile.
+        shards: the bytes of the keys of each shard, by its name.
+        strata: what the manifest says of its strata.
+    """
     block_rows = {_place(asdict(cell)): cell.rows // (cell.blocks or 1) for cell in strata}
     totals: dict[str, Any] = {}
     seen: Counter[str] = Counter()
-    for path in fetched_ahead((folder / "keys" / f"{shard}.parquet" for shard in shards), folder):
+    files = ((folder / "keys" / f"{shard}.parquet", size) for shard, size in shards.items())
+    for path in fetched_ahead(files, folder):
         for row in read_rows(path):
             stratum = _place(row)
             name = block_name(stratum, seen[stratum] // block_rows[stratum])

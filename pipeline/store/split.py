@@ -123,9 +123,11 @@ class Split:
     def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
         self._check(selection)
         taken: Counter[tuple[Any, ...]] = Counter()
-        paths = [path for path in self.shards(part) if _may_hold(path, selection)]
+        listed = (shard for made in self.manifest.tiers.values() for shard in made.shards)
+        sizes = {path: shard.keys_bytes or 0 for path, shard in zip(self.shards(part), listed, strict=True)}
+        paths = [path for path in sizes if _may_hold(path, selection)]
         # Keys are small and wanted whole: those of many shards come from a store at the same time.
-        sources = in_order(_fetched, paths, self.folder) if part == "keys" else repeat(None)
+        sources = in_order(_fetched, paths, self.folder, sizes.__getitem__) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):
             yield from _wanted(path, whole, list(columns), selection, taken)
 
