@@ -25,7 +25,6 @@ from pipeline.store.manifest import (
     Manifest,
     Pool,
     Portions,
-    Proven,
     SealedShard,
     Tokenizer,
     Totals,
@@ -34,6 +33,7 @@ from pipeline.store.manifest import (
     write_manifest,
 )
 from pipeline.store.parquet import read_rows
+from pipeline.store.proven import Proven
 from pipeline.tasks import task_of
 
 SOUGHT = frozenset({"relevant", "match"})
@@ -205,7 +205,7 @@ def _proven(proofs: list[Proof]) -> Proven:
         solved=sum(proof.solved for proof in proofs),
         recounted=sum(proof.recounted for proof in proofs),
         counter=tuple(sorted({proof.counter for proof in proofs})),
-        second=tuple(sorted({proof.second for proof in proofs} | quick)),
+        second=tuple(sorted({proof.second for proof in proofs})),
         quick=tuple(sorted(quick)) or None,
         quick_recounted=sum(proof.quick_recounted or 0 for proof in proofs) if quick else None,
     )

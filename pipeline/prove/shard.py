@@ -24,6 +24,7 @@ from pipeline.store.files import denied, file_digest, put_aside, read_fault, wri
 from pipeline.store.journal import UNREADABLE
 from pipeline.store.manifest import manifest_path, unseal
 from pipeline.store.parquet import content_key, is_done
+from pipeline.store.proven import NONE
 from pipeline.tasks.base import Sample
 from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
 
@@ -35,8 +36,8 @@ COUNTED = ("recounted", "counter", "second", "quick", "quick_recounted")
 class Proof:
     """What was proven about one shard. `tokens` are context tokens; `recounted` are rows counted by another encoder.
 
-    That is `quick` for `quick_recounted` of them, where there is one, and `second` for the others. Rows that are not
-    `solved` from their text are checked.
+    That is `quick` for `quick_recounted` of them, where there is one, and `second` for the others. Where `second` is
+    NONE, no row is recounted. Rows that are not `solved` from their text are checked.
     """
 
     shard: ShardName
@@ -285,7 +286,7 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
         solved=witness.solved,
         recounted=witness.recounted,
         counter=witness.profile.counter().name,
-        second=witness.second.name if witness.second else "none",
+        second=witness.second.name if witness.second else NONE,
         row_digest=digest,
         data_bytes=pack.data.stat().st_size,
         data_sha256=digests[0],

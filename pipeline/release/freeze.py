@@ -156,7 +156,7 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
 
 def counted_twice(made: Made) -> bool:
     """Tell whether every row of a tier was counted again, where there is a second encoder."""
-    return made.proven.second == ("none",) or made.proven.recounted == made.totals.rows
+    return not made.proven.again or made.proven.recounted == made.totals.rows
 
 
 def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
