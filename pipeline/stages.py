@@ -50,6 +50,8 @@ class Stages:
     """Seconds of CPU time of each stage, so far."""
     even: set[str] = field(default_factory=set, compare=False)
     """Families of which it is known that their rows were dealt evenly."""
+    fresh: dict[Path, Proof] = field(default_factory=dict, compare=False)
+    """What was proven here, by the files of the proofs."""
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
@@ -96,9 +98,9 @@ class Stages:
         self._prepare(owed)
         for spent, path, proof in self._run("build", run_made, _largest_first(owed)):
             self.spent.add(spent)
-            proofs[path] = proof
+            self.fresh[path] = proof
         kept = isinstance(self.plan.out, StorePath)
-        seen = {path: proof for path, proof in proofs.items() if proof and kept}
+        seen = {path: proof for path, proof in {**proofs, **self.fresh}.items() if proof and kept}
         with self.spent.on("seal"):
             return [self._sealed(profile, seen) for profile in self.plan.profiles]
 
@@ -124,11 +126,11 @@ class Stages:
             faults = [move_aside(jobs[verdict.path], verdict) for verdict in wrong]
             kind = CorruptError if any(verdict.kind is CorruptError for verdict in wrong) else BuildError
             raise kind(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
-        proofs = {path: verdict.proof for path, verdict in verdicts.items() if verdict.proof}
+        self.fresh.update({path: verdict.proof for path, verdict in verdicts.items() if verdict.proof})
         for path, verdict in verdicts.items():
             with suppress(BuildError) if jobs[path].listed else nullcontext():  # a copy that is sealed may be read-only
                 write_proof(verdict)
-        return [self._verified(profile, proofs) for profile in self.plan.profiles]
+        return [self._verified(profile, self.fresh) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders.

@@ -51,9 +51,11 @@ def planned(command: Callable[..., None]) -> Callable[..., None]:
         families: Sequence[str],
         size: str,
         corpora: Sequence[Path],
+        *,
+        only: bool,
         **rest: Any,
     ) -> None:
-        command(open_plan(recipe, out, tokenizers, families, size, corpora), **rest)
+        command(open_plan(recipe, out, tokenizers, families, size, corpora, only=only), **rest)
 
     return recipe_options(with_plan)
 
@@ -74,7 +76,14 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
                 "or its folder. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
-            click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
+            click.option(
+                "--family", "families", multiple=True,
+                help="Build this family now; the release is sealed when all are built, or with --only. Repeatable.",
+            ),
+            click.option(
+                "--only", is_flag=True,
+                help="Make a release of the families that --family names, and seal it without the others.",
+            ),
             SIZE,
             click.option(
                 "--corpus", "corpora", multiple=True, type=PLACE,
@@ -122,9 +131,12 @@ def open_plan(
     families: Sequence[str],
     size: str,
     corpora: Sequence[Path],
+    *,
+    only: bool = False,
 ) -> Plan:
     """Return the plan for the common options; corpora are first checked and copied into the folder."""
     loaded = load_recipe(recipe).sized(size)
+    loaded = loaded.only(families) if only else loaded
     folder = out or Path("outputs") / loaded.folder
     if corpora:
         loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])

@@ -117,5 +117,4 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
         named = {profile.name: manifest for profile, manifest in zip(plan.profiles, manifests, strict=True)}
         say(json.dumps(to_builtins(named), indent=1))
         return
-    pairs = list(zip((profile.name for profile in plan.profiles), manifests, strict=True))
-    say("\n".join(built_lines(plan.out, plan.recipe.tier, pairs)))
+    say("\n".join(built_lines(plan, manifests)))

@@ -16,7 +16,7 @@ from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
 from pipeline.cli.places import PLACE
-from pipeline.cli.records import built_lines
+from pipeline.cli.records import verified_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock
 from pipeline.profiles import load_profile, shipped_profiles
@@ -89,10 +89,8 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
         names = profile_names(tokenizers, folder) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:
             raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
-        planned = make_plan(recipe, names, folder)
-        manifests = open_stages(planned, **how).verify()
-        pairs = list(zip((profile.name for profile in planned.profiles), manifests, strict=True))
-        say("\n".join(built_lines(folder, recipe.tier, pairs)))
+        stages = open_stages(make_plan(recipe, names, folder), **how)
+        say("\n".join(verified_lines(stages, stages.verify())))
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:

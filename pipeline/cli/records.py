@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, fsum, sqrt
-from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.plan import DISK_BYTES, Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
+from pipeline.prove.seal import proven_of, shard_totals
 from pipeline.recipe import Stratum
+from pipeline.stages import Stages
 from pipeline.store.chance import Chance, one_constant, pooled
-from pipeline.store.manifest import Manifest
+from pipeline.store.manifest import Manifest, Totals
+from pipeline.store.owed import unsealed
+from pipeline.store.proven import Proven
 from pipeline.terminal.tables import row_count
 
 
@@ -178,9 +181,18 @@ def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
     ]
 
 
-def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:
+def built_lines(plan: Plan, manifests: Iterable[Manifest | None]) -> list[str]:
     """Return what is printed when a build ends: where the shards are, how many, and what was proven."""
-    return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
+    return [_built_line(plan, profile, found) for profile, found in zip(plan.profiles, manifests, strict=True)]
+
+
+def verified_lines(stages: Stages, manifests: Iterable[Manifest | None]) -> list[str]:
+    """Return what is printed when a build was verified: the same, or what was seen of what is not all there."""
+    plan = stages.plan
+    return [
+        _built_line(plan, profile, found) if found and stages.part == (1, 1) else _seen_line(stages, profile, found)
+        for profile, found in zip(plan.profiles, manifests, strict=True)
+    ]
 
 
 def window_lines(plan: Plan) -> Iterator[str]:
@@ -202,11 +214,27 @@ def spent_lines(spent: Mapping[str, float]) -> list[str]:
     return [f"carrara: {total:,.0f} s of CPU time: {shares}"]
 
 
-def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:
+def _built_line(plan: Plan, profile: Profile, manifest: Manifest | None) -> str:
+    folder = plan.out / profile.name
     if manifest is None:
-        return f"{out / profile}: not sealed yet: other parts or families of the recipe are still to be built"
-    made, proven = manifest.tiers[tier].totals, manifest.tiers[tier].proven
+        return f"{folder}: {unsealed(folder, plan.recipe)}"
+    made = manifest.tiers[plan.recipe.tier]
+    return _proven_line(str(folder / "data"), made.totals, made.proven)
+
+
+def _seen_line(stages: Stages, profile: Profile, manifest: Manifest | None) -> str:
+    """Return what was verified of a profile of which a part was asked for, or that is not sealed."""
+    plan, (number, of) = stages.plan, stages.part
+    folder, shards = plan.out / profile.name, plan.of_profile(profile)
+    proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(plan.out, "proofs")))]
+    part = f", part {number} of {of}" if of > 1 else ""
+    where = f"{folder}{part}: {len(proofs)} of {len(shards)} shards verified"
+    rest = "" if manifest else f"; {unsealed(folder, plan.recipe)}"
+    return (_proven_line(where, shard_totals(proofs), proven_of(proofs)) if proofs else where) + rest
+
+
+def _proven_line(where: str, made: Totals, proven: Proven) -> str:
     return (
-        f"{out / profile / 'data'}: {made.rows:,} rows, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
+        f"{where}: {row_count(made.rows)}, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
         f"all exact, {proven.answers}, {proven.recounts}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -91,12 +91,8 @@ def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> Made:
     return Made(
         **outline(plan, profile),
         **key_tables(partial(_keys, plan, profile, sizes)),
-        proven=_proven(proofs),
-        totals=Totals(
-            rows=sum(proof.rows for proof in proofs),
-            tokens=sum(proof.tokens for proof in proofs),
-            bytes=sum(proof.data_bytes for proof in proofs),
-        ),
+        proven=proven_of(proofs),
+        totals=shard_totals(proofs),
         shards=tuple(SealedShard(**asdict(proof)) for proof in proofs),
     )
 
@@ -197,7 +193,17 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
     )
 
 
-def _proven(proofs: list[Proof]) -> Proven:
+def shard_totals(proofs: Sequence[Proof]) -> Totals:
+    """Return what some shards hold together."""
+    return Totals(
+        rows=sum(proof.rows for proof in proofs),
+        tokens=sum(proof.tokens for proof in proofs),
+        bytes=sum(proof.data_bytes for proof in proofs),
+    )
+
+
+def proven_of(proofs: Sequence[Proof]) -> Proven:
+    """Return what the proofs of some shards say together."""
     quick = {proof.quick for proof in proofs if proof.quick}
     return Proven(
         rows=sum(proof.rows for proof in proofs),

@@ -35,6 +35,7 @@ from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
 from pipeline.store.files import check_regular
 from pipeline.store.manifest import Cell, Made, Manifest, SealedShard, read_manifest, shard_faults
+from pipeline.store.owed import unsealed
 from pipeline.store.parquet import footer, read_rows
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import no_build
@@ -138,8 +139,10 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
     known = {recipe.tier: recipe for recipe in recipes}
     for tier in sorted(held):
         made = tiers.get(tier)
-        if manifest is None or made is None or tier not in known:
-            raise SplitError(f"{name} of tier {tier} in {str(out)!r} is not sealed: build or verify it first")
+        if tier not in known:
+            raise SplitError(f"{name} of tier {tier} in {str(out)!r} has no recipe there: build it again")
+        if manifest is None or made is None:
+            raise SplitError(f"{str(out / name)!r} is {unsealed(out / name, known[tier])}")
         recipe = known[tier]
         if made.recipe_digest != digest(recipe) or manifest.version != recipe.version:
             raise SplitError(
