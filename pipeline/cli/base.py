@@ -24,6 +24,7 @@ from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.keeping import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, load_recipe
 from pipeline.stages import Stages
+from pipeline.store.recipes import check_release
 from pipeline.worlds.corpora.store import keep
 
 
@@ -134,10 +135,16 @@ def open_plan(
     *,
     only: bool = False,
 ) -> Plan:
-    """Return the plan for the common options; corpora are first checked and copied into the folder."""
+    """Return the plan for the common options; corpora and models are first checked and copied into the folder.
+
+    They are copied only once it is clear that the recipe may be built there.
+    """
     loaded = load_recipe(recipe).sized(size)
     loaded = loaded.only(families) if only else loaded
     folder = out or Path("outputs") / loaded.folder
+    if corpora or any(map(own_profile, _named(tokenizers))):
+        make_plan(loaded, (), folder, tuple(families))
+        check_release(folder, loaded)
     if corpora:
         loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
     return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))
@@ -149,9 +156,14 @@ def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[
     Raises:
         FrozenError: if a model is named that a frozen folder does not have.
     """
-    split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
-    names = (each for words in split for name in words for each in (base_profiles() if name == "all" else (name,)))
+    names = (each for name in _named(tokenizers) for each in (base_profiles() if name == "all" else (name,)))
     return tuple(dict.fromkeys(name if root is None else _settled(name, root) for name in names)) or DEFAULT_PROFILES
+
+
+def _named(tokenizers: Sequence[str]) -> list[str]:
+    """Return the names in options that may hold several each."""
+    split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
+    return [name for names in split for name in names]
 
 
 def _is_path(given: str) -> bool:
