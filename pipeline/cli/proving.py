@@ -201,7 +201,7 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
         for split, name in zip(splits, names, strict=True):
             own = given.folder or made
             copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora))
-            seen.append(check(copy, _engine(how, split.folder), quiet=how["quiet"]))
+            seen.append(check(copy, _engine(how, split.folder, *([own] if own else [])), quiet=how["quiet"]))
     _report(given.where, seen)
 
 
@@ -224,8 +224,8 @@ def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, 
     return Seen(f"{lock.title}: {made.line}", made.faults)
 
 
-def _engine(how: dict[str, Any], folder: Path) -> Callable[[], Executor]:
-    return open_engine(how["workers"], how["address"], how["wait"], folder)
+def _engine(how: dict[str, Any], *folders: Path) -> Callable[[], Executor]:
+    return open_engine(how["workers"], how["address"], how["wait"], *folders)
 
 
 def _report(where: str, seen: Sequence[Seen]) -> None:

@@ -9,6 +9,7 @@ from pipeline.paths.given import on_disk, place, written
 from pipeline.paths.lease import Lease, clear_dead, holder_of
 from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
 from pipeline.paths.many import fetched_ahead, in_order
+from pipeline.paths.naming import renaming, short_names
 from pipeline.paths.ranges import readable, streamed
 from pipeline.paths.store import StorePath, held_once, held_there
 
@@ -29,6 +30,8 @@ __all__ = [
     "place",
     "read_text",
     "readable",
+    "renaming",
+    "short_names",
     "streamed",
     "written",
 ]
