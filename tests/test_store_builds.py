@@ -128,7 +128,8 @@ def test_a_fault_in_the_middle_is_a_line_and_costs_nothing(recipe: Path, local: 
             "the store cannot be reached (cut): see whether 'memory://bucket' is up, and run the same command" in line
         )
         assert not [path for path in builds.files(OUT) if NAME in path.name]
-        went(carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT))
+        done = carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT)
+        assert done.stderr == f"carrara: {OUT} is gone when this process ends: give another --out to keep it\n"
         assert builds.contents(OUT) == local
 
 

@@ -121,3 +121,5 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
         say(json.dumps(to_builtins(named), indent=1))
         return
     say("\n".join(built_lines(plan, manifests)))
+    if str(plan.out).startswith("memory://"):
+        say(f"carrara: {plan.out} is gone when this process ends: give another --out to keep it", err=True)
