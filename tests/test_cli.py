@@ -148,6 +148,8 @@ def test_a_build_of_some_families_says_what_is_owed_and_can_be_sealed_alone(tmp_
     assert after.keys() - before.keys() == {"o200k/manifest.json"}
     assert {name for name in before if before[name] != after[name]} == {"recipes/32k.json"}
     assert carrara("verify", out, "--workers", 1).exit_code == carrara("show", out).exit_code == 0
+    other = carrara("build", recipe, "--out", out, "--family", "recall", "--only")
+    assert f"'{out}' holds shards of bio, which --only would remove: name these with --family too" in other.stderr
     assert "--only needs the families" in carrara("plan", recipe, "--only").stderr
     assert "unknown family in this recipe: 'rag'" in carrara("plan", recipe, "--family", "rag", "--only").stderr
 

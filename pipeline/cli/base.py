@@ -22,7 +22,7 @@ from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import lock_in
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.keeping import kept_profile, own_profile, settled
-from pipeline.recipe import SIZES, load_recipe
+from pipeline.recipe import SIZES, Recipe, load_recipe
 from pipeline.stages import Stages
 from pipeline.store.recipes import check_release
 from pipeline.worlds.corpora.store import keep
@@ -73,17 +73,17 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, 'all' that need no download, a TOML file, a model (org/name on the Hub) "
-                "or its folder. Repeatable.  "
+                help="Profile: a shipped name, 'all' (those that need no download), a TOML file, a model (org/name on "
+                "the Hub) or its folder. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
             click.option(
                 "--family", "families", multiple=True,
-                help="Build this family now; the release is sealed when all are built, or with --only. Repeatable.",
+                help="Build only this family now; a release is sealed once all are built (or see --only). Repeatable.",
             ),
             click.option(
                 "--only", is_flag=True,
-                help="Make a release of the families that --family names, and seal it without the others.",
+                help="Make a release of just the families named by --family, and seal it without the others.",
             ),
             SIZE,
             click.option(
@@ -142,12 +142,28 @@ def open_plan(
     loaded = load_recipe(recipe).sized(size)
     loaded = loaded.only(families) if only else loaded
     folder = out or Path("outputs") / loaded.folder
+    if only:
+        _check_others(folder, loaded)
     if corpora or any(map(own_profile, _named(tokenizers))):
         make_plan(loaded, (), folder, tuple(families))
         check_release(folder, loaded)
     if corpora:
         loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
     return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))
+
+
+def _check_others(folder: Path, recipe: Recipe) -> None:
+    """Check that a folder holds no shards of a tier that a recipe of some families alone would remove.
+
+    Raises:
+        RecipeError: naming their families.
+    """
+    others = {path.parent.name for path in folder.glob(f"*/data/*/{recipe.tier}")} - set(recipe.families)
+    if others:
+        raise RecipeError(
+            f"{str(folder)!r} holds shards of {', '.join(sorted(others))}, which --only would remove: name these with "
+            "--family too, or give another folder with --out"
+        )
 
 
 def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[str, ...]:

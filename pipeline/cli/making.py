@@ -44,13 +44,13 @@ from pipeline.terminal.tables import table
     "--strata", is_flag=True, help="Show each subtask and length, with the widest 95 % interval of its accuracy."
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON instead of tables: always with all that --strata shows."
+    "--json", "as_json", is_flag=True, help="Print JSON instead of tables, including everything that --strata shows."
 )
 def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: bool) -> None:
     """Show what RECIPE would build and what already exists.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written but copies of --corpus and of a
-    model's tokenizer.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written except copies of --corpus and
+    of a model's tokenizer.
     """
     check_fit(plan, plan.profiles)
     state = proof_state(plan)
