@@ -21,7 +21,7 @@ from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
-from pipeline.paths import held_once
+from pipeline.paths import held_once, held_there
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
@@ -73,9 +73,12 @@ class FileJob:
         """Tell whether the file is the one this plan would write."""
         return is_whole(self.path, self.key, self.schema.names)
 
-    def is_broken(self) -> bool:
-        """Tell whether the file is there, but not as it was written, for whatever plan."""
-        return self.path.is_file() and not sealed(self.path)
+    def state(self) -> str:
+        """Tell whether the file is "done", or "broken": there, but not as it was written, for whatever plan."""
+        with held_there(self.path):
+            if self.is_done():
+                return "done"
+            return "broken" if self.path.is_file() and not sealed(self.path) else ""
 
     def run(self) -> None:
         """Write the file if it is not done."""
@@ -183,13 +186,15 @@ def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
 
 def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
     """Return the samples of a shard: read where they are, and else drawn."""
-    if sample_job(plan, cut).is_done():
-        return read_samples(plan, cut)
+    job = sample_job(plan, cut)
+    with held_there(job.path):
+        if job.is_done():
+            return read_samples(plan, cut)
     return (draw_sample(plan, row) for row in _rows(plan, cut))
 
 
 def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
-    """Yield the samples of a shard.
+    """Return the samples of a shard.
 
     Raises:
         CorruptError: if the file does not hold the rows of this plan.
@@ -199,7 +204,7 @@ def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
     if [row.id for row in rows] != [record["id"] for record in records]:
         path.unlink(missing_ok=True)
         raise CorruptError(f"{str(path)!r} did not match the recipe and was removed: run the command again")
-    yield from map(_sample, rows, records)
+    return map(_sample, rows, records)
 
 
 def read_input(path: Path) -> pa.Table:

@@ -25,8 +25,9 @@ from pipeline.prove.held import differences
 from pipeline.prove.seal import key_tables
 from pipeline.recipe import Recipe, Stratum
 from pipeline.store.journal import UNREADABLE
-from pipeline.store.manifest import PARTS, Made, Manifest, told_answers
+from pipeline.store.manifest import PARTS, Made, Manifest
 from pipeline.store.parquet import read_rows
+from pipeline.store.proven import told_answers
 from pipeline.store.split import Split
 from pipeline.tasks import task_of
 from pipeline.terminal.progress import meter
@@ -210,7 +211,7 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
     second = copy.profile.second()
     counted = (
-        f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "all counted"
+        f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "none recounted"
     )
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
     only = _checked(copy)

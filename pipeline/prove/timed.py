@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pipeline.assemble.fit import FitJob
 from pipeline.assemble.homes import at_home
 from pipeline.assemble.jobs import FileJob, run_pack
 from pipeline.errors import FitError
+from pipeline.paths import held_there
 from pipeline.prove.balance import BalanceJob
-from pipeline.prove.shard import ProveJob, run_prove
+from pipeline.prove.shard import Proof, ProveJob, run_prove
 from pipeline.terminal.spent import Spent
 
 
@@ -43,9 +46,14 @@ def run_packed(job: ProveJob) -> Spent:
     return spent
 
 
-def run_made(job: ProveJob) -> Spent:
-    """Pack a shard and prove it in the same process, which has the vocabulary in memory."""
-    spent = run_packed(job)
-    with spent.on("prove"):
-        run_prove(job)
-    return spent
+def run_made(job: ProveJob) -> tuple[Spent, Path, Proof]:
+    """Pack a shard and prove it in the same process, which has the vocabulary in memory.
+
+    Returns:
+        The seconds of CPU time that it took, the file of the proof, and the proof.
+    """
+    with held_there(job.pack.plan.samples_path(job.pack.shard.cut)):
+        spent = run_packed(job)
+        with spent.on("prove"):
+            proof = run_prove(job)
+    return spent, job.path, proof
