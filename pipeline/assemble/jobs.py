@@ -207,7 +207,9 @@ def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
 
 
 def read_input(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read a file, or some columns of it, that packing needs; one that is broken is removed, so that the next run makes it again.
+    """Read a file, or some columns of it, that packing needs.
+
+    One that is broken is removed, so that the next run makes it again.
 
     Raises:
         CorruptError: if the bytes are not the ones that were written.
