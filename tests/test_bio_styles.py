@@ -163,7 +163,7 @@ def test_biographies_are_taken_apart_in_full_and_without_any_attribute(style: st
 @pytest.mark.parametrize("style", WORDED)
 def test_wordings_are_chosen_evenly_and_for_each_attribute_apart(style: str) -> None:
     row = Streams((SEED, "row"))
-    found = [*map(chooser(row, "32k", style), range(len(people(row, "32k")))]
+    found = [*map(chooser(row, "32k", style), range(len(people(row, "32k"))))]
     for kind, told in wordings(style).items():
         counts, mean = Counter(one[kind] for one in found), len(found) / len(told)
         assert set(counts) == set(told)
