@@ -109,7 +109,7 @@ def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]
     return cell_texts(world, [(label, size) for size in sizes], set())
 
 
-def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[tuple[str, ...]]) -> Iterator[str]:
+def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[str]) -> Iterator[str]:
     """Write texts of one format and topic, each of a label and size; none shares a run with another or what is `taken`.
 
     Raises:

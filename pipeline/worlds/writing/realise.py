@@ -119,9 +119,9 @@ class Realiser:
     def _phrase(self, phrase: Phrase, depth: int) -> str:
         said: list[str] = []
         for part in phrase:
-            if part.__class__ is str:
+            if isinstance(part, str):
                 said.append(part)
-            elif part.__class__ is Reference:
+            elif isinstance(part, Reference):
                 said.append(self._reference(part, depth))
             else:
                 inner = part.options[below(self._bits, len(part.options))] if isinstance(part, Choice) else part.phrase
