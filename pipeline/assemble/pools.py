@@ -35,7 +35,7 @@ BATCH = 4096
 """Units that are Python objects at a time."""
 SMALL = 16 << 20
 """Bytes of a pool of which the texts are kept as Python objects, too: prompts of up to 128K take most of them."""
-BUDGET = 128 * 1024 * 1024
+BUDGET = 96 * 1024 * 1024
 """Bytes of pools that a process keeps; a single pool may be larger."""
 
 

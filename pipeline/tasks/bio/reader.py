@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,6 +25,8 @@ FINAL = "\nFinal answer: "
 NAME = "[A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+"
 NAMED = re.compile(NAME)
 LABEL = re.compile(r"\[([\d.]+)\] ")
+UNLINKED: Mapping[str, str] = MappingProxyType({})
+"""What is told of people in whose biography nobody else is named."""
 LINKING = "the same "
 LINK = re.compile(rf"{LINKING}(?:date as|as that of|university as|city as) ({NAME})")
 AGE, YEARS = "age", re.compile(r"(\d+) years old")
@@ -139,7 +142,7 @@ def take_apart(line: str) -> Said:
     if regular is None or line.endswith(" "):
         return _taken_apart(line)
     label, name, *told = regular.groups()
-    values = {kind: value for kind, value in zip(KINDS, told, strict=True) if value is not None}
+    values = {kind: intern(value) for kind, value in zip(KINDS, told, strict=True) if value is not None}
     if line.count(name) != len(values):
         return _taken_apart(line)
     return name, *_sorted_out(values), label or ""
@@ -168,13 +171,15 @@ take_each_apart = LINES.of_each(take_apart)
 """The same of many paragraphs, most of which were read before."""
 
 
-def _sorted_out(values: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Part what a paragraph states from those whom it names in place of it."""
     if AGE in values:
         if not (years := YEARS.fullmatch(values[AGE])):
             raise ValueError(f"no biography, for {values[AGE]!r} is no age")
         values[AGE] = years[1]
     named = [kind for kind, value in values.items() if value.startswith(LINKING)]
+    if not named:
+        return values, UNLINKED
     linked = {kind: found[1] for kind in named if (found := LINK.fullmatch(values[kind]))}
     return {kind: value for kind, value in values.items() if kind not in linked}, linked
 
