@@ -29,7 +29,7 @@ from pipeline.tasks.bio.styles import STYLES
 from pipeline.tasks.bio.styles_reader import POOLS, _stated, take_apart
 from pipeline.tasks.bio.text import SENTENCES, biography
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
-from pipeline.worlds.wordings import chosen, wordings
+from pipeline.worlds.wordings import chooser, wordings
 from pipeline.worlds.words import pool
 from pooled import pool_of
 from prose import faults
@@ -163,7 +163,7 @@ def test_biographies_are_taken_apart_in_full_and_without_any_attribute(style: st
 @pytest.mark.parametrize("style", WORDED)
 def test_wordings_are_chosen_evenly_and_for_each_attribute_apart(style: str) -> None:
     row = Streams((SEED, "row"))
-    found = [chosen(row, "32k", style, number) for number in range(len(people(row, "32k")))]
+    found = [*map(chooser(row, "32k", style), range(len(people(row, "32k"))))]
     for kind, told in wordings(style).items():
         counts, mean = Counter(one[kind] for one in found), len(found) / len(told)
         assert set(counts) == set(told)

@@ -19,7 +19,7 @@ from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, Shard, row_streams
-from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
 from pipeline.paths import held_once, held_there
 from pipeline.profiles import Profile
@@ -124,7 +124,11 @@ def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
 
 def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
     knife = cutter(profile, plan.recipe.frame)
-    counts = np.concatenate([*map(knife.unit_tokens, read_pool(plan, spec).batches())])
+    pool = read_pool(plan, spec)
+    parts = (
+        map(knife.text_tokens, pool.plain_texts()) if pool.plain else map(knife.unit_tokens, pool.batches(facts=False))
+    )
+    counts = np.concatenate([*parts])
     return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
 
 
@@ -207,15 +211,17 @@ def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
     return map(_sample, rows, records)
 
 
-def read_input(path: Path) -> pa.Table:
-    """Read a file that packing needs; one that is broken is removed, so that the next run makes it again.
+def read_input(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a file, or some columns of it, that packing needs.
+
+    One that is broken is removed, so that the next run makes it again.
 
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
     with suppress(FileNotFoundError), held_once(path):
         if sealed(path):
-            return read_table(path)
+            return read_table(path, columns)
     path.unlink(missing_ok=True)
     raise CorruptError(f"{str(path)!r} is missing or broken, and was removed: run the command again")
 
@@ -236,7 +242,7 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 
     def load() -> Pool:
         done = render_job(plan, spec).is_done()
-        return Pool(read_input(plan.pool_path(spec))) if done else made_pool(plan.recipe.seed, spec)
+        return _opened_pool(plan.pool_path(spec)) if done else made_pool(plan.recipe.seed, spec)
 
     return POOLS.get((plan.pool_path(spec), plan.pool_key(spec)), load)
 
@@ -244,7 +250,11 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
     """Return a rendered pool."""
     path = plan.pool_path(spec)
-    return POOLS.get((path, plan.pool_key(spec)), lambda: Pool(read_input(path)))
+    return POOLS.get((path, plan.pool_key(spec)), lambda: _opened_pool(path))
+
+
+def _opened_pool(path: Path) -> Pool:
+    return Pool(read_input(path, SAID), lambda: read_input(path, ["facts"]))
 
 
 @lru_cache(maxsize=8)
