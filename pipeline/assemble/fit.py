@@ -9,6 +9,7 @@ from pipeline.assemble.cutting import Cutter, cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Plan, row_streams
+from pipeline.assemble.probes import keep
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -81,7 +82,8 @@ def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
     own, shared = row_streams(plan, cell, index)
-    return plan.task(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
+    sample = keep(plan, draw_sample(plan, RowPlan(cell, index, "")))
+    return plan.task(cell).layout(sample, own, shared)
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:

@@ -20,6 +20,7 @@ from pipeline.assemble.joining import Stock
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.assemble.probes import take
 from pipeline.errors import CorruptError
 from pipeline.paths import held_once
 from pipeline.profiles import Profile
@@ -106,7 +107,7 @@ def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
 
 
 def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
-    records = [sample_record(draw_sample(plan, row)) for row in _rows(plan, cut)]
+    records = [sample_record(take(plan, row) or draw_sample(plan, row)) for row in _rows(plan, cut)]
     return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
 
 
