@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pipeline.assemble.cutting import Cutter, cutter
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
-from pipeline.assemble.plan import Plan, row_streams
+from pipeline.assemble.layouts import laid_out
+from pipeline.assemble.plan import Plan
 from pipeline.assemble.probes import keep
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
@@ -81,9 +82,7 @@ def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
 
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
-    own, shared = row_streams(plan, cell, index)
-    sample = keep(plan, draw_sample(plan, RowPlan(cell, index, "")))
-    return plan.task(cell).layout(sample, own, shared)
+    return laid_out(plan, keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:
