@@ -111,10 +111,10 @@ def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
 
 
 def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
-    """Tell whether a reply in plain words may score on a row, by words that it cannot be without: scoring takes longer.
+    """Tell whether a reply that is a key may score on a row, by words that it cannot be without: scoring takes longer.
 
-    They are those of an answer, or of each of its parts, of a fact, or of an item, the surname and the year of a key
-    point, and the number of a document.
+    They are those of an answer, or of each of its parts, of a fact, or of an item, the surname of a key point with its
+    year behind it, as each sentence of a key has them, and the number of a document.
     """
     said, target = _letters(reply), row["target"]
     match row["scorer"]:
@@ -128,7 +128,7 @@ def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
         case "members" | "route" if listed(row) and "&" not in target:
             return any(_letters(item) in said for item in listed(row))
         case "key_points":
-            return any(year in said and name in said for name, year in _sought(target))
+            return any(name + year in said for name, year in _sought(target))
         case "ndcg":
             return any(number in said for number in worth_of(row))
         case _:
