@@ -20,7 +20,7 @@ from pipeline.worlds.programs import START, VALUES, View
 
 Table = NDArray[np.int64]
 GONE = 1 << 20
-"""Stands where a list has ended: no value of a list is as large, so ``min`` of nothing differs from every minimum."""
+"""Stands where a list has ended, for maxima as a negative: no value of a list is as large, so nothing equals it."""
 WIDEST = 16
 """Of printed slices, so that every answer fits with margin."""
 CLIPPED = {"print": 2, "sum": 1}
@@ -46,12 +46,12 @@ class Wish:
 
 def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     """Tell at ``[i, j]`` whether the view of ``[i:j+1]`` tells the true list from every other."""
-    lists = _matrix([true, *others], len(true))
+    lists = _matrix([true, *others], len(true), -GONE if name == "max" else GONE)
     if name == "print":
         return _differs(lists)
-    shown = _values(name, lists)
-    different: NDArray[np.bool_] = (shown[0] != shown[1:]).all(axis=0) & _upper(len(true))
-    return different
+    shown = _sums(lists) if name == "sum" else _extremes(name, lists)
+    different: NDArray[np.bool_] = np.logical_and.reduce(shown[1:] != shown[0])
+    return different & _upper(len(true)) if name == "sum" else different
 
 
 def shows_all(draft: Draft, view: View) -> bool:
@@ -132,30 +132,26 @@ def _miss(value: int, wish: Wish) -> int:
     return (most * 16) // least + (1 << 24) * (value * wish.sign < 0)
 
 
-def _matrix(lists: Sequence[Sequence[int]], width: int) -> Table:
-    pad, flat = [GONE] * width, list[int]()
+def _matrix(lists: Sequence[Sequence[int]], width: int, gone: int) -> Table:
+    pad, flat = [gone] * width, list[int]()
     for items in lists:
         flat += items[:width]
         flat += pad[len(items) :]
     return np.frombuffer(array("q", flat), dtype=np.int64).reshape(len(lists), width)
 
 
-def _values(name: str, lists: Table) -> Table:
-    """Return what the view of ``[i:j+1]`` shows at ``[list, i, j]``; a slice ends where its list does."""
-    if name == "max":
-        lists = np.where(lists == GONE, -GONE, lists)
-        return _running(np.maximum, lists, -GONE)
-    if name == "min":
-        return _running(np.minimum, lists, GONE)
+def _sums(lists: Table) -> Table:
+    """Return the sum of ``[i:j+1]`` at ``[list, i, j]``; a slice ends where its list does."""
     sums = np.cumsum(np.where(lists == GONE, 0, lists), axis=1)
     before = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     shown: Table = sums[:, None, :] - before[:, :, None]
     return shown
 
 
-def _running(pick: np.ufunc, lists: Table, least: int) -> Table:
-    width = lists.shape[1]
-    shown: Table = pick.accumulate(np.where(_upper(width), lists[:, None, :], least), axis=2)
+def _extremes(name: str, lists: Table) -> Table:
+    """Return the least or greatest number of ``[i:j+1]`` at ``[list, i, j]``; below the diagonal it is beyond all."""
+    pick, beyond = (np.minimum, GONE) if name == "min" else (np.maximum, -GONE)
+    shown: Table = pick.accumulate(np.where(_upper(lists.shape[1]), lists[:, None, :], beyond), axis=2)
     return shown
 
 
