@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.assemble.cutting import Cutter, cutter
+from pipeline.assemble.drawn import keep
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.layouts import laid_out
 from pipeline.assemble.plan import Plan
-from pipeline.assemble.probes import keep
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum

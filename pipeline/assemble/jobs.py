@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.assemble.cutting import cutter
+from pipeline.assemble.drawn import take
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
 from pipeline.assemble.layouts import LAYOUTS, laid_out
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
-from pipeline.assemble.probes import take
 from pipeline.errors import CorruptError
 from pipeline.paths import held_once
 from pipeline.profiles import Profile
