@@ -13,7 +13,9 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from pipeline.assemble.drawn import drop
 from pipeline.assemble.jobs import POOLS
+from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
 from pipeline.engine.collecting import uncollected
 from pipeline.engine.memory import give_back, resident
@@ -56,10 +58,11 @@ def make_room(home: Home) -> None:
 
 
 def forget() -> None:
-    """Forget worlds, pools and lines; all of it is made again when it is asked for."""
-    POOLS.clear()
-    LINES.clear()
-    for kept in gc.get_objects():
-        if isinstance(kept, functools._lru_cache_wrapper) and kept.__module__.startswith(FORGOTTEN):
-            kept.cache_clear()
+    """Forget worlds, pools, lines, samples and layouts; all of it is made again when it is asked for."""
+    for kept in (POOLS, LINES, LAYOUTS):
+        kept.clear()
+    drop()
+    for found in gc.get_objects():
+        if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith(FORGOTTEN):
+            found.cache_clear()
     pa.default_memory_pool().release_unused()

@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.assemble.cutting import cutter
+from pipeline.assemble.drawn import take
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
+from pipeline.assemble.layouts import LAYOUTS, laid_out
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
@@ -27,7 +29,7 @@ from pipeline.recipe import digest, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
 from pipeline.store.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, PoolSpec, Sample
+from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
 
 POOLS = PoolCache(BUDGET)
 
@@ -109,7 +111,7 @@ def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
 
 
 def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
-    records = [sample_record(draw_sample(plan, row)) for row in _rows(plan, cut)]
+    records = [sample_record(take(plan, row) or draw_sample(plan, row)) for row in _rows(plan, cut)]
     return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
 
 
@@ -287,15 +289,19 @@ def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
 
 def pack_rows(job: PackJob) -> Iterator[Row]:
     """Yield the rows of a shard."""
+    LAYOUTS.turn_to(job.plan, job.shard.cut)
     for sample in read_samples(job.plan, job.shard.cut):
-        yield cut_row(job.plan, sample, job.shard.profile)
+        yield _cut(job.plan, sample, LAYOUTS.of(job.plan, sample), job.shard.profile)
 
 
 def cut_row(plan: Plan, sample: Sample, profile: Profile) -> Row:
     """Lay out and cut one sample for one profile."""
+    return _cut(plan, sample, laid_out(plan, sample), profile)
+
+
+def _cut(plan: Plan, sample: Sample, layout: Layout, profile: Profile) -> Row:
     task = plan.task(sample.stratum)
-    own, cell = row_streams(plan, sample.stratum, sample.index)
-    layout = task.layout(sample, own, cell)
+    own, _ = row_streams(plan, sample.stratum, sample.index)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
     stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
     knife = cutter(profile, plan.recipe.frame)

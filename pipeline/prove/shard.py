@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
+from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.paths import StoreError, StorePath, held_there, in_order
@@ -301,6 +302,7 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
 def _samples(job: ProveJob) -> Iterator[Sample]:
     """Return the samples that a shard's rows must be cut from; a full proof trusts no file and draws them again."""
     plan, shard = job.pack.plan, job.pack.shard
+    LAYOUTS.turn_to(plan, shard.cut)
     if job.full:
         return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
     return samples_in(plan, shard.cut)
