@@ -145,8 +145,9 @@ def open_plan(
     if only:
         _check_others(folder, loaded)
     if corpora or any(map(own_profile, _named(tokenizers))):
-        make_plan(loaded, (), folder, tuple(families))
         check_release(folder, loaded)
+        if not corpora:  # which decide what may be asked
+            make_plan(loaded, (), folder, tuple(families))
     if corpora:
         loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
     return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))

@@ -221,7 +221,8 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     answers = ", ".join([solved, *_answers(copy, rows, sum(each.drawn for each in checked))])
     unseen = _unseen(copy, all_drawn=all(each.drawn == len(each.ids) for each in checked))
     return (
-        f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"
+        f"{copy.split.title}: {rows:,} rows in {len(checked)} shard{'s' * (len(checked) != 1)}, {counted}, {answers}; "
+        f"every byte {held}"
         f"{f' ({unseen})' if unseen else ''}"
     )
 

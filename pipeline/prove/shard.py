@@ -142,9 +142,8 @@ def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
     """
     shown: dict[Path, int] = {}
     if isinstance(out, StorePath):
-        for name in sorted({job.pack.shard.profile.name for job in jobs}):
-            for part in ("data", "keys"):
-                shown.update((out / name / part).sizes().items())
+        for names in sorted({(job.pack.shard.profile.name, part) for job in jobs for part in ("data", "keys")}):
+            shown.update(out.joinpath(*names).sizes().items())
     return in_order(partial(read_proof, shown=shown), jobs, out)
 
 
@@ -181,8 +180,7 @@ def run_prove(job: ProveJob) -> Proof:
         BuildError: if the machine is at fault.
     """
     with held_there(job.path):
-        known = read_proof(job)
-        if known and not job.full:
+        if not job.full and (known := read_proof(job)):
             return known
         verdict = judged(job)
         if verdict.proof is None:
@@ -200,8 +198,7 @@ def write_proof(verdict: Verdict) -> None:
 
 def move_aside(job: ProveJob, verdict: Verdict) -> str:
     """Move away what is proven broken, and what says that it holds; return the fault with what is to be done."""
-    gone = [path for path in job.files if not path.exists()]
-    if not verdict.broken and not gone:
+    if not verdict.broken and all(path.exists() for path in job.files):
         return verdict.fault
     try:
         for path in verdict.broken:
@@ -216,8 +213,7 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
 def judged(job: ProveJob) -> Verdict:
     """Judge a shard by its bytes; nothing is written or moved."""
     try:
-        shard = job.pack.shard
-        witness = Witness(job.pack.plan, shard.profile, full=job.full, start=shard.start)
+        witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full, start=job.pack.shard.start)
         witness.profile.counter()  # a missing engine or vocabulary is no fault of a shard
         return _judged(job, witness)
     except (OSError, MemoryError, BuildError) as fault:
@@ -228,10 +224,9 @@ def judged(job: ProveJob) -> Verdict:
 def _judged(job: ProveJob, witness: Witness) -> Verdict:
     with held_there(*job.files, job.path):
         missing = [path for path in job.files if not path.exists()]
-        if job.full and len(missing) == len(job.files) and not (job.listed or job.path.exists()):
-            return Verdict(job.path)
         if missing:
-            return Verdict(job.path, fault=f"{str(missing[0])!r} is missing")
+            unbuilt = job.full and len(missing) == len(job.files) and not (job.listed or job.path.exists())
+            return Verdict(job.path, fault="" if unbuilt else f"{str(missing[0])!r} is missing")
         return _judged_bytes(job, witness)
 
 

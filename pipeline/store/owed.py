@@ -20,14 +20,14 @@ def unsealed(folder: Path, recipe: Recipe) -> str:
     whole = [family for family, (count, of) in there.items() if count and count >= of]
     begun = [family for family, (count, of) in there.items() if 0 < count < of]
     none = [family for family, (count, _) in there.items() if not count]
-    head = f"not sealed: of tier {recipe.tier}"
+    head = f"not sealed: in tier {recipe.tier}"
     if not none and not begun:
         return f"{head} everything is built and proven: run carrara verify on {str(folder.parent)!r} to seal it"
     if not whole and not begun:
         return f"{head} nothing is built and proven yet: run carrara build"
     parts = [f"{_named(whole)} {_is(whole)} built and proven"] if whole else []
     parts += [f"{family} has {there[family][0]} of {there[family][1]} shards" for family in begun[:LISTED]]
-    parts += [f"{_named(none)} {_is(none)} still to be built"] if none else []
+    parts += [f"{_named(none)} {_is(none)} missing"] if none else []
     wanted = " ".join(f"--family {family}" for family in (*whole, *begun))
     alone = f", or with {wanted} --only to seal a release without the rest" if none else ""
     return f"{head} {', '.join(parts)}: build without --family and --part to complete it{alone}"
