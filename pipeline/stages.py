@@ -25,8 +25,9 @@ from pipeline.profiles import Profile
 from pipeline.prove.balance import balance_jobs
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.order import home_by_home
+from pipeline.prove.proof import Proof
 from pipeline.prove.seal import seal
-from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, write_proof
+from pipeline.prove.shard import ProveJob, judged, move_aside, read_proofs, write_proof
 from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
 from pipeline.recipe import digest
 from pipeline.store.files import alone_in, clean_aside

@@ -21,7 +21,7 @@ from pipeline.profiles.counters import Counter
 from pipeline.profiles.quick import KINDS, ToktokCounter
 from pipeline.profiles.spec import Engine
 from pipeline.prove import witness
-from pipeline.prove.shard import Proof, recorded
+from pipeline.prove.proof import Proof, recorded
 from pipeline.store.proven import NONE, Proven
 from pipeline.typed import read_json
 

@@ -16,9 +16,8 @@ import io
 import os
 import stat as mode_of
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, Self
 
 from pipeline.paths import objects
@@ -280,24 +279,3 @@ class _Put(io.BytesIO):
             whole = self.getvalue()
             super().close()
             self._path.write_bytes(whole)
-
-
-def held_once(*paths: Path) -> AbstractContextManager[None]:
-    """Fetch objects once: while the block runs, this thread reads them from memory. Files of a disk are left alone.
-
-    Raises:
-        FileNotFoundError: if one is not there.
-    """
-    return objects.held({str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)})
-
-
-def held_there(*paths: Path) -> AbstractContextManager[None]:
-    """Fetch objects once, as `held_once` does, and remember which are not there until this thread puts them."""
-    return objects.held({str(path): _there(path) for path in paths if isinstance(path, StorePath)})
-
-
-def _there(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return None

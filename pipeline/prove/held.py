@@ -17,8 +17,8 @@ from pipeline import __version__
 from pipeline.assemble.plan import Plan
 from pipeline.errors import BuildError, CorruptError
 from pipeline.profiles import Profile
+from pipeline.prove.proof import COUNTED, Proof
 from pipeline.prove.seal import header, manifest_of, outline
-from pipeline.prove.shard import COUNTED, Proof
 from pipeline.recipe import Recipe, digest
 from pipeline.store.manifest import Manifest, manifest_path, read_manifest
 from pipeline.store.recipes import recipe_path

@@ -13,7 +13,7 @@ from pipeline.assemble.plan import Plan
 from pipeline.paths import fetched_ahead
 from pipeline.profiles import Profile
 from pipeline.prove.chance import CHANCE_COLUMNS, chances
-from pipeline.prove.shard import Proof
+from pipeline.prove.proof import Proof
 from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
 from pipeline.store.files import alone_in

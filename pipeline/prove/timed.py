@@ -10,7 +10,8 @@ from pipeline.assemble.jobs import FileJob, run_pack
 from pipeline.errors import FitError
 from pipeline.paths import held_there
 from pipeline.prove.balance import BalanceJob
-from pipeline.prove.shard import Proof, ProveJob, run_prove
+from pipeline.prove.proof import Proof
+from pipeline.prove.shard import ProveJob, run_prove
 from pipeline.terminal.spent import Spent
 
 

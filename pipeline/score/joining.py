@@ -18,7 +18,8 @@ from pathlib import Path
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
 from pipeline.rows import known_by
-from pipeline.score.reading import Found, read_predictions
+from pipeline.score.objects import Found
+from pipeline.score.reading import read_predictions
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, UNUSABLE, Fault
 from pipeline.score.shapes import Entry
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import lzma
-import re
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,29 +13,17 @@ import pyarrow.parquet as pq
 from pipeline.errors import PredictionsError
 from pipeline.paths import readable, streamed
 from pipeline.score.harnesses import HELMET, LIGHTEVAL, LONGBIO, shape_of
+from pipeline.score.logs import is_plain_log, read_log, read_plain_log
+from pipeline.score.objects import FORMS, LONGEST_LINE, UNREADABLE, Found, first_line, misfit, object_of
 from pipeline.score.results import Fault
-from pipeline.score.shapes import SHAPES, Entry, Shape
+from pipeline.score.shapes import SHAPES, Shape
 from pipeline.store.asked import ASKED
 
-LONGEST_LINE = 256 * 1024 * 1024
-"""Bytes of a line that are read; a logged sample of a million tokens takes up to 20 MB."""
 FOLDER = (
     *("samples_*.jsonl", "*.eval", "traces.jsonl", "predictions/*/*.jsonl", "details_*.parquet"),
     *("inference_results.json", "*.jsonl", "*.parquet", "*.json"),
 )
 """What is looked for in a folder: the first that is there."""
-FORMS = (
-    "give JSON Lines or Parquet with id and prediction, or the output of carrara run, of a batch, or of a harness that "
-    "rows are exported to"
-)
-UNREADABLE = (ValueError, RecursionError)
-ZSTD, ENCRYPTED = 93, 1
-INFLATED = 2000
-"""Times its size that a log may grow; Deflate reaches 1,032."""
-SAMPLE = re.compile(r"samples/[A-Za-z0-9][\w .,:=@+~-]*\.json", re.ASCII)
-"""Names of samples in a log: no folder below, and nothing that a terminal would act upon."""
-
-Found = Entry | Fault
 
 
 def files_of(given: Iterable[Path]) -> list[Path]:
@@ -76,15 +60,15 @@ def read_predictions(path: Path) -> Iterator[Found]:
         if start.startswith(b"PAR1"):
             yield from _parquet(path)
         elif start.startswith(b"PK\x03\x04"):
-            yield from _log(path)
-        elif _is_log(start):
-            yield from _plain_log(path)
+            yield from read_log(path)
+        elif is_plain_log(start):
+            yield from read_plain_log(path)
         elif path.suffix == ".json" and start.lstrip()[:1] in (b"{", b"[") and _is_indented(start):
             yield from _whole(path)
         else:
             yield from _lines(path)
     except OSError as fault:
-        raise PredictionsError(f"{str(path)!r} cannot be read: {fault.strerror or _first(fault)}") from None
+        raise PredictionsError(f"{str(path)!r} cannot be read: {fault.strerror or first_line(fault)}") from None
     except MemoryError:
         raise PredictionsError(f"{str(path)!r} cannot be read: it needs more memory than there is") from None
 
@@ -98,12 +82,12 @@ def _lines(path: Path) -> Iterator[Found]:
             if not line.strip():
                 continue
             empty = False
-            found = _object(where, line)
+            found = object_of(where, line)
             if isinstance(found, Fault):
                 yield found
                 continue
             shape = shape or _known(path, found)
-            yield shape.read(where, found) if shape.fits(found) else _misfit(where, shape)
+            yield shape.read(where, found) if shape.fits(found) else misfit(where, shape)
     if shape is None and not empty:
         raise PredictionsError(f"{str(path)!r} is not a file of predictions: no line of it is a JSON object; {FORMS}")
     if empty:
@@ -120,27 +104,12 @@ def _numbered(path: Path, file: BinaryIO) -> Iterator[tuple[str, bytes]]:
             line = file.readline(LONGEST_LINE)
 
 
-def _object(where: str, line: bytes) -> dict[str, Any] | Fault:
-    try:
-        found = json.loads(line)
-    except UNREADABLE as fault:
-        kind = "the line is incomplete" if not line.endswith(b"\n") else "no JSON"
-        return Fault("unreadable", f"{where}: {kind} ({_first(fault)})")
-    if not isinstance(found, dict):
-        return Fault("unreadable", f"{where}: {type(found).__name__} instead of an object")
-    return found
-
-
 def _known(path: Path, found: dict[str, Any]) -> Shape:
     shape = shape_of(found)
     if shape is None:
         names = ", ".join(sorted(found)[:8]) or "nothing"
         raise PredictionsError(f"{str(path)!r} is not a file of predictions: its first object has {names}; {FORMS}")
     return shape
-
-
-def _misfit(where: str, shape: Shape) -> Fault:
-    return Fault("unreadable", f"{where}: not in the format of the lines before it ({shape.name})")
 
 
 def _parquet(path: Path) -> Iterator[Found]:
@@ -158,11 +127,11 @@ def _parquet(path: Path) -> Iterator[Found]:
                 for body in batch.to_pylist():
                     number += 1
                     where = f"{path}: row {number}"
-                    yield shape.read(where, body) if shape.fits(body) else _misfit(where, shape)
+                    yield shape.read(where, body) if shape.fits(body) else misfit(where, shape)
     except (ValueError, TypeError, LookupError, pa.ArrowException) as fault:
         if isinstance(fault, MemoryError):
             raise
-        raise PredictionsError(f"{str(path)!r} cannot be read ({_first(fault)}): write it again") from None
+        raise PredictionsError(f"{str(path)!r} cannot be read ({first_line(fault)}): write it again") from None
 
 
 def _is_indented(start: bytes) -> bool:
@@ -188,7 +157,7 @@ def _whole(path: Path) -> Iterator[Found]:
         raise PredictionsError(f"{str(path)!r} is not a file of predictions: {FORMS}")
     for number, each in enumerate(items, start=1):
         where = f"{path}: item {number}"
-        yield shape.read(where, each) if isinstance(each, dict) and shape.fits(each) else _misfit(where, shape)
+        yield shape.read(where, each) if isinstance(each, dict) and shape.fits(each) else misfit(where, shape)
 
 
 def _json(path: Path) -> Any:
@@ -197,7 +166,7 @@ def _json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except UNREADABLE as fault:
-        raise PredictionsError(f"{str(path)!r} is not a file of predictions ({_first(fault)}): {FORMS}") from None
+        raise PredictionsError(f"{str(path)!r} is not a file of predictions ({first_line(fault)}): {FORMS}") from None
 
 
 def _numbered_row(item: Any, rows: Any) -> Any:
@@ -209,95 +178,6 @@ def _numbered_row(item: Any, rows: Any) -> Any:
         return item
 
 
-def _log(path: Path) -> Iterator[Found]:
-    """Read an Inspect log (.eval): a ZIP with a file of JSON for each sample."""
-    try:
-        with streamed(path) as whole, zipfile.ZipFile(whole) as log:
-            samples = sorted(
-                (each for each in log.infolist() if _is_sample(each.filename)), key=lambda each: each.filename
-            )
-            for each in samples:
-                if not SAMPLE.fullmatch(each.filename):
-                    raise PredictionsError(f"{str(path)!r} has an entry {each.filename[:160]!a}: it is no Inspect log")
-            if not samples:
-                raise PredictionsError(f"{str(path)!r} is a ZIP file but not an Inspect log with samples: {FORMS}")
-            if sum(each.file_size for each in samples) > max(LONGEST_LINE, INFLATED * path.stat().st_size):
-                raise PredictionsError(f"{str(path)!r} would inflate more than {INFLATED:,} times: it is no log")
-            for each in samples:
-                yield _sample(f"{path}: {each.filename}", _unpacked(path, log, each))
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError) as fault:
-        raise PredictionsError(
-            f"{str(path)!r} is a broken ZIP file ({_first(fault)}): check that the evaluation has finished"
-        ) from None
-    except (RuntimeError, NotImplementedError) as fault:  # encrypted, or packed by a method that zipfile does not know
-        raise PredictionsError(f"{str(path)!r} is a ZIP file that cannot be read ({_first(fault)}): {FORMS}") from None
-
-
-def _is_sample(name: str) -> bool:
-    return name.startswith("samples/") and name.endswith(".json")
-
-
-def _unpacked(path: Path, log: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Return the bytes of an entry; Inspect packs with Zstandard, which zipfile learns in Python 3.14 only."""
-    if max(entry.file_size, entry.compress_size) > LONGEST_LINE:
-        raise ValueError(f"a sample of {max(entry.file_size, entry.compress_size):,} bytes")
-    if entry.compress_type != ZSTD or entry.flag_bits & ENCRYPTED:
-        return log.read(entry)
-    with streamed(path) as file:
-        file.seek(entry.header_offset + 26)
-        sizes = file.read(4)
-        file.seek(int.from_bytes(sizes[:2], "little") + int.from_bytes(sizes[2:], "little"), 1)
-        packed = file.read(entry.compress_size)
-    with pa.input_stream(pa.BufferReader(packed), compression="zstd") as stream:
-        found = bytes(stream.read(entry.file_size + 1))
-    if len(found) != entry.file_size:
-        raise ValueError("a sample is not as long as it says")
-    return found
-
-
-def _sample(where: str, raw: bytes) -> Found:
-    found = _object(where, raw + b"\n")
-    if isinstance(found, Fault):
-        return found
-    return INSPECT.read(where, found) if INSPECT.fits(found) else _misfit(where, INSPECT)
-
-
-def _is_log(start: bytes) -> bool:
-    """Tell whether a file starts as a log of Inspect in JSON: an object over several lines, with its version first."""
-    return start.lstrip()[:1] == b"{" and b'"version"' in start[:64] and b'"eval"' in start
-
-
-def _plain_log(path: Path) -> Iterator[Found]:
-    """Read an Inspect log in JSON, sample by sample, as Inspect indents it."""
-    gathered: list[bytes] | None = None
-    number = found = size = 0
-    with streamed(path) as file:
-        while line := file.readline(LONGEST_LINE):
-            size = size + len(line) if gathered else len(line)
-            if size >= LONGEST_LINE:
-                raise PredictionsError(
-                    f"{str(path)!r} has a line or a sample of {LONGEST_LINE:,} bytes or more: it is no log"
-                )
-            if gathered is None and line.rstrip() == b"    {":
-                gathered = []
-            if gathered is not None:
-                gathered.append(line)
-            if gathered and line.rstrip() in (b"    }", b"    },"):
-                body, gathered = b"".join(gathered).rstrip().rstrip(b","), None
-                number += 1
-                if b'"epoch"' in body and b'"output"' in body:
-                    found += 1
-                    yield _sample(f"{path}: object {number}", body)
-    if not found:
-        raise PredictionsError(f"{str(path)!r} is not an Inspect log with samples: {FORMS}")
-    if gathered:
-        yield Fault("unreadable", f"{path}: it ends within a sample")
-
-
-def _first(fault: BaseException) -> str:
-    return (str(fault).splitlines() or ["no reason given"])[0][:160]
-
-
 OURS = ["id", "prediction", "error", "refused", "finish_reason", "prompt_sha256"]
 """Columns of a Parquet file of predictions."""
-INSPECT, PLAIN = (next(shape for shape in SHAPES if shape.name == name) for name in ("Inspect", "plain"))
+PLAIN = next(shape for shape in SHAPES if shape.name == "plain")
