@@ -11,7 +11,7 @@ from pipeline.assemble import drawn
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.layouts import BUDGET, EACH, Layouts
+from pipeline.assemble.layouts import BUDGET, Layouts, laid_out, size_of
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.recipe import Recipe, Stratum
 from pipeline.tasks.base import Sample
@@ -61,8 +61,8 @@ def test_layouts_of_another_shard_or_plan_are_not_kept(plan: Plan, tmp_path: Pat
 
 
 def test_no_more_is_kept_than_there_is_room_for(plan: Plan) -> None:
-    kept, (cut,) = Layouts(CELL.length + EACH), plan.cuts("latent_list")
     first, second, _ = drawn_rows(plan)
+    kept, (cut,) = Layouts(size_of(laid_out(plan, first), CELL.length)), plan.cuts("latent_list")
     kept.turn_to(plan, cut)
     assert kept.of(plan, first) is kept.of(plan, first)
     assert kept.of(plan, second) is not kept.of(plan, second)
