@@ -17,7 +17,7 @@ def laid_out(plan: Plan, sample: Sample) -> Layout:
 
 
 def size_of(layout: Layout, length: int) -> int:
-    """Return about how many bytes a layout of so many tokens takes: texts, ranks and an order of units, small ones too."""
+    """Return about how many bytes a layout of so many tokens takes: its texts, ranks, and an order of small units."""
     units = [layout.head, layout.tail, *(item.unit.pieces for item in layout.placed)]
     ranks = 0 if layout.filler.ranks is None else layout.filler.ranks.nbytes
     return EACH + sum(len(piece.text) for pieces in units for piece in pieces) + ranks + 2 * length
