@@ -21,6 +21,7 @@ from pipeline.assemble.jobs import PackJob, cut_row, samples_of
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.cli.base import profile_names
 from pipeline.engine import Inline
+from pipeline.engine.team import settle
 from pipeline.profiles import Counter, Profile
 from pipeline.prove.row import turns_of
 from pipeline.recipe import TIERS, Recipe, Stratum
@@ -165,7 +166,7 @@ def main(tokenizers: tuple[str, ...], only: tuple[str, ...]) -> None:
     records = []
     for family in only or families():
         for tier in TIERS:
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as alone:
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=settle) as alone:
                 records += alone.submit(measure, Case(family, tier, profile_names(tokenizers))).result()
             click.echo(f"{family} {tier}: done", err=True)
     click.echo(table(records))

@@ -29,7 +29,7 @@ from pipeline.tasks.bio.styles import STYLES
 from pipeline.tasks.bio.styles_reader import POOLS, _stated, take_apart
 from pipeline.tasks.bio.text import SENTENCES, biography
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
-from pipeline.worlds.wordings import chosen, wordings
+from pipeline.worlds.wordings import chooser, wordings
 from pipeline.worlds.words import pool
 from pooled import pool_of
 from prose import faults
@@ -163,7 +163,7 @@ def test_biographies_are_taken_apart_in_full_and_without_any_attribute(style: st
 @pytest.mark.parametrize("style", WORDED)
 def test_wordings_are_chosen_evenly_and_for_each_attribute_apart(style: str) -> None:
     row = Streams((SEED, "row"))
-    found = [chosen(row, "32k", style, number) for number in range(len(people(row, "32k")))]
+    found = [*map(chooser(row, "32k", style), range(len(people(row, "32k"))))]
     for kind, told in wordings(style).items():
         counts, mean = Counter(one[kind] for one in found), len(found) / len(told)
         assert set(counts) == set(told)
@@ -651,15 +651,15 @@ def test_the_plan_tells_what_prompts_are_made_of(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "out"), "--tokenizer", "o200k", "--tokenizer", "glm4"]
     told = CliRunner().invoke(cli, ["plan", str(tmp_path / "made.toml"), *out, "--stats", "--draws", "2", "--json"])
     assert told.exit_code == 0, told.output
-    records = json.loads(told.output)["what prompts consist of (means)"]
+    records = json.loads(told.output)["makeup"]
     assert [(record["family"], record["profile"]) for record in records] == [
         (family, profile) for family in ("bio", "mrcr", "latent_list") for profile in ("o200k", "glm4")
     ]
     people_told, turns, operations = records[::2]
-    assert 38 < people_told["units per prompt"] < 60
-    assert people_told["distractors"] == people_told["units per prompt"] - PLACED
-    assert turns["distractors"] == operations["distractors"] == "-"
-    assert 8 < turns["units per prompt"] < 80
+    assert 38 < people_told["units_per_prompt"] < 60
+    assert people_told["distractors"] == pytest.approx(people_told["units_per_prompt"] - PLACED)
+    assert turns["distractors"] is operations["distractors"] is None
+    assert 8 < turns["units_per_prompt"] < 80
 
 
 def test_plain_biographies_are_the_pools_own() -> None:

@@ -189,7 +189,7 @@ def test_the_command_writes_what_score_reads(split: Split, tmp_path: Path) -> No
     scores = pipeline.open_scores(split, tmp_path / "all.jsonl")
     assert scores.frame()["score"].eq(1).all()
     line = json.loads((tmp_path / "all.jsonl").read_text().partition("\n")[0])
-    assert list(line) == ["id", "prediction"]
+    assert list(line) == ["id", "prediction", "prompt_sha256"]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipeline.assemble.pools import BATCH, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.assemble.pools import BATCH, SAID, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.tasks.base import Piece, Unit, unit
 from pipeline.tasks.line_cache import PARTED, LineCache, PromptCache
 
@@ -33,13 +35,29 @@ def test_units_come_back_as_they_were_made(name: str) -> None:
     assert pool[len(units) - 1] == units[-1]
     assert pool.texts(order) == ["".join(piece.text for piece in units[place].pieces) for place in order]
     assert pool.spoken == (name == "spoken")
+    assert pool.plain == (name == "plain")
+    assert not pool.plain or [*chain.from_iterable(pool.plain_texts())] == [each.pieces[0].text for each in units]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_facts_are_read_when_they_are_asked_for(name: str) -> None:
+    units, whole, asked = EVERY[name], Pool.of(EVERY[name]).table, []
+    pool = Pool(whole.select(SAID), lambda: asked.append(1) or whole.select(["facts"]))  # type: ignore[func-returns-value]
+    said = [Unit(each.pieces) for each in units]
+    before = pool.size
+    assert [*chain.from_iterable(pool.batches(facts=False))] == pool.take(np.arange(len(units)), facts=False) == said
+    assert not asked
+    assert list(pool) == pool.take(np.arange(len(units))) == units
+    assert pool.table.equals(whole)
+    assert asked == [1]
+    assert pool.size > before
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_the_longest_come_first_and_of_equal_ones_the_first(name: str) -> None:
     units = EVERY[name]
     by_length = sorted(units, key=lambda each: -sum(len(piece.text) for piece in each.pieces))
-    assert Pool.of(units).longest(50) == by_length[:50]
+    assert Pool.of(units).longest(50) == [Unit(each.pieces) for each in by_length[:50]]
 
 
 def test_a_pool_has_the_content_of_a_table_made_at_once() -> None:

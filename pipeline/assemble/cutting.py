@@ -50,8 +50,12 @@ class Cutter:
     def unit_tokens(self, units: Sequence[Unit]) -> Counts:
         """Return the tokens of each pool unit in the middle of a prompt."""
         if all(len(unit.pieces) == 1 and unit.pieces[0].turn is None for unit in units):
-            return np.asarray(self._counter.counts([unit.pieces[0].text for unit in units]), dtype=np.int64)
+            return self.text_tokens([unit.pieces[0].text for unit in units])
         return np.array([self.tokens(unit.pieces) for unit in units], dtype=np.int64)
+
+    def text_tokens(self, texts: Sequence[str]) -> Counts:
+        """Return the tokens of each text in the middle of a prompt."""
+        return np.asarray(self._counter.counts(texts), dtype=np.int64)
 
     def _turn_tokens(self, turn: str | None) -> int:
         """Return what a message adds to the template; a reply's share is counted with the request after it."""

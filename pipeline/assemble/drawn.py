@@ -23,3 +23,8 @@ def take(plan: Plan, row: RowPlan) -> Sample | None:
     """Return a row's sample if it was kept, and keep it no longer."""
     found = _KEPT.pop((plan.recipe.seed, plan.out, row.stratum, row.index), None)
     return replace(found, id=row.id) if found else None
+
+
+def drop() -> None:
+    """Keep none of them: they are drawn again."""
+    _KEPT.clear()

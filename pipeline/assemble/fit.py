@@ -10,7 +10,7 @@ from pipeline.assemble.drawn import keep
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.layouts import laid_out
-from pipeline.assemble.plan import Plan
+from pipeline.assemble.plan import Home, Plan
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -34,7 +34,7 @@ class FitJob:
     profiles: tuple[Profile, ...]
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.plan.home(self.family)
 

@@ -20,10 +20,10 @@ from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
 from pipeline.assemble.layouts import LAYOUTS, laid_out
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Cut, Plan, Shard, row_streams
-from pipeline.assemble.pools import BUDGET, UNIT_SCHEMA, Pool, PoolCache
+from pipeline.assemble.plan import Cut, Home, Plan, Shard, row_streams
+from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
-from pipeline.paths import held_once
+from pipeline.paths import held_once, held_there
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
@@ -67,17 +67,20 @@ class FileJob:
     key: str
     schema: pa.Schema
     make: Callable[[], pa.Table]
+    home: Home
+    stage: str
     secret: bool = False
-    home: str = ""
-    stage: str = ""
 
     def is_done(self) -> bool:
         """Tell whether the file is the one this plan would write."""
         return is_whole(self.path, self.key, self.schema.names)
 
-    def is_broken(self) -> bool:
-        """Tell whether the file is there, but not as it was written, for whatever plan."""
-        return self.path.is_file() and not sealed(self.path)
+    def state(self) -> str:
+        """Tell whether the file is "done", or "broken": there, but not as it was written, for whatever plan."""
+        with held_there(self.path):
+            if self.is_done():
+                return "done"
+            return "broken" if self.path.is_file() and not sealed(self.path) else ""
 
     def run(self) -> None:
         """Write the file if it is not done."""
@@ -90,21 +93,21 @@ def sample_job(plan: Plan, cut: Cut) -> FileJob:
     key = digest([plan.sample_key(cut.family), cut.start, cut.stop])
     make = partial(_sample_table, plan, cut)
     path, secret = plan.samples_path(cut), is_secret(plan.recipe.seed)
-    return FileJob(path, key, SAMPLE_SCHEMA, make, secret, plan.home(cut.family), "sample")
+    return FileJob(path, key, SAMPLE_SCHEMA, make, plan.home(cut.family), "sample", secret)
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
     """Return the job that renders a pool."""
     path, key = plan.pool_path(spec), plan.pool_key(spec)
     make = partial(_unit_table, plan, spec)
-    return FileJob(path, key, UNIT_SCHEMA, make, home=plan.pool_home(spec), stage="render")
+    return FileJob(path, key, UNIT_SCHEMA, make, plan.pool_home(spec), "render")
 
 
 def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     """Return the job that counts a pool in a profile."""
     path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
     make = partial(_count_table, plan, spec, profile)
-    return FileJob(path, key, COUNT_SCHEMA, make, home=plan.pool_home(spec), stage="count")
+    return FileJob(path, key, COUNT_SCHEMA, make, plan.pool_home(spec), "count")
 
 
 def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
@@ -123,7 +126,11 @@ def _unit_table(plan: Plan, spec: PoolSpec) -> pa.Table:
 
 def _count_table(plan: Plan, spec: PoolSpec, profile: Profile) -> pa.Table:
     knife = cutter(profile, plan.recipe.frame)
-    counts = np.concatenate([*map(knife.unit_tokens, read_pool(plan, spec).batches())])
+    pool = read_pool(plan, spec)
+    parts = (
+        map(knife.text_tokens, pool.plain_texts()) if pool.plain else map(knife.unit_tokens, pool.batches(facts=False))
+    )
+    counts = np.concatenate([*parts])
     return pa.table({"tokens": counts.astype(np.int32)}, schema=COUNT_SCHEMA)
 
 
@@ -135,7 +142,7 @@ class PackJob:
     shard: Shard
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.plan.home(self.shard.family)
 
@@ -185,13 +192,15 @@ def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
 
 def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
     """Return the samples of a shard: read where they are, and else drawn."""
-    if sample_job(plan, cut).is_done():
-        return read_samples(plan, cut)
+    job = sample_job(plan, cut)
+    with held_there(job.path):
+        if job.is_done():
+            return read_samples(plan, cut)
     return (draw_sample(plan, row) for row in _rows(plan, cut))
 
 
 def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
-    """Yield the samples of a shard.
+    """Return the samples of a shard.
 
     Raises:
         CorruptError: if the file does not hold the rows of this plan.
@@ -201,18 +210,20 @@ def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
     if [row.id for row in rows] != [record["id"] for record in records]:
         path.unlink(missing_ok=True)
         raise CorruptError(f"{str(path)!r} did not match the recipe and was removed: run the command again")
-    yield from map(_sample, rows, records)
+    return map(_sample, rows, records)
 
 
-def read_input(path: Path) -> pa.Table:
-    """Read a file that packing needs; one that is broken is removed, so that the next run makes it again.
+def read_input(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a file, or some columns of it, that packing needs.
+
+    One that is broken is removed, so that the next run makes it again.
 
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
     with suppress(FileNotFoundError), held_once(path):
         if sealed(path):
-            return read_table(path)
+            return read_table(path, columns)
     path.unlink(missing_ok=True)
     raise CorruptError(f"{str(path)!r} is missing or broken, and was removed: run the command again")
 
@@ -233,7 +244,7 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 
     def load() -> Pool:
         done = render_job(plan, spec).is_done()
-        return Pool(read_input(plan.pool_path(spec))) if done else made_pool(plan.recipe.seed, spec)
+        return _opened_pool(plan.pool_path(spec)) if done else made_pool(plan.recipe.seed, spec)
 
     return POOLS.get((plan.pool_path(spec), plan.pool_key(spec)), load)
 
@@ -241,7 +252,11 @@ def pool_of(plan: Plan, spec: PoolSpec) -> Pool:
 def read_pool(plan: Plan, spec: PoolSpec) -> Pool:
     """Return a rendered pool."""
     path = plan.pool_path(spec)
-    return POOLS.get((path, plan.pool_key(spec)), lambda: Pool(read_input(path)))
+    return POOLS.get((path, plan.pool_key(spec)), lambda: _opened_pool(path))
+
+
+def _opened_pool(path: Path) -> Pool:
+    return Pool(read_input(path, SAID), lambda: read_input(path, ["facts"]))
 
 
 @lru_cache(maxsize=8)

@@ -117,7 +117,7 @@ class Joined:
 
     def _spoken(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
         """Return the same for filler of real turns."""
-        units = stock.pool.take(packing.units)
+        units = stock.pool.take(packing.units, facts=False)
 
         def add(start: int, end: int) -> None:
             pieces = [piece for unit in units[start:end] for piece in unit.pieces]

@@ -35,8 +35,13 @@ class Layouts:
     def turn_to(self, plan: Plan, cut: Cut) -> None:
         """Keep layouts of this shard's rows from now on, and drop those of another one."""
         if plan is not self._plan or cut != self._cut:
-            self._kept.clear()
-            self._plan, self._cut, self._size = plan, cut, 0
+            self.clear()
+            self._plan, self._cut = plan, cut
+
+    def clear(self) -> None:
+        """Drop all layouts; those that are made from now on are kept for the same shard."""
+        self._kept.clear()
+        self._size = 0
 
     def of(self, plan: Plan, sample: Sample) -> Layout:
         """Return the layout of a sample: what was made of an equal one, or a new one."""

@@ -35,11 +35,10 @@ def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, 
     """Write rows in groups of about 32 MB of text and return how many there were."""
     count = 0
     with written_aside(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
-        for group in _groups(rows):
-            table = pa.Table.from_pylist(group, schema=schema)
-            group.clear()  # their text is in the table: twice would be much at the longest length
+        for table in _groups(rows, schema):
             writer.write_table(table, row_group_size=len(table))
             count += len(table)
+            del table  # before the next one is made
     return count
 
 
@@ -88,18 +87,34 @@ def _writer(path: Path, schema: pa.Schema, key: str) -> Iterator[pq.ParquetWrite
         yield writer
 
 
-def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    group: list[Row] = []
-    size = 0
+def _groups(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield groups of rows, of which few are plain values at a time: a group of them twice would be much at 1M.
+
+    In how many pieces a group is made shows in no byte of the file.
+    """
+    parts, some, size, loose = list[pa.RecordBatch](), list[Row](), 0, 0
     for row in rows:
         fresh = text_bytes(row)
-        if group and size + fresh > GROUP_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(row)
-        size += fresh
-    if group:
-        yield group
+        if (parts or some) and size + fresh > GROUP_BYTES:
+            yield _joined(parts, some, schema)
+            size = loose = 0
+        some.append(row)
+        size, loose = size + fresh, loose + fresh
+        if loose >= SLICE_BYTES:
+            parts.append(pa.RecordBatch.from_pylist(some, schema))
+            some.clear()
+            loose = 0
+    if parts or some:
+        yield _joined(parts, some, schema)
+
+
+def _joined(parts: list[pa.RecordBatch], some: list[Row], schema: pa.Schema) -> pa.Table:
+    """Return all rows of a group, and empty the lists for the next one."""
+    last = [pa.RecordBatch.from_pylist(some, schema)] if some else []
+    table = pa.Table.from_batches([*parts, *last], schema)
+    parts.clear()
+    some.clear()
+    return table
 
 
 def content_key(path: Path) -> str | None:

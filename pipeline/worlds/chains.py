@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from random import Random
 from string import ascii_uppercase
 
@@ -66,7 +67,8 @@ class Outline:
 def names(streams: Streams, rng: Random, count: int) -> list[str]:
     """Draw names that no pool has."""
     order = _names(streams)
-    return [_name(order[place]) for place in rng.sample(range(POOLED, NAMES), count)]
+    drawn = [order[place] for place in rng.sample(range(POOLED, NAMES), count)]
+    return _spelled(np.array(drawn, dtype=np.int64))
 
 
 def start(name: str, number: int) -> Line:
@@ -103,10 +105,10 @@ def restarted(rng: Random, chain: Sequence[Line], number: int = 0) -> list[Line]
 
 def pooled(streams: Streams, tier: str, operations: str) -> Iterator[list[Line]]:
     """Yield the chains of a tier: those of several lines, then the single ones."""
-    rng, order, used = streams.world(WORLD, tier, operations).of("chains"), _names(streams), 0
-    for size in _sizes(streams, tier, operations):
-        chain = draw_chain(rng, [_name(order[used + place]) for place in range(size)], operations)
-        used += size
+    rng, sizes = streams.world(WORLD, tier, operations).of("chains"), [*_sizes(streams, tier, operations)]
+    names = iter(_spelled(_names(streams).run(0, sum(sizes))))
+    for size in sizes:
+        chain = draw_chain(rng, [*islice(names, size)], operations)
         yield restarted(rng, chain) if size > 1 and rng.randrange(RESTARTED) == 0 else chain
 
 
@@ -132,9 +134,8 @@ def _names(streams: Streams) -> Permutation:
     return Permutation(streams.world(WORLD).of("names"), NAMES)
 
 
-def _name(number: int) -> str:
-    letters = ""
-    for _ in range(LETTERS):
-        number, place = divmod(number, len(ascii_uppercase))
-        letters += ascii_uppercase[place]
-    return letters
+def _spelled(numbers: Indices) -> list[str]:
+    """Return numbers as names: their digits in base 26, the last one first."""
+    places = numbers[:, None] // len(ascii_uppercase) ** np.arange(LETTERS) % len(ascii_uppercase)
+    letters = np.frombuffer(ascii_uppercase.encode(), dtype=np.uint8)[places].tobytes().decode()
+    return [letters[at : at + LETTERS] for at in range(0, len(letters), LETTERS)]

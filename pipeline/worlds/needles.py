@@ -43,9 +43,9 @@ def source_digest() -> str:
 
 def pooled(streams: Streams, count: int) -> Iterator[tuple[str, str]]:
     """Yield the keys and values of the first `count` entries of pools."""
-    values = _values(streams)
-    for place, number in enumerate(_order(streams.world(WORLD))[:count]):
-        yield str(_key(number)), str(FIRST + values[place])
+    values = (FIRST + _values(streams).run(0, count)).tolist()
+    for number, value in zip(_order(streams.world(WORLD)), values, strict=False):
+        yield str(_key(number)), str(value)
 
 
 def draw_grid(rng: Random, size: int, degree: int, unlike: int) -> tuple[list[list[Key]], list[Key]]:

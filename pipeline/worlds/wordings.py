@@ -6,7 +6,7 @@ The wordings are data, in ``pools/bio/*.txt``: writers fill them in, readers tak
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 
 import numpy as np
@@ -38,10 +38,20 @@ def source_digest(style: str) -> str:
     return pool_digest(f"bio/{style}")
 
 
-def chosen(streams: Streams, tier: str, style: str, person: int) -> dict[str, str]:
-    """Return the sentence in which a person of a tier states each thing; `streams` are any below the same seed."""
-    numbers = _numbers(streams.world(WORLD, style, tier), TIERS[tier] // TOKENS_PER_PERSON, style)[person].tolist()
-    return {kind: told[number] for (kind, told), number in zip(wordings(style).items(), numbers, strict=True)}
+def chooser(streams: Streams, tier: str, style: str) -> Callable[[int], dict[str, str]]:
+    """Return what tells the sentence in which a person of a tier states each thing.
+
+    `streams` are any below the same seed.
+    """
+    numbers = _numbers(streams.world(WORLD, style, tier), TIERS[tier] // TOKENS_PER_PERSON, style)
+    every = wordings(style)
+
+    def chosen(person: int) -> dict[str, str]:
+        return {
+            kind: told[number] for (kind, told), number in zip(every.items(), numbers[person].tolist(), strict=True)
+        }
+
+    return chosen
 
 
 @lru_cache(maxsize=4)

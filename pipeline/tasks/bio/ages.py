@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from pipeline.recipe import Stratum
@@ -17,7 +17,7 @@ from pipeline.tasks.bio import namesakes
 from pipeline.tasks.bio.frame import Biographies, asked_round, flat, in_sequence, shown_people, tail
 from pipeline.tasks.bio.haystack import depths, others, pool_name
 from pipeline.tasks.bio.reader import AGE, Entry
-from pipeline.tasks.bio.text import SENTENCES
+from pipeline.tasks.bio.text import SENTENCES, fillable
 from pipeline.worlds.ages import AGES, ages
 from pipeline.worlds.people import WORLD, Person, people, source_digest
 
@@ -42,13 +42,14 @@ Cast = Sequence[Sequence[int]]
 
 def biography(person: Person, age: int | None) -> str:
     """Return the paragraph of a person who is of an age, or of one whose age is not stated."""
-    said = [] if age is None else [AGED.format(name=person.name, age=age)]
-    said += [
-        sentence.format(name=person.name, value=person.value(attribute))
-        for attribute, sentence in SENTENCES.items()
-        if attribute != REPLACED
-    ]
-    return " ".join(said) + "\n"
+    return _paragraph(aged=age is not None).format(person, name=person.name, age=age)
+
+
+@cache
+def _paragraph(*, aged: bool) -> str:
+    """Return all sentences as one form to fill in."""
+    rest = (fillable(kind, said) for kind, said in SENTENCES.items() if kind != REPLACED)
+    return " ".join([*([AGED] if aged else []), *rest]) + "\n"
 
 
 def make_ages(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:

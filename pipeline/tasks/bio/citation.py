@@ -34,7 +34,8 @@ from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, flat, kin
 from pipeline.tasks.bio.haystack import depths, others, pool_name, units_of
 from pipeline.tasks.bio.namesakes import KNOBS
 from pipeline.tasks.bio.reader import read_asked, read_biographies
-from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
+from pipeline.tasks.bio.text import facts
+from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
 
 LABELLED = "labels@1"
 TOKENS = 85
@@ -46,14 +47,14 @@ POOLS = {"opaque": "people-cited", "running": "people-numbered"}
 def make_cited(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Render the labelled biography of every person of a tier."""
     everybody, kind = people(streams, spec.tier), LABELS[spec.name.startswith(POOLS["running"])]
-    labels = dict(zip((person.name for person in everybody), _labels(streams, spec.tier, kind), strict=True))
+    labels = _labels(streams, spec.tier, kind)
 
-    def render(person: Person, without: str) -> Unit:
-        facts = [f"{key}({person.name}) = {person.value(key)}" for key in ATTRIBUTES if key != without]
-        label = labels[person.name]
-        return unit(cited(person, label, without), facts=(f"label({person.name}) = {label}", *facts))
+    def render(number: int, without: str) -> Unit:
+        person, label = everybody[number], labels[number]
+        stated = (f"label({person.name}) = {label}", *facts(person, without))
+        return unit(cited(person, label, without), facts=stated)
 
-    return units_of(spec, everybody, ATTRIBUTES, render)
+    return units_of(spec, len(everybody), ATTRIBUTES, render)
 
 
 def _labels(streams: Streams, tier: str, kind: str) -> Sequence[str]:

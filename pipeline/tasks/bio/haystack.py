@@ -15,7 +15,6 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, spread, words
 from pipeline.tasks.base import Filler, PoolSpec, Unit
 from pipeline.tasks.haystacks import SPARES
-from pipeline.worlds.people import Person
 
 GRID = 6
 """Depths of the policy `grid`: 0, 0.2, 0.4, 0.6, 0.8 and 1."""
@@ -57,13 +56,14 @@ def pool_name(stratum: Stratum, pool: str) -> str:
 
 
 def units_of(
-    spec: PoolSpec, everybody: Iterable[Person], attributes: Sequence[str], render: Callable[[Person, str], Unit]
+    spec: PoolSpec, people: int, attributes: Sequence[str], render: Callable[[int, str], Unit]
 ) -> Iterator[Unit]:
-    """Yield the units of a pool, for its `make`; `render` takes a person and the attribute left out (empty: none)."""
+    """Yield the units of a pool, for its `make`.
+
+    `render` takes the number of one of the `people`, and the attribute left out (empty: none).
+    """
     lacking = ("", *attributes) if spec.name.endswith(f"-sparse-{spec.tier}") else ("",)
-    for attribute in lacking:
-        for person in everybody:
-            yield render(person, attribute)
+    return (render(number, attribute) for attribute in lacking for number in range(people))
 
 
 def others(

@@ -22,8 +22,8 @@ from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, kind_of, 
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
 from pipeline.tasks.bio.idk_proof import REFUSALS
 from pipeline.tasks.bio.reader import read_asked, read_biographies
-from pipeline.tasks.bio.text import accepted, biography, question
-from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
+from pipeline.tasks.bio.text import accepted, biography, facts, question
+from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
 
 GAPS = "gaps@1"
 INTRODUCTION = """\
@@ -58,14 +58,13 @@ def gaps(streams: Streams, tier: str) -> tuple[str, ...]:
 def make_with_gaps(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Render the biography of every person of a tier, half of them with a gap."""
     everybody = people(streams, spec.tier)
-    own = dict(zip((person.name for person in everybody), gaps(streams, spec.tier), strict=True))
+    own = gaps(streams, spec.tier)
 
-    def render(person: Person, without: str) -> Unit:
-        gap = without or own[person.name]
-        facts = tuple(f"{key}({person.name}) = {person.value(key)}" for key in ATTRIBUTES if key != gap)
-        return unit(biography(person, gap), facts=facts)
+    def render(number: int, without: str) -> Unit:
+        person, gap = everybody[number], without or own[number]
+        return unit(biography(person, gap), facts=facts(person, gap))
 
-    return units_of(spec, everybody, ATTRIBUTES, render)
+    return units_of(spec, len(everybody), ATTRIBUTES, render)
 
 
 @dataclass(frozen=True, slots=True)

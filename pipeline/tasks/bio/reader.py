@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
+from sys import intern
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,7 +25,10 @@ FINAL = "\nFinal answer: "
 NAME = "[A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+"
 NAMED = re.compile(NAME)
 LABEL = re.compile(r"\[([\d.]+)\] ")
-LINK = re.compile(rf"the same (?:date as|as that of|university as|city as) ({NAME})")
+UNLINKED: Mapping[str, str] = MappingProxyType({})
+"""What is told of people in whose biography nobody else is named."""
+LINKING = "the same "
+LINK = re.compile(rf"{LINKING}(?:date as|as that of|university as|city as) ({NAME})")
 AGE, YEARS = "age", re.compile(r"(\d+) years old")
 
 ATTRIBUTES = ("birthdate", "birthplace", "hobby", "university", "major", "city")
@@ -37,6 +41,12 @@ FIXED_WORDS = (
     ("major", "The university major of ", " was "),
     ("city", "", " now lives and works in "),
 )
+KINDS = tuple(kind for kind, _, _ in FIXED_WORDS)
+REGULAR = re.compile(
+    rf"(?:{LABEL.pattern})?(?=(?:{'|'.join(before for _, before, _ in FIXED_WORDS if before)})?({NAME}) )"
+    + "".join(rf"(?:{before}\2{after}([^.]+)\.(?: |\Z))?" for _, before, after in FIXED_WORDS)
+)
+"""A paragraph without stops in its values, which most are: taken apart at once, in a third of the time."""
 ASKED = (
     ("birthdate", re.compile(r"On what date was (.+) born\?")),
     ("birthplace", re.compile(r"What is the birthplace of (.+)\?")),
@@ -128,6 +138,18 @@ def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -
 
 def take_apart(line: str) -> Said:
     """Read a paragraph: sentences may be wanting, those there are keep their order."""
+    regular = REGULAR.fullmatch(line)
+    if regular is None or line.endswith(" "):
+        return _taken_apart(line)
+    label, name, *told = regular.groups()
+    values = {kind: intern(value) for kind, value in zip(KINDS, told, strict=True) if value is not None}
+    if line.count(name) != len(values):
+        return _taken_apart(line)
+    return name, *_sorted_out(values), label or ""
+
+
+def _taken_apart(line: str) -> Said:
+    """Read a paragraph, whatever stops stand in its values, and tell what is wrong with one that is none."""
     label, named = LABEL.match(line), NAMED.search(line)
     at, name = label.end() if label else 0, named[0] if named else ""
     found = []
@@ -149,13 +171,16 @@ take_each_apart = LINES.of_each(take_apart)
 """The same of many paragraphs, most of which were read before."""
 
 
-def _sorted_out(values: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Part what a paragraph states from those whom it names in place of it."""
     if AGE in values:
         if not (years := YEARS.fullmatch(values[AGE])):
             raise ValueError(f"no biography, for {values[AGE]!r} is no age")
         values[AGE] = years[1]
-    linked = {kind: found[1] for kind, value in values.items() if (found := LINK.fullmatch(value))}
+    named = [kind for kind, value in values.items() if value.startswith(LINKING)]
+    if not named:
+        return values, UNLINKED
+    linked = {kind: found[1] for kind in named if (found := LINK.fullmatch(values[kind]))}
     return {kind: value for kind, value in values.items() if kind not in linked}, linked
 
 

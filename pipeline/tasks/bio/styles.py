@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -13,7 +14,7 @@ from pipeline.tasks.bio.haystack import pool_name, units_of
 from pipeline.tasks.bio.reader import Entry, read_biographies
 from pipeline.tasks.bio.styles_reader import read_styled
 from pipeline.worlds import wordings
-from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, people, source_digest
+from pipeline.worlds.people import ATTRIBUTES, WORLD, people, source_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,21 @@ class Style:
 
     def told(self, streams: Streams, tier: str, number: int, without: str = "") -> str:
         """Return the biography of person `number` of a tier, a paragraph; one attribute may be left out."""
-        person = people(streams, tier)[number]
+        return self.teller(streams, tier)(number, without)
+
+    def teller(self, streams: Streams, tier: str) -> Callable[[int, str], str]:
+        """Return what tells of many: it takes the number of a person and the attribute left out (empty: none)."""
+        everybody = people(streams, tier)
         if self.name == PLAIN:
-            return text.biography(person, without)
-        said = wordings.chosen(streams, tier, self.name, number)
-        sentences = (
-            sentence.format(name=person.name, value=person.value(kind))
-            for kind, sentence in said.items()
-            if kind != without
-        )
-        return " ".join(sentences) + "\n"
+            return lambda number, without: text.biography(everybody[number], without)
+        chosen = wordings.chooser(streams, tier, self.name)
+
+        def told(number: int, without: str) -> str:
+            person, said = everybody[number], chosen(number)
+            said.pop(without, None)
+            return " ".join(map(_fillable, said, said.values())).format(person, name=person.name) + "\n"
+
+        return told
 
 
 PLAIN = "standard"
@@ -64,10 +70,13 @@ STYLES = {
 def make_people(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
     """Render the biography of every person of a tier, in the style that the pool is named after."""
     style = STYLES[spec.name.split("-")[1]]
-    numbers = {person: number for number, person in enumerate(people(streams, spec.tier))}
+    everybody, told = people(streams, spec.tier), style.teller(streams, spec.tier)
 
-    def render(person: Person, without: str) -> Unit:
-        facts = tuple(f"{key}({person.name}) = {person.value(key)}" for key in ATTRIBUTES if key != without)
-        return unit(style.told(streams, spec.tier, numbers[person], without), facts=facts)
+    def render(number: int, without: str) -> Unit:
+        return unit(told(number, without), facts=text.facts(everybody[number], without))
 
-    return units_of(spec, numbers, ATTRIBUTES, render)
+    return units_of(spec, len(everybody), ATTRIBUTES, render)
+
+
+_fillable = cache(text.fillable)
+"""The same sentences again and again."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
+from functools import cache
 
 from pipeline.worlds.countries import country_of
-from pipeline.worlds.people import MONTHS, Person
+from pipeline.worlds.people import ATTRIBUTES, MONTHS, Person
 
 SENTENCES = {
     "birthdate": "{name} was born on {value}.",
@@ -68,12 +69,28 @@ def biography(person: Person, without: str = "") -> str:
 
     One attribute may be left out.
     """
-    said = (
-        sentence.format(name=person.name, value=person.value(key))
-        for key, sentence in SENTENCES.items()
-        if key != without
-    )
-    return " ".join(said) + "\n"
+    return _paragraph(without).format(person, name=person.name)
+
+
+@cache
+def _paragraph(without: str) -> str:
+    """Return all sentences as one form to fill in."""
+    return " ".join(fillable(kind, said) for kind, said in SENTENCES.items() if kind != without) + "\n"
+
+
+def fillable(kind: str, sentence: str) -> str:
+    """Return a sentence to be filled in with a person (first argument) and a `name`: a whole paragraph at a time."""
+    return sentence.replace("{value}", f"{{0.{kind}}}")
+
+
+def facts(person: Person, without: str = "") -> tuple[str, ...]:
+    """Return what a biography states; one attribute may be left out."""
+    return tuple(_facts(without).format(person, name=person.name).split("\n"))
+
+
+@cache
+def _facts(without: str) -> str:
+    return "\n".join(f"{kind}({{name}}) = {{0.{kind}}}" for kind in ATTRIBUTES if kind != without)
 
 
 def question(person: Person, attribute: str) -> str:

@@ -113,7 +113,7 @@ class GrammarLibrary:
         streams.of("tones", form, topic).shuffle(names)
         return names
 
-    def _told(self, form: str, topic: str) -> set[tuple[str, ...]]:
+    def _told(self, form: str, topic: str) -> set[str]:
         """Return a run of each text of a format and topic, in whatever tone: a text without it is another one."""
         held = [label for tone in ("", *tones()) if (label := Label(form, topic, tone)) in self._cells]
         return {min(runs(text)) for label in held for text in self._cell(label)}

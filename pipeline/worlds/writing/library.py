@@ -6,7 +6,6 @@ format, topic and tone), no two of which share a run of RUN words.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Protocol
 
 from pipeline.streams import Streams
 from pipeline.worlds.writing.realise import Realiser
+from pipeline.worlds.writing.repeats import has_doubled, runs_of, words_of
 from pipeline.worlds.writing.sources import common, formats, tones
 from pipeline.worlds.writing.topics import Topic, topics
 
@@ -23,9 +23,6 @@ CELL = ("short", "long", "long")
 """The sizes of texts, in equal shares."""
 RUN = 8
 TRIES = 2000
-DOUBLED = re.compile(r"\b([a-z]+) \1\b")
-"""Where two slots meet, a word may come twice; a text that has one so, in lower case, is written anew."""
-WORD = re.compile(r"[a-z0-9']+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +109,7 @@ def written(world: Streams, label: Label, sizes: Iterable[str]) -> Iterator[str]
     return cell_texts(world, [(label, size) for size in sizes], set())
 
 
-def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[tuple[str, ...]]) -> Iterator[str]:
+def cell_texts(world: Streams, kinds: Sequence[tuple[Label, str]], taken: set[str]) -> Iterator[str]:
     """Write texts of one format and topic, each of a label and size; none shares a run with another or what is `taken`.
 
     Raises:
@@ -134,22 +131,20 @@ def _topic(name: str) -> Topic:
     return next(topic for topic in topics() if topic.name == name)
 
 
-def _fresh(
-    realiser: Realiser, label: Label, size: str, taken: set[tuple[str, ...]]
-) -> tuple[str, set[tuple[str, ...]]]:
-    """Write a text that shares no run with what is taken, and return it with its runs."""
+def _fresh(realiser: Realiser, label: Label, size: str, taken: set[str]) -> tuple[str, set[str]]:
+    """Write a text that shares no run with what is taken and says no word twice, and return it with its runs."""
     tone = tones()[label.tone] if label.tone else None
     low, high = SIZES[size]
     for _ in range(TRIES):
         text = realiser.write(size, tone)
         if low <= len(text) <= high:
-            found = runs(text)
-            if taken.isdisjoint(found) and not DOUBLED.search(text.lower()):
+            words = words_of(text)
+            found = runs_of(words, RUN)
+            if taken.isdisjoint(found) and not has_doubled(text, words):
                 return text, found
     raise ValueError(f"no {size} {label.format} about {label.topic} in {TRIES} tries")
 
 
-def runs(text: str) -> set[tuple[str, ...]]:
+def runs(text: str) -> set[str]:
     """Return all runs of RUN words of a text, in lower case and without stops."""
-    words = WORD.findall(text.lower())
-    return {tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)}
+    return runs_of(words_of(text), RUN)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
@@ -68,6 +68,14 @@ class Decks:
         return values[left.pop()]
 
 
+def below(bits: Callable[[int], int], count: int) -> int:
+    """Return a number below `count` as `Random.randrange` draws it from `Random.getrandbits`, in half of its time."""
+    size = count.bit_length()
+    while (at := bits(size)) >= count:
+        pass
+    return at
+
+
 def shuffled(rng: Random, count: int) -> list[int]:
     """Return the numbers below `count` as `Random.shuffle` orders them, in half of its time."""
     left, bits = list(range(count)), rng.getrandbits
@@ -84,7 +92,7 @@ class Realiser:
 
     def __init__(self, grammar: Grammar, shared: Rules, topic: Topic, rng: Random) -> None:
         self._topic, self._rng, self._decks = unnamed(topic) if grammar.secret else topic, rng, Decks(rng)
-        self._grammar, self._shared = grammar, shared
+        self._grammar, self._shared, self._bits = grammar, shared, rng.getrandbits
         self._rules: Rules = {}
         self._bound: dict[str, str] = {}
         self._used: dict[str, set[str]] = {}
@@ -115,10 +123,10 @@ class Realiser:
                 said.append(part)
             elif isinstance(part, Reference):
                 said.append(self._reference(part, depth))
-            elif isinstance(part, Choice):
-                said.append(self._phrase(part.options[self._rng.randrange(len(part.options))], depth))
             else:
-                said.append(self._phrase(part.phrase, depth))
+                inner = part.options[below(self._bits, len(part.options))] if isinstance(part, Choice) else part.phrase
+                if inner:
+                    said.append(self._phrase(inner, depth))
         return "".join(said)
 
     def _reference(self, reference: Reference, depth: int) -> str:

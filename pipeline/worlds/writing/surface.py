@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-ARTICLE = re.compile(r"\b([Aa])n? (?:(?=[\"'(]?([A-Za-z0-9][\w-]*))|)")
-"""An article, and the word behind it if there is one."""
+ARTICLE = re.compile(r"([Aa])(?<!\w.)n? (?:(?=[\"'(]?([A-Za-z0-9][\w-]*))|)")
+"""An article, and the word behind it if there is one. It looks back: what begins with a letter is found sooner."""
 SPEECH = r"(?:(?:he|she|they|the [a-z]+|a [a-z]+) )?(?:asked|asks|called|cried|said|says|whispered)\b"
 """What goes on with a sentence behind a question or a cry in quotation marks."""
-SENTENCE = re.compile(rf"(^|\n(?:- )?[\"'(]?|[.!?]['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})|^[\"'(])([a-z])")
+OPENING = re.compile(r"[\"'(]?[a-z]")
+SENTENCE = re.compile(rf"([\n.!?](?:(?<=\n)(?:- )?[\"'(]?|(?<!\n)['\")]* [\"'(]?(?!(?<=[!?]\" ){SPEECH})))([a-z])")
 SPACES = re.compile(r" {2,}")
 EMPTY = re.compile(r"\n{3,}")
 HEARD = re.compile(r"\b([Tt])he sound of the (?=[a-z-]+ )")
@@ -66,7 +67,9 @@ def tidy(text: str) -> str:
     if OPEN in text:
         text = MANY.sub(_agreed, text)
     text = ARTICLE.sub(_article, text)
-    return SENTENCE.sub(lambda found: found[1] + found[2].upper(), text)
+    if opening := OPENING.match(text):
+        text = text[: opening.end()].upper() + text[opening.end() :]
+    return SENTENCE.sub(_begun, text)
 
 
 def capital(text: str) -> str:
@@ -76,6 +79,10 @@ def capital(text: str) -> str:
     'The slap of wet feet'
     """
     return re.sub(rf"^{OPEN}?[a-z]", lambda found: found[0].upper(), text)
+
+
+def _begun(found: re.Match[str]) -> str:
+    return found[1] + found[2].upper()
 
 
 def _article(found: re.Match[str]) -> str:
