@@ -32,8 +32,6 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
 
 POOLS = PoolCache(BUDGET)
-
-
 SAMPLE_SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -51,8 +49,6 @@ SAMPLE_SCHEMA = pa.schema(
         ("random_string_to_prepend", pa.string()),
     ]
 )
-
-
 COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 
