@@ -32,8 +32,6 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
 
 POOLS = PoolCache(BUDGET)
-
-
 SAMPLE_SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -51,8 +49,6 @@ SAMPLE_SCHEMA = pa.schema(
         ("random_string_to_prepend", pa.string()),
     ]
 )
-
-
 COUNT_SCHEMA = pa.schema([("tokens", pa.int32())])
 
 
@@ -291,16 +287,12 @@ def pack_rows(job: PackJob) -> Iterator[Row]:
     """Yield the rows of a shard."""
     LAYOUTS.turn_to(job.plan, job.shard.cut)
     for sample in read_samples(job.plan, job.shard.cut):
-        yield _cut(job.plan, sample, LAYOUTS.of(job.plan, sample), job.shard.profile)
+        yield cut_row(job.plan, sample, job.shard.profile, LAYOUTS.of(job.plan, sample))
 
 
-def cut_row(plan: Plan, sample: Sample, profile: Profile) -> Row:
-    """Lay out and cut one sample for one profile."""
-    return _cut(plan, sample, laid_out(plan, sample), profile)
-
-
-def _cut(plan: Plan, sample: Sample, layout: Layout, profile: Profile) -> Row:
-    task = plan.task(sample.stratum)
+def cut_row(plan: Plan, sample: Sample, profile: Profile, layout: Layout | None = None) -> Row:
+    """Cut one sample for one profile, and lay it out first where no `layout` is given."""
+    task, layout = plan.task(sample.stratum), layout or laid_out(plan, sample)
     own, _ = row_streams(plan, sample.stratum, sample.index)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
     stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))

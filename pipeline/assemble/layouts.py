@@ -5,10 +5,10 @@ from __future__ import annotations
 from pipeline.assemble.plan import Cut, Plan, row_streams
 from pipeline.tasks.base import Layout, Sample
 
-BUDGET = 12 * 1024 * 1024
-"""Tokens of the rows whose layouts are kept: those of a shard, unless its rows are short and many."""
-EACH = 8192
-"""Tokens that a row counts for beside its length: what short rows hold too."""
+BUDGET = 32 * 1024 * 1024
+"""Bytes of the layouts that are kept, about: those of a shard, unless its rows are short and many."""
+EACH = 16 * 1024
+"""Bytes of a layout beside what is counted."""
 
 
 def laid_out(plan: Plan, sample: Sample) -> Layout:
@@ -16,11 +16,18 @@ def laid_out(plan: Plan, sample: Sample) -> Layout:
     return plan.task(sample.stratum).layout(sample, *row_streams(plan, sample.stratum, sample.index))
 
 
+def size_of(layout: Layout, length: int) -> int:
+    """Return about how many bytes a layout of so many tokens takes: its texts, ranks, and an order of small units."""
+    units = [layout.head, layout.tail, *(item.unit.pieces for item in layout.placed)]
+    ranks = 0 if layout.filler.ranks is None else layout.filler.ranks.nbytes
+    return EACH + sum(len(piece.text) for pieces in units for piece in pieces) + ranks + 2 * length
+
+
 class Layouts:
     """Keeps the layouts of one shard's rows, as far as there is room: the same rows come again in the same order."""
 
     def __init__(self, budget: int) -> None:
-        self._budget, self._tokens = budget, 0
+        self._budget, self._size = budget, 0
         self._plan: Plan | None = None
         self._cut: Cut | None = None
         self._kept: dict[str, tuple[Sample, Layout]] = {}
@@ -34,17 +41,19 @@ class Layouts:
     def clear(self) -> None:
         """Drop all layouts; those that are made from now on are kept for the same shard."""
         self._kept.clear()
-        self._tokens = 0
+        self._size = 0
 
     def of(self, plan: Plan, sample: Sample) -> Layout:
         """Return the layout of a sample: what was made of an equal one, or a new one."""
         known = self._kept.get(sample.id) if plan is self._plan else None
         if known and known[0] == sample:
             return known[1]
-        fresh, size = laid_out(plan, sample), sample.stratum.length + EACH
-        if plan is self._plan and not known and self._tokens + size <= self._budget:
-            self._tokens += size
-            self._kept[sample.id] = sample, fresh
+        fresh = laid_out(plan, sample)
+        if plan is self._plan and not known:
+            size = size_of(fresh, sample.stratum.length)
+            if self._size + size <= self._budget:
+                self._size += size
+                self._kept[sample.id] = sample, fresh
         return fresh
 
 

@@ -7,6 +7,7 @@ row that changes daily).
 
 from __future__ import annotations
 
+import collections
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -184,7 +185,8 @@ def text_tokens(template: Template, text: str, counter: Counter) -> int:
     if not template.special:
         return counter.count(text)
     parts = special_pattern(template).split(text)
-    return len(parts) - 1 + sum(counter.count(stretch) for stretch in parts if stretch)
+    stretches = collections.Counter(parts)  # what stands between two turns comes with each of them
+    return len(parts) - 1 + sum(times * counter.count(stretch) for stretch, times in stretches.items() if stretch)
 
 
 @lru_cache(maxsize=16)

@@ -33,8 +33,8 @@ SLOT = re.compile(r"\\\{(\w+)\\\}")
 CHOICE = re.compile(r"\\\[(.*?)\\\]")
 OPEN = re.compile(r"\{\w+\}|\[.*?\]")
 """Where a wording is open: a slot, or words of which one is chosen."""
-KEPT = 1024
-"""Sentences of which the meaning is kept: a row's own are read again and again."""
+KEPT = 1 << 14
+"""Sentences of which the meaning is kept: those of a shard's rows are read again in every profile."""
 
 
 class Line(NamedTuple):

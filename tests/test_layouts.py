@@ -1,0 +1,82 @@
+"""Samples and layouts that a process keeps: they are those that would be made anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.assemble import drawn
+from pipeline.assemble.fit import check_fit
+from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.layouts import BUDGET, Layouts, laid_out, size_of
+from pipeline.assemble.plan import Plan, make_plan
+from pipeline.recipe import Recipe, Stratum
+from pipeline.tasks.base import Sample
+
+CELL = Stratum("latent_list", "len", "32k", 2048, 5, 3)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return make_plan(Recipe("kept", "0", 1, "32k", (CELL,)), ("o200k",), tmp_path)
+
+
+def drawn_rows(plan: Plan) -> list[Sample]:
+    return [draw_sample(plan, row) for row in plan.rows("latent_list")]
+
+
+def test_the_layout_of_an_equal_sample_is_made_once(plan: Plan) -> None:
+    kept, (cut,) = Layouts(BUDGET), plan.cuts("latent_list")
+    first, again = drawn_rows(plan), drawn_rows(plan)
+    kept.turn_to(plan, cut)
+    laid = [kept.of(plan, sample) for sample in first]
+    assert [id(kept.of(plan, sample)) for sample in again] == [id(layout) for layout in laid]
+    kept.turn_to(plan, cut)
+    assert kept.of(plan, again[0]) is laid[0]
+
+
+def test_another_sample_of_a_row_is_laid_out_anew(plan: Plan) -> None:
+    kept, (cut,) = Layouts(BUDGET), plan.cuts("latent_list")
+    sample = drawn_rows(plan)[0]
+    other = replace(sample, relevant=tuple(reversed(sample.relevant)))
+    kept.turn_to(plan, cut)
+    placed = [[unit.unit for unit in kept.of(plan, one).placed] for one in (sample, other)]
+    assert placed[0] != placed[1]
+    assert [unit.unit for unit in kept.of(plan, sample).placed] == placed[0]
+
+
+def test_layouts_of_another_shard_or_plan_are_not_kept(plan: Plan, tmp_path: Path) -> None:
+    kept, (cut,) = Layouts(BUDGET), plan.cuts("latent_list")
+    sample = drawn_rows(plan)[0]
+    assert kept.of(plan, sample) is not kept.of(plan, sample)
+    kept.turn_to(plan, cut)
+    first = kept.of(plan, sample)
+    other = make_plan(plan.recipe, ("o200k",), tmp_path / "other")
+    assert kept.of(other, sample) is not first
+    kept.turn_to(plan, cut._replace(number=1))
+    assert kept.of(plan, sample) is not first
+
+
+def test_no_more_is_kept_than_there_is_room_for(plan: Plan) -> None:
+    first, second, _ = drawn_rows(plan)
+    kept, (cut,) = Layouts(size_of(laid_out(plan, first), CELL.length)), plan.cuts("latent_list")
+    kept.turn_to(plan, cut)
+    assert kept.of(plan, first) is kept.of(plan, first)
+    assert kept.of(plan, second) is not kept.of(plan, second)
+
+
+def test_what_the_check_for_fit_draws_is_drawn_once(plan: Plan) -> None:
+    check_fit(plan, plan.profiles)
+    for row in plan.rows("latent_list"):
+        assert drawn.take(plan, row) == draw_sample(plan, row)
+        assert drawn.take(plan, row) is None
+
+
+def test_a_sample_is_kept_for_its_own_plan(plan: Plan, tmp_path: Path) -> None:
+    row = RowPlan(CELL, 0, "")
+    drawn.keep(plan, draw_sample(plan, row))
+    assert drawn.take(make_plan(plan.recipe, ("o200k",), tmp_path / "other"), row) is None
+    assert drawn.take(plan, row)
