@@ -39,8 +39,8 @@ EACH = 6
 
 The recipe has as many tokens of a subtask as 50 rows of full length at 32k and 128k, and 28 at 1m: of `bio`, with its
 16 subtasks, 500 at 1m. What is made once (pools, their counts, the check of fit) is worth 20 encodes of one of its rows
-at 1M, and a row 1.0 to 1.2: 27 rows took 1.9 encodes in all, 81 took 1.3. So fewer rows of a subtask would say more of
-its pool than of its rows.
+at 1M, and a row 1.1 to 1.3: 27 rows took 1.9 to 2.1 encodes in all, 81 took 1.3 to 1.4. So fewer rows of a subtask
+would say more of its pool than of its rows.
 """
 LIMIT_MB = 1024
 
