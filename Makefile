@@ -78,7 +78,7 @@ $(VENV)/.ready-test: $(VENV)/.ready
 
 setup: $(VENV)/.ready  ## the virtual environment, once
 
-extras: setup  ## packages that some commands need besides: EXTRAS="report hub frames transformers dask s3"
+extras: setup  ## packages that some commands need: EXTRAS="report hub frames transformers quick dask s3 gs"
 	@test -n '$(EXTRAS)' || { echo 'carrara: which extras? make extras EXTRAS="report hub", say' >&2; exit 1; }
 	@$(INSTALL) --editable '.[$(subst $(SPACE),$(COMMA),$(strip $(EXTRAS)))]'
 

@@ -112,6 +112,19 @@ class Recipe:
             raise RecipeError(f"size {size!r} of this recipe: {fault}")
         return made
 
+    def only(self, families: Iterable[str]) -> Recipe:
+        """Return the recipe of some families alone, in its own order: their rows are those that it has.
+
+        Raises:
+            RecipeError: if it does not have one of them, or none is named.
+        """
+        wanted = set(families)
+        for family in sorted(wanted - set(self.families)):
+            raise RecipeError(unknown("family in this recipe:", family, self.families))
+        if not wanted:
+            raise RecipeError("--only needs the families: name each with --family")
+        return replace(self, strata=tuple(cell for cell in self.strata if cell.family in wanted))
+
     def of_family(self, family: str) -> tuple[Stratum, ...]:
         """Return a family's strata in recipe order."""
         return tuple(stratum for stratum in self.strata if stratum.family == family)

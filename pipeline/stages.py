@@ -13,16 +13,18 @@ from typing import TypeVar
 import msgspec
 
 from pipeline.assemble.fit import fit_jobs
+from pipeline.assemble.homes import at_home
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
 from pipeline.assemble.owned import owned, remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan, Shard
-from pipeline.engine import MARK, Kept, run, uncollected
+from pipeline.engine import MARK, Kept, run
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
-from pipeline.paths import StorePath, in_order
+from pipeline.paths import StorePath, clear_dead, in_order
 from pipeline.profiles import OPEN, Profile
 from pipeline.prove.balance import balance_jobs
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
+from pipeline.prove.order import home_by_home
 from pipeline.prove.seal import seal
 from pipeline.prove.shard import Proof, ProveJob, judged, move_aside, read_proofs, write_proof
 from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
@@ -50,6 +52,8 @@ class Stages:
     """Seconds of CPU time of each stage, so far."""
     even: set[str] = field(default_factory=set, compare=False)
     """Families of which it is known that their rows were dealt evenly."""
+    fresh: dict[Path, Proof] = field(default_factory=dict, compare=False)
+    """What was proven here, by the files of the proofs."""
 
     def sample(self) -> int:
         """Draw the samples that are not there; return how many files were written."""
@@ -82,7 +86,8 @@ class Stages:
         packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        self._make("pack", run_packed, _largest_first(owed))
+        for spent in self._run("pack", run_packed, home_by_home(owed)):
+            self.spent.add(spent)
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
@@ -95,9 +100,11 @@ class Stages:
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        self._make("build", run_made, _largest_first(owed))
+        for spent, path, proof in self._run("build", run_made, home_by_home(owed)):
+            self.spent.add(spent)
+            self.fresh[path] = proof
         kept = isinstance(self.plan.out, StorePath)
-        seen = {path: proof for path, proof in proofs.items() if proof and kept}
+        seen = {path: proof for path, proof in {**proofs, **self.fresh}.items() if proof and kept}
         with self.spent.on("seal"):
             return [self._sealed(profile, seen) for profile in self.plan.profiles]
 
@@ -117,17 +124,17 @@ class Stages:
         for profile in self.plan.profiles:
             check_sealed(self.plan, profile)
         jobs = {job.path: job for job in self._jobs(full=True)}
-        verdicts = {verdict.path: verdict for verdict in self._run("verify", judged, list(jobs.values()))}
+        verdicts = {verdict.path: verdict for verdict in self._run("verify", judged, home_by_home(list(jobs.values())))}
         wrong = [verdicts[path] for path in jobs if verdicts[path].fault]
         if wrong:
             faults = [move_aside(jobs[verdict.path], verdict) for verdict in wrong]
             kind = CorruptError if any(verdict.kind is CorruptError for verdict in wrong) else BuildError
             raise kind(faults[0] + (f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""))
-        proofs = {path: verdict.proof for path, verdict in verdicts.items() if verdict.proof}
-        for path, proof in proofs.items():
+        self.fresh.update({path: verdict.proof for path, verdict in verdicts.items() if verdict.proof})
+        for path, verdict in verdicts.items():
             with suppress(BuildError) if jobs[path].listed else nullcontext():  # a copy that is sealed may be read-only
-                write_proof(jobs[path], proof)
-        return [self._verified(profile, proofs) for profile in self.plan.profiles]
+                write_proof(verdict)
+        return [self._verified(profile, self.fresh) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders.
@@ -140,7 +147,7 @@ class Stages:
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
-        self._files("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
+        self._made("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
         self._check_balance()
         keep_recipe(self.plan.out, self.plan.recipe)
         remove(strange_samples(self.plan))
@@ -175,6 +182,7 @@ class Stages:
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
         with occupied(self.plan.out, self.plan.recipe):
+            clear_dead(self.plan.out / MARK)
             yield
 
     def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
@@ -187,20 +195,15 @@ class Stages:
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
         given = list(jobs)
-        done = in_order(FileJob.is_done, given, self.plan.out)
-        owed = [job for job, whole in zip(given, done, strict=True) if not whole]
-        for job, broken in zip(owed, in_order(FileJob.is_broken, owed, self.plan.out), strict=True):
-            if broken:
-                say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
+        states = list(zip(given, in_order(FileJob.state, given, self.plan.out), strict=True))
+        owed = [job for job, state in states if state != "done"]
+        for job in (job for job, state in states if state == "broken"):
+            say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
             for spent in run(run_file, owed, self.open_executor):
                 self.spent.add(spent)
                 shown.advance(1, 0)
         return len(owed)
-
-    def _make(self, label: str, fn: Callable[[ProveJob], Spent], jobs: Sequence[ProveJob]) -> None:
-        for spent in self._run(label, fn, jobs):
-            self.spent.add(spent)
 
     def _run(self, label: str, fn: Callable[[ProveJob], R], jobs: Sequence[ProveJob]) -> list[R]:
         """Run a function on shards and return what it says of each, in the order in which they end."""
@@ -253,7 +256,7 @@ class Stages:
     def _sealed(self, profile: Profile, seen: Mapping[Path, Proof]) -> Manifest | None:
         """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
 
-        Of a store proofs that were `seen` when the build began are not asked for again.
+        Of a store proofs that were `seen` by this build are not asked for again.
         """
         proofs = self._proofs(profile, seen)
         if proofs is None:
@@ -281,16 +284,10 @@ def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
     return (tier.recipe_digest, tier.shards) == (recipe, shards)
 
 
-def _largest_first(jobs: Sequence[ProveJob]) -> list[ProveJob]:
-    """Return jobs profile by profile, those with most tokens first: what comes last should keep no worker waiting."""
-    profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
-    return sorted(jobs, key=lambda job: (profiles.index(job.pack.shard.profile), -job.pack.shard.tokens))
-
-
 def _job(plan: Plan, shard: Shard) -> ProveJob:
     return ProveJob(PackJob(plan, shard))
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    with uncollected():
+    with at_home(job.home):
         return job.pack.shard.rows, job.pack.shard.tokens, fn(job)

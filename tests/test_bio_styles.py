@@ -651,15 +651,15 @@ def test_the_plan_tells_what_prompts_are_made_of(tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "out"), "--tokenizer", "o200k", "--tokenizer", "glm4"]
     told = CliRunner().invoke(cli, ["plan", str(tmp_path / "made.toml"), *out, "--stats", "--draws", "2", "--json"])
     assert told.exit_code == 0, told.output
-    records = json.loads(told.output)["what prompts consist of (means)"]
+    records = json.loads(told.output)["makeup"]
     assert [(record["family"], record["profile"]) for record in records] == [
         (family, profile) for family in ("bio", "mrcr", "latent_list") for profile in ("o200k", "glm4")
     ]
     people_told, turns, operations = records[::2]
-    assert 38 < people_told["units per prompt"] < 60
-    assert people_told["distractors"] == people_told["units per prompt"] - PLACED
-    assert turns["distractors"] == operations["distractors"] == "-"
-    assert 8 < turns["units per prompt"] < 80
+    assert 38 < people_told["units_per_prompt"] < 60
+    assert people_told["distractors"] == pytest.approx(people_told["units_per_prompt"] - PLACED)
+    assert turns["distractors"] is operations["distractors"] is None
+    assert 8 < turns["units_per_prompt"] < 80
 
 
 def test_plain_biographies_are_the_pools_own() -> None:

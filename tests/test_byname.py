@@ -235,6 +235,20 @@ def test_another_folder_of_that_name_is_refused(built: Path, tmp_path: Path) -> 
     assert "has rows for sha256:" in line
 
 
+def test_a_refused_build_leaves_nothing_behind(recipe: Path, tmp_path: Path) -> None:
+    model, out = folder_of(small(), tmp_path / "small"), tmp_path / "out"
+    other = written(tmp_path / "other.toml")
+    other.write_text(other.read_text(encoding="ascii").replace('"tiny"', '"other"'), encoding="ascii")
+    went(carrara("sample", other, "--out", out))
+    before = builds.contents(out)
+    assert "holds other 1.0.0 chat, not tiny" in said(carrara("build", recipe, "--tokenizer", model, "--out", out))
+    assert builds.contents(out) == before
+    assert not (out / "small").exists()
+    (model / "tokenizer.json").write_text("{}", encoding="ascii")
+    said(carrara("build", recipe, "--tokenizer", model, "--out", tmp_path / "new" / "v1"))
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_folder_is_kept_with_its_rows(built: Path, tmp_path: Path) -> None:
     """The folder is gone; all that reads splits goes on, and a released copy is verified with what is kept."""
     out = built / "v1.0.0"

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pipeline.streams import Streams, stream
 from pipeline.tasks.longqa.histories import changes, history
-from pipeline.tasks.longqa.reader import SENTENCE, Event, Line, _pattern, _patterns, whose
+from pipeline.tasks.longqa.owners import whose
+from pipeline.tasks.longqa.reader import SENTENCE, Event, Line, _pattern, _patterns
 from pipeline.worlds.chronicle import Chronicle, chronicle, happenings
 from pipeline.worlds.chronicle.titles import owner
 from pipeline.worlds.chronicle.wording import CHOICE, colours, lines, wordings, words_of

@@ -141,7 +141,7 @@ def test_the_command_makes_the_same_bytes_in_a_relative_folder(
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("out/o200k/data: 12 rows")
     assert builds.contents(tmp_path / "out") == whole
-    again = builds.run("verify", "--against", "out/o200k", "--dask", cluster.address, "--quiet")
+    again = builds.run("verify", "out", "--against", "out/o200k", "--dask", cluster.address, "--quiet")
     assert (again.returncode, again.stderr) == (0, "")
     assert "12 rows in 5 shards" in again.stdout
     assert builds.contents(tmp_path / "out") == whole
@@ -427,7 +427,7 @@ def test_a_worker_that_is_not_fit_is_named(text: str, said: str, tmp_path: Path)
     (package / "__init__.py").write_text(text, encoding="ascii")
     (tmp_path / "mark").write_text("here", encoding="ascii")
     seen = {"tcp://a:1": seen_from(package.parent, tmp_path / "mark")}
-    told = line_of(lambda: refuse_unfit(seen, look(None)))
+    told = line_of(lambda: refuse_unfit(seen, look()))
     assert told.startswith(f"worker tcp://a:1 on {socket.gethostname()!r} {said}")
 
 
@@ -447,12 +447,13 @@ def test_a_worker_that_is_not_fit_gets_no_job(bare: Cluster, tmp_path: Path) -> 
 
 def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Path) -> None:
     (tmp_path / "mark").write_text("here", encoding="ascii")
-    here, mark = look(None), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True)
+    here, mark = look(), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True)
     work = pickle.dumps((builds.double, 4))
     for charge, lacks in (
         (Charge(here._replace(arrow="9.0.0"), mark), "and here is 9.0.0"),
         (Charge(here._replace(sha256="0"), mark), "with other files than here"),
         (Charge(here, mark._replace(sha256="0")), f"has another folder {str(tmp_path)!r} than this machine"),
+        (Charge(here, mark, (mark._replace(path=str(tmp_path / "gone" / "mark")),)), "does not see the folder"),
         (Charge(here, mark._replace(path=str(tmp_path / "gone" / "mark"))), "does not see the folder"),
     ):
         told = call(work, charge)
@@ -464,7 +465,7 @@ def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Pa
 
 def test_faults_of_jobs_travel_with_the_place_where_they_were_raised(tmp_path: Path) -> None:
     (tmp_path / "mark").write_text("here", encoding="ascii")
-    charge = Charge(look(None), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False))
+    charge = Charge(look(), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False))
     plain = call(pickle.dumps((int, "x")), charge)
     assert isinstance(plain.fault, ValueError)
     assert "Traceback" in pickle.loads(pickle.dumps(plain)).fault.__notes__[0]

@@ -124,13 +124,17 @@ def test_commands_that_build_nothing_load_no_task(command: str) -> None:
     assert seen.stderr.split() == []
 
 
-def test_the_command_and_its_workers_do_without_pandas() -> None:
+@pytest.mark.parametrize("order", ["spare()\nimport pipeline.rows", "import pipeline.rows\nspare()"])
+def test_the_command_and_its_workers_do_without_pandas(order: str) -> None:
+    """Arrays are made without it; whoever looks for it, or makes a frame, finds it."""
     run = (
-        "from pipeline.terminal.spare import spare\nspare()\nimport sys, pyarrow\n"
-        "print(pyarrow.Table.from_pylist([{'a': [1]}]).to_pylist(), 'pandas' in sys.modules)"
+        f"from pipeline.terminal.spare import spare\n{order}\nimport importlib.util, sys, pyarrow\n"
+        "table = pyarrow.Table.from_pylist([{'a': [1]}])\n"
+        "print(table.to_pylist(), 'pandas' in sys.modules, importlib.util.find_spec('pandas') is not None)\n"
+        "print(table.to_pandas().shape)"
     )
     seen = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
-    assert seen.stdout == "[{'a': [1]}] False\n"
+    assert seen.stdout == "[{'a': [1]}] False True\n(1, 1)\n"
 
 
 def test_nothing_tracked_names_a_host_of_packages(root: Path) -> None:

@@ -22,7 +22,7 @@ from pipeline.profiles.quick import KINDS, ToktokCounter
 from pipeline.profiles.spec import Engine
 from pipeline.prove import witness
 from pipeline.prove.shard import Proof, recorded
-from pipeline.store.manifest import Proven
+from pipeline.store.proven import NONE, Proven
 from pipeline.typed import read_json
 
 pytest.importorskip("toktok")
@@ -183,6 +183,9 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
     found = proven(tmp_path / "large")
     assert (found.recounted, found.quick_recounted) == (rows, rows - 3)
     assert found.recounts == "all recounted: 37 by toktok-rs 0.3.0, 3 by tiktoken 0.14.0"
+    assert (found.second, found.quick) == (("tiktoken 0.14.0",), ("toktok-rs 0.3.0",))
+    once = msgspec.structs.replace(found, second=("tiktoken 0.14.0", "toktok-rs 0.3.0"))  # what manifests once said
+    assert (once.recounts, once.again) == (found.recounts, found.again)
     [proof] = (recorded(path) for path in (tmp_path / "large").glob("o200k/proofs/*/*/*"))
     [plain] = (recorded(path) for path in (tmp_path / "small").glob("o200k/proofs/*/*/*"))
     assert proof
@@ -195,6 +198,16 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
     assert msgspec.convert(old, Proof).agrees(proof)
     stages(recipe, tmp_path / "large").verify()
     assert proven(tmp_path / "large") == proven(tmp_path / "small")
+
+
+def test_without_a_second_encoder_no_recount_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles.Profile, "second", lambda self: None)
+    stages(recipe_file(tmp_path / "r.toml", rows=1), tmp_path / "out").build()
+    [proof] = (recorded(path) for path in (tmp_path / "out").glob("o200k/proofs/*/*/*"))
+    assert proof
+    assert (proof.second, proof.recounted, proof.quick) == (NONE, 0, None)
+    found = proven(tmp_path / "out")
+    assert (found.recounts, found.again) == ("none recounted: no second encoder reads this vocabulary", ())
 
 
 def test_what_it_counts_otherwise_tiktoken_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

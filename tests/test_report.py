@@ -477,6 +477,19 @@ def test_what_is_wrong_is_said_on_stderr_too(folder: Path, sets: dict[str, Path]
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 
+def test_a_page_names_files_and_no_folders(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "m.jsonl").write_text('{"id": "none", "prediction": "x"}\n', encoding="ascii")
+    given = [f"{name}={tmp_path / name / 'm.jsonl'}" for name in ("one", "two")]
+    done = invoke(folder / "o200k", *given, f"x={sets['right']}", "--out", tmp_path / "x.html", "--length", 2048)
+    assert done.exit_code == 0, done.stderr
+    html = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert str(tmp_path) not in html
+    assert ">one/m.jsonl:1: the split has no row" in html
+    assert f"{sets['right'].name}: nothing tells for which tokenizer" in html
+
+
 def test_without_prompts_at_hand_the_page_says_so(folder: Path, sets: dict[str, Path], tmp_path: Path) -> None:
     keys = tmp_path / "keys-only"
     shutil.copytree(folder / "o200k", keys, ignore=shutil.ignore_patterns("data", "counts", "proofs"))

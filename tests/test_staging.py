@@ -16,7 +16,7 @@ import builds
 from builds import contents, flip
 from pipeline import metrics
 from pipeline.errors import CorruptError, StageError
-from pipeline.prove.seal import depth_counts
+from pipeline.prove.seal import Depths
 from pipeline.publish.staging import Staged
 from pipeline.publish.staging.withheld import WITHHELD
 from pipeline.recipe import is_secret
@@ -273,7 +273,10 @@ def test_the_manifest_counts_depths_and_windows(split: Split) -> None:
     assert made.depths
     assert made.budgets
     assert set(made.depths) == {key["family"] for key in keys}
-    assert made.depths == depth_counts(keys)
+    counted = Depths()
+    for key in keys:
+        counted.note(key)
+    assert made.depths == counted.table
     found = [n for key in keys if key["family"] == "bio" for n in key["needles"] if n["role"] in ("relevant", "match")]
     depths = [needle["depth"] for needle in found if needle["depth"] is not None]
     assert sum(made.depths["bio"]) == len(depths) > 50

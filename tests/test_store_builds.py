@@ -16,6 +16,7 @@ from frozen import carrara, said, went, written
 from loopback import Hub
 from models import folder_of, small
 from pipeline.assemble import plan as plans
+from pipeline.engine import MARK
 from pipeline.errors import BuildError
 from pipeline.paths import Lease, StorePath, asking, place
 from pipeline.paths import lease as leases
@@ -92,7 +93,7 @@ def test_a_second_build_makes_nothing(store: type[Faulty], recipe: Path, local: 
     assert store.times("cat_file") < 4 * len(local)
     assert f"{OUT / 'samples'}: 0 of 2 files" in went(carrara("sample", recipe, "--out", OUT))
     shown = went(carrara("plan", recipe, "--tokenizer", "o200k", "--out", OUT, "--json"))
-    assert {(row["shards"], row["proven"]) for row in json.loads(shown)[f"in {OUT}"]} == {(3, 3), (1, 1)}
+    assert {(row["shards"], row["proven"]) for row in json.loads(shown)["shards"]} == {(3, 3), (1, 1)}
     assert builds.contents(OUT) == local
 
 
@@ -127,7 +128,8 @@ def test_a_fault_in_the_middle_is_a_line_and_costs_nothing(recipe: Path, local: 
             "the store cannot be reached (cut): see whether 'memory://bucket' is up, and run the same command" in line
         )
         assert not [path for path in builds.files(OUT) if NAME in path.name]
-        went(carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT))
+        done = carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT)
+        assert done.stderr == f"carrara: {OUT} is gone when this process ends: give another --out to keep it\n"
         assert builds.contents(OUT) == local
 
 
@@ -181,8 +183,11 @@ def test_two_recipes_at_a_time(
             pass
     dead = Lease(OUT / f"{NAME}00000000-32k-000000000000")
     dead.path.write_bytes(dead.content.replace(b'"started": "', b'"started": "0'))
+    client = Lease(OUT / MARK)
+    client.path.write_bytes(dead.path.read_bytes())
     ours.build()
     assert not dead.path.exists()
+    assert not client.path.exists()
 
 
 def test_a_frozen_release_is_extended(store: type[Faulty], recipe: Path, local: dict[str, str]) -> None:

@@ -26,8 +26,10 @@ from pipeline.paths import (
     checked_file,
     fetched_ahead,
     held_once,
+    held_there,
     holder_of,
     in_order,
+    many,
     on_disk,
     place,
     readable,
@@ -297,7 +299,8 @@ def test_objects_are_fetched_once_and_together(store: type[Faulty], tmp_path: Pa
         assert readable(paths[1]).read() == b"1"  # type: ignore[union-attr]
         assert paths[1].stat().st_size == 1
     assert [called for called, _ in store.calls] == ["cat_file"] * 2
-    assert [path.read_bytes() for path in fetched_ahead(paths, paths[0].parent)] == [b"%d" % n for n in range(50)]
+    ahead = fetched_ahead(((path, 1) for path in paths), paths[0].parent)
+    assert [path.read_bytes() for path in ahead] == [b"%d" % n for n in range(50)]
     assert store.times("cat_file") == 52
     assert list(in_order(lambda path: path.read_bytes(), paths, paths[0].parent)) == [b"%d" % n for n in range(50)]
     assert list(in_order(str, [1, 2], tmp_path)) == ["1", "2"]
@@ -306,6 +309,40 @@ def test_objects_are_fetched_once_and_together(store: type[Faulty], tmp_path: Pa
     some.close()  # type: ignore[attr-defined]
     assert checked_file(paths[0]) is paths[0]
     assert sorted(path.name for path in on_disk(paths[0].parent).iterdir()) == sorted(map(str, range(50)))
+
+
+def test_large_objects_are_fetched_few_at_a_time(store: type[Faulty], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many, "AHEAD", 1000)
+    begun: list[int] = []
+    sizes = [300, 300, 300, 300, 5000, 1, 1]
+
+    def fetch(at: int) -> int:
+        begun.append(at)
+        return at
+
+    found = in_order(fetch, range(7), StorePath("memory://b/x"), sizes.__getitem__)
+    assert next(found) == 0
+    assert sorted(begun) == [0, 1, 2]
+    assert [next(found), next(found), next(found)] == [1, 2, 3]
+    assert sorted(begun) == [0, 1, 2, 3]
+    assert list(found) == [4, 5, 6]
+
+
+def test_what_is_not_there_is_held_too_until_it_is_put(store: type[Faulty]) -> None:
+    path = StorePath("memory://bucket/a")
+    with held_there(path):
+        store.calls.clear()
+        assert not path.exists()
+        with pytest.raises(FileNotFoundError):
+            path.read_bytes()
+        with pytest.raises(FileNotFoundError):
+            readable(path)
+        assert not store.calls
+        path.write_bytes(b"1")
+        assert path.read_bytes() == b"1"
+        with held_there(path):
+            path.unlink()
+            assert not path.exists()
 
 
 def test_what_a_user_types(tmp_path: Path) -> None:

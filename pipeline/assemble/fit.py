@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.assemble.cutting import Cutter, cutter
+from pipeline.assemble.drawn import keep
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
-from pipeline.assemble.plan import Plan, row_streams
+from pipeline.assemble.layouts import laid_out
+from pipeline.assemble.plan import Home, Plan
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -32,7 +34,7 @@ class FitJob:
     profiles: tuple[Profile, ...]
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.plan.home(self.family)
 
@@ -80,8 +82,7 @@ def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
 
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
-    own, shared = row_streams(plan, cell, index)
-    return plan.task(cell).layout(draw_sample(plan, RowPlan(cell, index, "")), own, shared)
+    return laid_out(plan, keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:

@@ -15,19 +15,21 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.assemble.cutting import cutter
+from pipeline.assemble.drawn import take
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.joining import Stock
+from pipeline.assemble.layouts import LAYOUTS, laid_out
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Cut, Plan, Shard, row_streams
+from pipeline.assemble.plan import Cut, Home, Plan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
-from pipeline.paths import held_once
+from pipeline.paths import held_once, held_there
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
 from pipeline.store.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, PoolSpec, Sample
+from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
 
 POOLS = PoolCache(BUDGET)
 
@@ -65,17 +67,20 @@ class FileJob:
     key: str
     schema: pa.Schema
     make: Callable[[], pa.Table]
+    home: Home
+    stage: str
     secret: bool = False
-    home: str = ""
-    stage: str = ""
 
     def is_done(self) -> bool:
         """Tell whether the file is the one this plan would write."""
         return is_whole(self.path, self.key, self.schema.names)
 
-    def is_broken(self) -> bool:
-        """Tell whether the file is there, but not as it was written, for whatever plan."""
-        return self.path.is_file() and not sealed(self.path)
+    def state(self) -> str:
+        """Tell whether the file is "done", or "broken": there, but not as it was written, for whatever plan."""
+        with held_there(self.path):
+            if self.is_done():
+                return "done"
+            return "broken" if self.path.is_file() and not sealed(self.path) else ""
 
     def run(self) -> None:
         """Write the file if it is not done."""
@@ -88,25 +93,25 @@ def sample_job(plan: Plan, cut: Cut) -> FileJob:
     key = digest([plan.sample_key(cut.family), cut.start, cut.stop])
     make = partial(_sample_table, plan, cut)
     path, secret = plan.samples_path(cut), is_secret(plan.recipe.seed)
-    return FileJob(path, key, SAMPLE_SCHEMA, make, secret, plan.home(cut.family), "sample")
+    return FileJob(path, key, SAMPLE_SCHEMA, make, plan.home(cut.family), "sample", secret)
 
 
 def render_job(plan: Plan, spec: PoolSpec) -> FileJob:
     """Return the job that renders a pool."""
     path, key = plan.pool_path(spec), plan.pool_key(spec)
     make = partial(_unit_table, plan, spec)
-    return FileJob(path, key, UNIT_SCHEMA, make, home=plan.pool_home(spec), stage="render")
+    return FileJob(path, key, UNIT_SCHEMA, make, plan.pool_home(spec), "render")
 
 
 def count_job(plan: Plan, spec: PoolSpec, profile: Profile) -> FileJob:
     """Return the job that counts a pool in a profile."""
     path, key = plan.counts_path(spec, profile), plan.count_key(spec, profile)
     make = partial(_count_table, plan, spec, profile)
-    return FileJob(path, key, COUNT_SCHEMA, make, home=plan.pool_home(spec), stage="count")
+    return FileJob(path, key, COUNT_SCHEMA, make, plan.pool_home(spec), "count")
 
 
 def _sample_table(plan: Plan, cut: Cut) -> pa.Table:
-    records = [sample_record(draw_sample(plan, row)) for row in _rows(plan, cut)]
+    records = [sample_record(take(plan, row) or draw_sample(plan, row)) for row in _rows(plan, cut)]
     return pa.Table.from_pylist(records, schema=SAMPLE_SCHEMA)
 
 
@@ -137,7 +142,7 @@ class PackJob:
     shard: Shard
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.plan.home(self.shard.family)
 
@@ -187,13 +192,15 @@ def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
 
 def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
     """Return the samples of a shard: read where they are, and else drawn."""
-    if sample_job(plan, cut).is_done():
-        return read_samples(plan, cut)
+    job = sample_job(plan, cut)
+    with held_there(job.path):
+        if job.is_done():
+            return read_samples(plan, cut)
     return (draw_sample(plan, row) for row in _rows(plan, cut))
 
 
 def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
-    """Yield the samples of a shard.
+    """Return the samples of a shard.
 
     Raises:
         CorruptError: if the file does not hold the rows of this plan.
@@ -203,7 +210,7 @@ def read_samples(plan: Plan, cut: Cut) -> Iterator[Sample]:
     if [row.id for row in rows] != [record["id"] for record in records]:
         path.unlink(missing_ok=True)
         raise CorruptError(f"{str(path)!r} did not match the recipe and was removed: run the command again")
-    yield from map(_sample, rows, records)
+    return map(_sample, rows, records)
 
 
 def read_input(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -282,15 +289,19 @@ def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
 
 def pack_rows(job: PackJob) -> Iterator[Row]:
     """Yield the rows of a shard."""
+    LAYOUTS.turn_to(job.plan, job.shard.cut)
     for sample in read_samples(job.plan, job.shard.cut):
-        yield cut_row(job.plan, sample, job.shard.profile)
+        yield _cut(job.plan, sample, LAYOUTS.of(job.plan, sample), job.shard.profile)
 
 
 def cut_row(plan: Plan, sample: Sample, profile: Profile) -> Row:
     """Lay out and cut one sample for one profile."""
+    return _cut(plan, sample, laid_out(plan, sample), profile)
+
+
+def _cut(plan: Plan, sample: Sample, layout: Layout, profile: Profile) -> Row:
     task = plan.task(sample.stratum)
-    own, cell = row_streams(plan, sample.stratum, sample.index)
-    layout = task.layout(sample, own, cell)
+    own, _ = row_streams(plan, sample.stratum, sample.index)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
     stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
     knife = cutter(profile, plan.recipe.frame)

@@ -36,6 +36,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+class Home(NamedTuple):
+    """Where jobs find the worlds that they need: the first family that has them. `longest` is the longest context."""
+
+    family: str
+    longest: int
+
+
 class Cut(NamedTuple):
     """Rows `start` to `stop` of a family, which are its file `number` of `of` in every profile."""
 
@@ -146,14 +153,14 @@ class Plan:
         return tuple({spec.name: spec for spec in specs}.values())
 
     @once
-    def home(self, family: str) -> str:
+    def home(self, family: str) -> Home:
         """Return the first family that draws on a world that this one draws on: a process makes it once for both."""
         worlds = {spec.source for spec in self.pools(family)} - {""}
         alike = (other for other in self.families if worlds & {spec.source for spec in self.pools(other)})
-        return next(alike, family)
+        return Home(next(alike, family), max(cell.length for cell in self.recipe.strata))
 
     @once
-    def pool_home(self, spec: PoolSpec) -> str:
+    def pool_home(self, spec: PoolSpec) -> Home:
         """Return the home of the first family that draws from a pool."""
         return self.home(next(family for family in self.families if spec in self.pools(family)))
 

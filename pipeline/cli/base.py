@@ -22,8 +22,9 @@ from pipeline.errors import FrozenError, RecipeError
 from pipeline.frozen.lock import lock_in
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.keeping import kept_profile, own_profile, settled
-from pipeline.recipe import SIZES, load_recipe
+from pipeline.recipe import SIZES, Recipe, load_recipe
 from pipeline.stages import Stages
+from pipeline.store.recipes import check_release
 from pipeline.worlds.corpora.store import keep
 
 
@@ -51,9 +52,11 @@ def planned(command: Callable[..., None]) -> Callable[..., None]:
         families: Sequence[str],
         size: str,
         corpora: Sequence[Path],
+        *,
+        only: bool,
         **rest: Any,
     ) -> None:
-        command(open_plan(recipe, out, tokenizers, families, size, corpora), **rest)
+        command(open_plan(recipe, out, tokenizers, families, size, corpora, only=only), **rest)
 
     return recipe_options(with_plan)
 
@@ -70,11 +73,18 @@ def recipe_options(command: Callable[..., None]) -> Callable[..., None]:
             ),
             click.option(
                 "--tokenizer", "tokenizers", multiple=True,
-                help="Profile: a shipped name, 'all' that need no download, a TOML file, a model (org/name on the Hub) "
-                "or its folder. Repeatable.  "
+                help="Profile: a shipped name, 'all' (those that need no download), a TOML file, a model (org/name on "
+                "the Hub) or its folder. Repeatable.  "
                 f"[default: {', '.join(DEFAULT_PROFILES)}]",
             ),
-            click.option("--family", "families", multiple=True, help="Build only this family. Repeatable."),
+            click.option(
+                "--family", "families", multiple=True,
+                help="Build only this family now; a release is sealed once all are built (or see --only). Repeatable.",
+            ),
+            click.option(
+                "--only", is_flag=True,
+                help="Make a release of just the families named by --family, and seal it without the others.",
+            ),
             SIZE,
             click.option(
                 "--corpus", "corpora", multiple=True, type=PLACE,
@@ -122,13 +132,39 @@ def open_plan(
     families: Sequence[str],
     size: str,
     corpora: Sequence[Path],
+    *,
+    only: bool = False,
 ) -> Plan:
-    """Return the plan for the common options; corpora are first checked and copied into the folder."""
+    """Return the plan for the common options; corpora and models are first checked and copied into the folder.
+
+    They are copied only once it is clear that the recipe may be built there.
+    """
     loaded = load_recipe(recipe).sized(size)
+    loaded = loaded.only(families) if only else loaded
     folder = out or Path("outputs") / loaded.folder
+    if only:
+        _check_others(folder, loaded)
+    if corpora or any(map(own_profile, _named(tokenizers))):
+        check_release(folder, loaded)
+        if not corpora:  # which decide what may be asked
+            make_plan(loaded, (), folder, tuple(families))
     if corpora:
         loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
     return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))
+
+
+def _check_others(folder: Path, recipe: Recipe) -> None:
+    """Check that a folder holds no shards of a tier that a recipe of some families alone would remove.
+
+    Raises:
+        RecipeError: naming their families.
+    """
+    others = {path.parent.name for path in folder.glob(f"*/data/*/{recipe.tier}")} - set(recipe.families)
+    if others:
+        raise RecipeError(
+            f"{str(folder)!r} holds shards of {', '.join(sorted(others))}, which --only would remove: name these with "
+            "--family too, or give another folder with --out"
+        )
 
 
 def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[str, ...]:
@@ -137,9 +173,14 @@ def profile_names(tokenizers: Sequence[str], root: Path | None = None) -> tuple[
     Raises:
         FrozenError: if a model is named that a frozen folder does not have.
     """
-    split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
-    names = (each for words in split for name in words for each in (base_profiles() if name == "all" else (name,)))
+    names = (each for name in _named(tokenizers) for each in (base_profiles() if name == "all" else (name,)))
     return tuple(dict.fromkeys(name if root is None else _settled(name, root) for name in names)) or DEFAULT_PROFILES
+
+
+def _named(tokenizers: Sequence[str]) -> list[str]:
+    """Return the names in options that may hold several each."""
+    split = ([given] if _is_path(given) else given.replace(",", " ").split() for given in tokenizers)
+    return [name for names in split for name in names]
 
 
 def _is_path(given: str) -> bool:
@@ -163,10 +204,10 @@ def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: 
     return Stages(plan, open_engine(workers, address, wait, plan.out), parse_part(part), quiet)
 
 
-def open_engine(workers: int, address: str | None, wait: float, folder: Path) -> Callable[[], Executor]:
-    """Return a function that opens the engine that the options select; workers of a cluster must share the folder."""
+def open_engine(workers: int, address: str | None, wait: float, folder: Path, *others: Path) -> Callable[[], Executor]:
+    """Return a function that opens the engine that the options select; workers of a cluster must share the folders."""
     if address is not None:
-        return dask(address, folder.absolute(), wait)
+        return dask(address, folder.absolute(), wait, *(other.absolute() for other in others))
     return processes(1 if str(folder).startswith("memory://") else workers)  # no other process sees that memory
 
 

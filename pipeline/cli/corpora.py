@@ -26,8 +26,12 @@ def corpus() -> None:
 @click.argument("shape", type=click.Choice(list(SHAPES)))
 @click.argument("folder", metavar="DIR", type=DISK)
 @click.option("--out", required=True, type=PLACE, help="Folder to write the corpora to.")
-@click.option("--leave-out", is_flag=True, help="Leave out what is wrong and say how much, instead of refusing all.")
-@click.option("--escape", is_flag=True, help="Put a blank into what a chat template would read as its own.")
+@click.option(
+    "--leave-out", is_flag=True, help="Leave out what is faulty and say how much, instead of refusing it all."
+)
+@click.option(
+    "--escape", is_flag=True, help="Insert a space into text that a chat template would read as its own markup."
+)
 @click.option(
     "--passages", "most", type=click.IntRange(1), default=100_000, show_default=True,
     help="Keep so many passages: those that questions name, and others drawn at random.",

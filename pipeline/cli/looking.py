@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.plain import plain_chance
 from pipeline.cli.records import chance_parts
 from pipeline.cli.selecting import WHERE
 from pipeline.cli.show import find_row, shown
@@ -85,11 +86,13 @@ def chance(*, where: str, tokenizer: str | None, as_json: bool) -> None:
     if not paths:
         raise CarraraError(f"{str(folder)!r} has no keys: build it, or give a split whose keys are not withheld")
     try:
-        parts = chance_parts(chances(_keys(paths)))
+        found = chances(_keys(paths))
     except (ArithmeticError, LookupError, TypeError, ValueError) as fault:
         raise CorruptError(f"the keys in {str(folder)!r} are none of a split ({fault!r}): build it again") from fault
-    tables = (f"{title}\n{table(records)}" for title, records in parts.items())
-    say(json.dumps(parts, indent=1) if as_json else "\n\n".join(tables))
+    if as_json:
+        say(json.dumps({"chance": plain_chance(found)}, indent=1))
+        return
+    say("\n\n".join(f"{title}\n{table(records)}" for title, records in chance_parts(found).items()))
 
 
 def _keys(paths: Iterable[Path]) -> Iterator[Row]:

@@ -13,6 +13,7 @@ from pipeline.assemble.fit import check_fit
 from pipeline.assemble.plan import Plan
 from pipeline.cli.base import open_stages, planned, run_options
 from pipeline.cli.group import cli
+from pipeline.cli.plain import plain_chance, plain_makeup, plain_plan, shard_counts
 from pipeline.cli.records import (
     built_lines,
     chance_parts,
@@ -22,7 +23,6 @@ from pipeline.cli.records import (
     proven_records,
     slow_lines,
     spent_lines,
-    state_records,
     total_lines,
     window_lines,
 )
@@ -43,27 +43,30 @@ from pipeline.terminal.tables import table
 @click.option(
     "--strata", is_flag=True, help="Show each subtask and length, with the widest 95 % interval of its accuracy."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables, with --strata.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON instead of tables, including everything that --strata shows."
+)
 def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: bool) -> None:
     """Show what RECIPE would build and what already exists.
 
-    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written but copies of --corpus and of a
-    model's tokenizer.
+    RECIPE is a shipped name (see `carrara recipes`) or a TOML file. Nothing is written except copies of --corpus and
+    of a model's tokenizer.
     """
     check_fit(plan, plan.profiles)
-    state, fully = proof_state(plan), strata or as_json
-    parts = {
-        "strata (per profile)" if fully else "families (per profile)": plan_records(plan)
-        if fully
-        else family_records(plan),
-        f"in {plan.out}": state_records(state) if fully else proven_records(state),
-    }
-    if stats:
-        parts["what prompts consist of (means)"] = makeup_records(makeups(plan))
-        parts |= chance_parts(chances(drawn_keys(plan, draws)))
+    state = proof_state(plan)
+    found = (makeups(plan), chances(drawn_keys(plan, draws))) if stats else None
     if as_json:
-        say(json.dumps(parts, indent=1))
+        more = {"makeup": plain_makeup(found[0]), "chance": plain_chance(found[1])} if found else {}
+        say(json.dumps({**plain_plan(plan, state), **more}, indent=1))
         return
+    parts = (
+        {"strata (per profile)": plan_records(plan), f"in {plan.out}": shard_counts(state)}
+        if strata
+        else {"families (per profile)": family_records(plan), f"in {plan.out}": proven_records(state)}
+    )
+    if found:
+        parts["what prompts consist of (means)"] = makeup_records(found[0])
+        parts |= chance_parts(found[1])
     say("\n\n".join(f"{title}\n{table(records)}" for title, records in parts.items()))
     say("\n" + "\n".join(total_lines(plan)))
     for line in (*slow_lines(plan.profiles), *window_lines(plan)):
@@ -117,5 +120,6 @@ def build(plan: Plan, *, as_json: bool, **how: Any) -> None:
         named = {profile.name: manifest for profile, manifest in zip(plan.profiles, manifests, strict=True)}
         say(json.dumps(to_builtins(named), indent=1))
         return
-    pairs = list(zip((profile.name for profile in plan.profiles), manifests, strict=True))
-    say("\n".join(built_lines(plan.out, plan.recipe.tier, pairs)))
+    say("\n".join(built_lines(plan, manifests)))
+    if str(plan.out).startswith("memory://"):
+        say(f"carrara: {plan.out} is gone when this process ends: give another --out to keep it", err=True)

@@ -16,7 +16,7 @@ from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
 from pipeline.cli.places import PLACE
-from pipeline.cli.records import built_lines
+from pipeline.cli.records import verified_lines
 from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
 from pipeline.frozen.lock import Lock, lock_in, read_lock
 from pipeline.profiles import load_profile, shipped_profiles
@@ -89,10 +89,8 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
         names = profile_names(tokenizers, folder) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:
             raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
-        planned = make_plan(recipe, names, folder)
-        manifests = open_stages(planned, **how).verify()
-        pairs = list(zip((profile.name for profile in planned.profiles), manifests, strict=True))
-        say("\n".join(built_lines(folder, recipe.tier, pairs)))
+        stages = open_stages(make_plan(recipe, names, folder), **how)
+        say("\n".join(verified_lines(stages, stages.verify())))
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
@@ -203,7 +201,7 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
         for split, name in zip(splits, names, strict=True):
             own = given.folder or made
             copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora))
-            seen.append(check(copy, _engine(how, split.folder), quiet=how["quiet"]))
+            seen.append(check(copy, _engine(how, split.folder, *([own] if own else [])), quiet=how["quiet"]))
     _report(given.where, seen)
 
 
@@ -226,8 +224,8 @@ def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, 
     return Seen(f"{lock.title}: {made.line}", made.faults)
 
 
-def _engine(how: dict[str, Any], folder: Path) -> Callable[[], Executor]:
-    return open_engine(how["workers"], how["address"], how["wait"], folder)
+def _engine(how: dict[str, Any], *folders: Path) -> Callable[[], Executor]:
+    return open_engine(how["workers"], how["address"], how["wait"], *folders)
 
 
 def _report(where: str, seen: Sequence[Seen]) -> None:

@@ -3,93 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import ceil, fsum, sqrt
-from pathlib import Path
+from math import ceil, fsum
 from typing import Any
 
-from pipeline.assemble.plan import DISK_BYTES, Plan, Shard
+from pipeline.assemble.plan import Plan, Shard
+from pipeline.cli.plain import family_totals, plain_makeup, profile_totals, stratum_totals
 from pipeline.profiles import Profile
 from pipeline.prove.chance import Makeup
-from pipeline.recipe import Stratum
+from pipeline.prove.seal import proven_of, shard_totals
+from pipeline.stages import Stages
 from pipeline.store.chance import Chance, one_constant, pooled
-from pipeline.store.manifest import Manifest
+from pipeline.store.manifest import Manifest, Totals
+from pipeline.store.owed import unsealed
+from pipeline.store.proven import Proven
 from pipeline.terminal.tables import row_count
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
-    """Return a line for each family, subtask and length of a plan, for one profile.
-
-    The rows of the default and the full size come with the largest half-width of a 95 % interval of accuracy.
-    """
-    groups: dict[tuple[str, str, int], list[Stratum]] = {}
-    for family in plan.families:
-        for cell in plan.recipe.of_family(family):
-            groups.setdefault((family, cell.subtask, cell.length), []).append(cell)
-    return [_plan_record(*place, cells) for place, cells in groups.items()]
-
-
-def _plan_record(family: str, subtask: str, length: int, cells: Sequence[Stratum]) -> dict[str, Any]:
-    rows = sum(cell.total for cell in cells)
-    default, full = sum(cell.rows for cell in cells), sum(cell.rows * cell.full for cell in cells)
-    return {
-        "family": family,
-        "subtask": subtask,
-        "length": length,
-        "complexity": ",".join(str(cell.complexity) for cell in cells),
-        "rows": rows,
-        "95 %": f"+- {half_width(default):.0%}",
-        "full": f"{full:,}, +- {half_width(full):.0%}",
-        "tokens": rows * length,
-        "MB on disk": ceil(rows * length * DISK_BYTES / 1e6),
-    }
+    """Return a line for each family, subtask and length of a plan, for one profile, as `stratum_totals` has them."""
+    return [
+        {
+            **{name: each[name] for name in ("family", "subtask", "length")},
+            "complexity": ",".join(map(str, each["complexity"])),
+            "rows": each["rows"],
+            "95 %": f"+- {each['default_half_width']:.0%}",
+            "full": f"{each['full_rows']:,}, +- {each['full_half_width']:.0%}",
+            "tokens": each["tokens"],
+            "MB on disk": _megabytes(each),
+        }
+        for each in stratum_totals(plan)
+    ]
 
 
 def family_records(plan: Plan) -> list[dict[str, Any]]:
-    """Return a line for each family of a plan, for one profile."""
-    return [_family_record(family, plan.recipe.of_family(family)) for family in plan.families]
+    """Return a line for each family of a plan, for one profile, as `family_totals` has them."""
+    return [
+        {
+            **{name: each[name] for name in ("family", "subtasks", "strata")},
+            "lengths": " to ".join(f"{length:,}" for length in sorted({each["shortest"], each["longest"]})),
+            "rows": each["rows"],
+            "full": each["full_rows"],
+            "tokens": each["tokens"],
+            "MB on disk": _megabytes(each),
+        }
+        for each in family_totals(plan)
+    ]
 
 
-def _family_record(family: str, cells: Sequence[Stratum]) -> dict[str, Any]:
-    rows, tokens = sum(cell.total for cell in cells), sum(cell.total * cell.length for cell in cells)
-    return {
-        "family": family,
-        "subtasks": len({cell.subtask for cell in cells}),
-        "strata": len(cells),
-        "lengths": " to ".join(
-            f"{length:,}" for length in sorted({each(cell.length for cell in cells) for each in (min, max)})
-        ),
-        "rows": rows,
-        "full": sum(cell.rows * cell.full for cell in cells),
-        "tokens": tokens,
-        "MB on disk": ceil(tokens * DISK_BYTES / 1e6),
-    }
+def _megabytes(told: Mapping[str, Any]) -> int:
+    size: int = told["disk_bytes"]
+    return ceil(size / 1e6)
 
 
 def total_lines(plan: Plan) -> list[str]:
     """Return for each profile how many rows and tokens a plan has, in its true windows, and the disk that they take."""
-    return [_total_line(plan, profile) for profile in plan.profiles]
-
-
-def _total_line(plan: Plan, profile: Profile) -> str:
-    cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
-    rows, tokens = sum(cell.total for cell in cells), sum(cell.total * profile.window(cell.length) for cell in cells)
-    size = ceil(tokens * DISK_BYTES / 1e6)
-    return f"{profile.name}: {row_count(rows)}, {tokens:,} tokens, about {size:,} MB on disk; every stratum fits"
-
-
-def half_width(rows: int) -> float:
-    """Return the half-width of a 95 % interval of a mean score of one half, where it is widest."""
-    return 1.96 * sqrt(0.25 / rows)
-
-
-def state_records(state: Iterable[tuple[Shard, bool]]) -> list[dict[str, Any]]:
-    """Return how many shards of each profile and family have been proven."""
-    counts: dict[tuple[str, str], list[bool]] = {}
-    for shard, done in state:
-        counts.setdefault((shard.profile.name, shard.family), []).append(done)
     return [
-        {"profile": profile, "family": family, "shards": len(done), "proven": sum(done)}
-        for (profile, family), done in counts.items()
+        f"{each['profile']}: {row_count(each['rows'])}, {each['tokens']:,} tokens, about {_megabytes(each):,} MB on "
+        "disk; every stratum fits"
+        for each in profile_totals(plan)
     ]
 
 
@@ -165,22 +136,27 @@ def makeup_records(found: Iterable[Makeup]) -> list[dict[str, Any]]:
     """Return a line for each stratum and profile: how many units a prompt has, and how large they are."""
     return [
         {
-            "family": each.cell.family,
-            "subtask": each.cell.subtask,
-            "length": each.cell.length,
-            "complexity": each.cell.complexity,
-            "profile": each.profile,
-            "tokens per unit": round(each.unit_tokens, 1),
-            "units per prompt": round(each.units),
-            "distractors": "-" if each.distractors is None else round(each.distractors),
+            **{name: each[name] for name in ("family", "subtask", "length", "complexity", "profile")},
+            "tokens per unit": round(each["tokens_per_unit"], 1),
+            "units per prompt": round(each["units_per_prompt"]),
+            "distractors": "-" if each["distractors"] is None else round(each["distractors"]),
         }
-        for each in found
+        for each in plain_makeup(found)
     ]
 
 
-def built_lines(out: Path, tier: str, manifests: Sequence[tuple[str, Manifest | None]]) -> list[str]:
+def built_lines(plan: Plan, manifests: Iterable[Manifest | None]) -> list[str]:
     """Return what is printed when a build ends: where the shards are, how many, and what was proven."""
-    return [_built_line(out, tier, profile, manifest) for profile, manifest in manifests]
+    return [_built_line(plan, profile, found) for profile, found in zip(plan.profiles, manifests, strict=True)]
+
+
+def verified_lines(stages: Stages, manifests: Iterable[Manifest | None]) -> list[str]:
+    """Return what is printed when a build was verified: the same, or what was seen of what is not all there."""
+    plan = stages.plan
+    return [
+        _built_line(plan, profile, found) if found and stages.part == (1, 1) else _seen_line(stages, profile, found)
+        for profile, found in zip(plan.profiles, manifests, strict=True)
+    ]
 
 
 def window_lines(plan: Plan) -> Iterator[str]:
@@ -202,11 +178,27 @@ def spent_lines(spent: Mapping[str, float]) -> list[str]:
     return [f"carrara: {total:,.0f} s of CPU time: {shares}"]
 
 
-def _built_line(out: Path, tier: str, profile: str, manifest: Manifest | None) -> str:
+def _built_line(plan: Plan, profile: Profile, manifest: Manifest | None) -> str:
+    folder = plan.out / profile.name
     if manifest is None:
-        return f"{out / profile}: not sealed yet: other parts or families of the recipe are still to be built"
-    made, proven = manifest.tiers[tier].totals, manifest.tiers[tier].proven
+        return f"{folder}: {unsealed(folder, plan.recipe)}"
+    made = manifest.tiers[plan.recipe.tier]
+    return _proven_line(str(folder / "data"), made.totals, made.proven)
+
+
+def _seen_line(stages: Stages, profile: Profile, manifest: Manifest | None) -> str:
+    """Return what was verified of a profile of which a part was asked for, or that is not sealed."""
+    plan, (number, of) = stages.plan, stages.part
+    folder, shards = plan.out / profile.name, plan.of_profile(profile)
+    proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(plan.out, "proofs")))]
+    part = f", part {number} of {of}" if of > 1 else ""
+    where = f"{folder}{part}: {len(proofs)} of {len(shards)} shards verified"
+    rest = "" if manifest else f"; {unsealed(folder, plan.recipe)}"
+    return (_proven_line(where, shard_totals(proofs), proven_of(proofs)) if proofs else where) + rest
+
+
+def _proven_line(where: str, made: Totals, proven: Proven) -> str:
     return (
-        f"{out / profile / 'data'}: {made.rows:,} rows, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
+        f"{where}: {row_count(made.rows)}, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
         f"all exact, {proven.answers}, {proven.recounts}"
     )

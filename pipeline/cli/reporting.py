@@ -14,7 +14,7 @@ from pipeline.cli.places import PLACE
 from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import ReportError
-from pipeline.paths import place
+from pipeline.paths import place, renaming, short_names
 from pipeline.publish.opening import KEYS, fetched, split_from
 from pipeline.report import build_page, gallery_page, score_page, write_page
 from pipeline.score.effective import KEPT
@@ -84,14 +84,16 @@ def report(
         return
     check_quirks(quirks)
     splits = [split_from(one, KEYS) for one in (where, *stack)]
+    models, readers = _models(predictions), _readers(simulated)
+    name = renaming(short_names(path for paths in (*models.values(), *readers.values()) for path in paths))
     scored, grey = (
         [
             score_predictions(
                 splits, paths, model=label, selection=selection, quirks=quirks, workers=workers, exports=folders
-            )
+            ).renamed(name)
             for label, paths in given.items()
         ]
-        for given, folders in ((_models(predictions), exports), (_readers(simulated), ()))
+        for given, folders in ((models, exports), (readers, ()))
     )
     say(write_page(score_page(splits, scored, grey, kept), out))
     for line in _said(scored):

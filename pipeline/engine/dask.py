@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -33,13 +33,14 @@ COUNTED = 10.0
 """Seconds after which workers are counted again: more of them are to be held at work."""
 
 
-def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executor]:
+def dask(address: str, folder: Path, wait: float = WAIT, *others: Path) -> Callable[[], Executor]:
     """Return a factory of executors on a running Dask cluster whose workers share a folder.
 
     Args:
         address: of the scheduler, such as ``tcp://host:8786``, or the path of the JSON file that it wrote of itself.
         folder: absolute path of the folder that jobs read and write.
         wait: seconds to wait for a first worker, and for a new one if all are gone.
+        others: further folders that jobs read.
 
     Raises:
         RecipeError: if Dask is not installed, or the address is none.
@@ -49,7 +50,7 @@ def dask(address: str, folder: Path, wait: float = WAIT) -> Callable[[], Executo
     except ImportError:
         raise RecipeError(f"--dask needs the package distributed: {adding('dask')}") from None
     hush()
-    return Cluster(scheduler_at(address, min(wait, WAIT)), folder, wait)
+    return Cluster(scheduler_at(address, min(wait, WAIT)), (folder, *others), wait)
 
 
 @dataclass
@@ -57,7 +58,7 @@ class Cluster:
     """A running cluster: opens executors on it, and knows whether it was ever there."""
 
     address: str
-    folder: Path
+    folders: tuple[Path, ...]
     wait: float
     was_there: bool = False
 
@@ -68,7 +69,7 @@ class Cluster:
             BuildError: if the scheduler or its workers are not there, or one of these is not fit.
         """
         try:
-            opened = OnDask(self.address, self.folder, self.wait, again=self.was_there)
+            opened = OnDask(self.address, self.folders, self.wait, again=self.was_there)
         except BrokenExecutor as fault:
             raise BuildError(f"{fault}: {CONTINUE}") from fault
         except UnreachableError as fault:
@@ -87,7 +88,7 @@ class Cluster:
 class OnDask(Watched):
     """The workers of a Dask cluster, all of them looked at."""
 
-    def __init__(self, address: str, folder: Path, wait: float, *, again: bool) -> None:
+    def __init__(self, address: str, folders: Sequence[Path], wait: float, *, again: bool) -> None:
         self._address, self._wait = address, wait
         self._reply = min(wait, WAIT) / 2
         self._flying: dict[Future[Any], Any] = {}
@@ -96,10 +97,12 @@ class OnDask(Watched):
         self.pulse = max(0.2, min(2.0, wait / 4))
         self.most_threads = 1
         self._client = connected(address, self._reply if again else 2 * self._reply)
-        self._marked: Marked | None = None
+        self._marked: list[Marked] = []
         try:
-            self._marked = Marked(folder)
-            self._charge = Charge(look(None), self._marked.mark)
+            for folder in folders:
+                self._marked.append(Marked(folder))
+            first, *others = (each.mark for each in self._marked)
+            self._charge = Charge(look(), first, tuple(others))
             refuse_unfit(self._first_workers(), self._charge.here)
         except BaseException:
             self.shutdown()
@@ -140,7 +143,10 @@ class OnDask(Watched):
         left = max(self._end - time.monotonic(), CLOSING)
         try:
             said = self._client.run(
-                eval, question(self._charge.mark), on_error="return", callback_timeout=min(left, WAIT)
+                eval,
+                question(self._charge.mark, *self._charge.others),
+                on_error="return",
+                callback_timeout=min(left, WAIT),
             )
         except Exception as fault:
             raise BuildError(
@@ -208,8 +214,8 @@ class OnDask(Watched):
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         """Cancel what has not ended and leave the cluster, which goes on."""
-        if self._marked:
-            self._marked.remove()
+        for marked in self._marked:
+            marked.remove()
         with suppress(Exception):
             self._client.cancel(list(self._flying.values()), force=True)
         with suppress(Exception):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline.engine.remote import Mark, file_digest
 from pipeline.errors import BuildError
-from pipeline.paths import Lease, StoreError, StorePath, aside_of, clear_unheld, holder_of
+from pipeline.paths import Lease, StoreError, StorePath, aside_of, clear_dead, clear_unheld
 
 NAME = ".shared"
 """The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
@@ -35,8 +35,7 @@ class Marked:
         Raises:
             StoreError: if the store does not answer, or takes no lease and has nothing in the folder.
         """
-        for other in folder.glob(f"{NAME}-*"):
-            holder_of(other, 0)
+        clear_dead(folder / NAME)
         lease = Lease(folder / NAME)
         try:
             self._lease = lease.__enter__()

@@ -45,14 +45,15 @@ class Seen(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """What comes with each job: what the client has, and the mark of the folder."""
+    """What comes with each job: what the client has, and the marks of the folder and of others that jobs read."""
 
     here: Seen
     mark: Mark
+    others: tuple[Mark, ...] = ()
 
 
-def look(mark: Mark | None) -> Seen:
-    """Look at the package and the folder from this process. Raises nothing: a fault is part of what is seen."""
+def look(*marks: Mark) -> Seen:
+    """Look at the package and the folders from this process. Raises nothing: a fault is part of what is seen."""
     try:
         if sys.version_info < (3, 11):  # noqa: UP036 (it is looked at where any version may be)
             raise ImportError(f"Python is {sys.version.split()[0]} there, and 3.11 or later is needed")
@@ -64,14 +65,15 @@ def look(mark: Mark | None) -> Seen:
         digest = known.setdefault("sha256", package_digest(Path(str(pipeline.__file__)).parent))
     except Exception as fault:
         return Seen(socket.gethostname(), "", "", "", f"{type(fault).__name__}: {fault}")
-    return Seen(socket.gethostname(), str(release), _arrow(), digest, mark_fault(mark))
+    return Seen(socket.gethostname(), str(release), _arrow(), digest, next(filter(None, map(mark_fault, marks)), ""))
 
 
-def question(mark: Mark) -> str:
+def question(*marks: Mark) -> str:
     """Return an expression of Python that looks: code would not run under another version of Python, its text does."""
     return (
         f"(lambda n: (exec({Path(__file__).read_text(encoding='utf-8')!r}, n), "
-        f"tuple(n['look'](n['Mark'](*{tuple(mark)!r}))))[1])({{'__name__': 'carrara_look'}})"
+        f"tuple(n['look'](*(n['Mark'](*each) for each in {[tuple(mark) for mark in marks]!r}))))[1])"
+        "({'__name__': 'carrara_look'})"
     )
 
 
@@ -93,10 +95,8 @@ def package_digest(package: Path) -> str:
     return total.hexdigest()
 
 
-def mark_fault(mark: Mark | None) -> str:
+def mark_fault(mark: Mark) -> str:
     """Return why this process does not share the folder of a mark, and what would be right; nothing if it does."""
-    if mark is None:
-        return ""
     if "://" in mark.path:
         fault, right = store_fault(mark), "give all workers the packages, the network and the access that this one has"
     else:
@@ -195,7 +195,7 @@ def _check_fit(charge: Charge) -> None:
 
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["RAYON_NUM_THREADS"] = "1"
-    if fault := unfit(look(charge.mark), charge.here):
+    if fault := unfit(look(charge.mark, *charge.others), charge.here):
         raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
     _FIT.add(charge)
 

@@ -1,8 +1,9 @@
 """A pool of worker processes, each of which is given the jobs whose worlds it has in memory already.
 
 A job may say where it is at `home`: in a family, say. What jobs of one home need (worlds, pools, grammars) is made at
-its first job in a process and kept there, so that jobs go to a worker that had one of their home. Homes that nobody has
-go to whoever is free, and who would have nothing to do takes over from those who have several jobs waiting.
+its first job in a process and kept there while there is room for it, so that jobs go to a worker that had one of their
+home, best to one that is there now. Homes that nobody has go to whoever is free, and who would have nothing to do takes
+over from those who have several jobs waiting.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ class Waiting(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Member:
-    """One worker process, and the homes that it had jobs of."""
+    """One worker process, the homes that it had jobs of, and the one that it is at."""
 
     pool: ProcessPoolExecutor
     homes: set[object] = field(default_factory=set)
+    at: object = None
 
 
 class Team(Executor):
@@ -98,6 +100,11 @@ class Team(Executor):
 
     def _chosen(self, member: Member) -> int | None:
         """Return the place of the waiting call that a free worker is given: of its homes, else of nobody's."""
+        same = (place for place, call in enumerate(self._waiting) if call.home is not None and call.home == member.at)
+        found = next(same, None)
+        return self._elsewhere(member) if found is None else found
+
+    def _elsewhere(self, member: Member) -> int | None:
         taken = {home for other in self._members for home in other.homes}
         theirs: dict[object, list[int]] = {}
         fresh = None
@@ -119,6 +126,7 @@ class Team(Executor):
             self._free.append(member)
             return
         member.homes.add(call.home)
+        member.at = call.home
         try:
             inner = member.pool.submit(call.call)
         except BrokenProcessPool as fault:

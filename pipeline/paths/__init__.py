@@ -6,11 +6,12 @@ store where a path of a disk would ask the kernel. `place` makes one of what a u
 
 from pipeline.paths.asking import StoreError
 from pipeline.paths.given import on_disk, place, written
-from pipeline.paths.lease import Lease, holder_of
+from pipeline.paths.lease import Lease, clear_dead, holder_of
 from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
 from pipeline.paths.many import fetched_ahead, in_order
+from pipeline.paths.naming import renaming, short_names
 from pipeline.paths.ranges import readable, streamed
-from pipeline.paths.store import StorePath, held_once
+from pipeline.paths.store import StorePath, held_once, held_there
 
 __all__ = [
     "Lease",
@@ -18,15 +19,19 @@ __all__ = [
     "StorePath",
     "aside_of",
     "checked_file",
+    "clear_dead",
     "clear_unheld",
     "fetched_ahead",
     "held_once",
+    "held_there",
     "holder_of",
     "in_order",
     "on_disk",
     "place",
     "read_text",
     "readable",
+    "renaming",
+    "short_names",
     "streamed",
     "written",
 ]

@@ -103,6 +103,18 @@ def holder_of(path: StorePath, seconds: float = WATCHED) -> str:
     return ""
 
 
+def clear_dead(path: Path, *kept: Path) -> None:
+    """Remove the leases of dead processes of this machine whose names begin as that of a path does.
+
+    Args:
+        path: where leases are asked for; on a disk there are none.
+        kept: leases that are left as they are.
+    """
+    for other in path.parent.glob(f"{path.name}-*") if isinstance(path, StorePath) else ():
+        if other not in kept:
+            holder_of(other, 0)
+
+
 def _read(path: StorePath) -> dict[str, Any]:
     try:
         said = json.loads(path.read_bytes())

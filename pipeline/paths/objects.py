@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import threading
 import time
 from base64 import b64decode, b64encode
@@ -91,6 +92,7 @@ def put(url: str, data: bytes) -> None:
     Raises:
         StoreError: if the store does not take it, or shows something else in the end.
     """
+    _forget(url)
     checked = {"chunksize": WHOLE, "ContentMD5": b64encode(_md5(data)).decode()} if kind_of(url) == "s3" else {}
     try:
         asked(url, lambda system: system.pipe_file(url, data, **checked))
@@ -118,6 +120,7 @@ def copy(url: str, other: str) -> bool:
         FileNotFoundError: if there is none.
         StoreError: if the store does not do it.
     """
+    _forget(other)
     asked(other, lambda system: system.cp_file(url, other))
     here, there = info(url), info(other)
     return (here.size, here.tag) == (there.size, there.tag)
@@ -130,6 +133,7 @@ def remove(url: str) -> None:
         FileNotFoundError: if the store says that there is none; some do not.
         StoreError: if the store does not do it.
     """
+    _forget(url)
     asked(url, lambda system: system.rm_file(url))
 
 
@@ -147,8 +151,8 @@ def _is_digest(tag: str, data: bytes) -> bool:
 
 
 @contextmanager
-def held(content: Mapping[str, bytes]) -> Iterator[None]:
-    """Let this thread read some objects from memory while the block runs."""
+def held(content: Mapping[str, bytes | None]) -> Iterator[None]:
+    """Let this thread read some objects from memory while the block runs; None is for one that is not there."""
     before = getattr(_HELD, "whole", {})
     _HELD.whole = {**before, **content}
     try:
@@ -158,6 +162,21 @@ def held(content: Mapping[str, bytes]) -> Iterator[None]:
 
 
 def held_bytes(url: str) -> bytes | None:
-    """Return an object that this thread holds in memory; None if it does not."""
-    known: dict[str, bytes] = getattr(_HELD, "whole", {})
-    return known.get(url) if known else None
+    """Return an object that this thread holds in memory; None if it does not.
+
+    Raises:
+        FileNotFoundError: if it was not there when it was to be held.
+    """
+    known: Mapping[str, bytes | None] = getattr(_HELD, "whole", {})
+    if url not in known:
+        return None
+    if (whole := known[url]) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
+    return whole
+
+
+def _forget(url: str) -> None:
+    """Hold an object no longer that this thread is about to change."""
+    known: Mapping[str, bytes | None] = getattr(_HELD, "whole", {})
+    if url in known:
+        _HELD.whole = {name: whole for name, whole in known.items() if name != url}

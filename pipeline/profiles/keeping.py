@@ -137,7 +137,7 @@ def made_folder(folder: Path) -> Iterator[Path]:
         with _put_folder(folder) as here:
             yield here
         return
-    new, aside = not folder.parent.exists(), aside_of(folder)
+    new, aside = [path for path in folder.parents if not path.exists()], aside_of(folder)
     try:
         aside.mkdir(parents=True)
         yield aside
@@ -148,8 +148,8 @@ def made_folder(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         with suppress(OSError):  # it holds something
-            if new:
-                folder.parent.rmdir()
+            for path in new:
+                path.rmdir()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from pipeline.assemble.jobs import samples_of
-from pipeline.assemble.plan import Plan
+from pipeline.assemble.plan import Home, Plan
 from pipeline.recipe import Stratum
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
@@ -33,7 +33,7 @@ class BalanceJob:
     family: str
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.plan.home(self.family)
 

@@ -98,7 +98,12 @@ def _best_constant(targets: Sequence[str], distinct: Counter[tuple[object, ...]]
     spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
     tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
     rows = [(dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items()]
-    total, best = max((_total(reply, rows), reply) for reply in tried)
+    bounds = {reply: fsum(times * _most(reply, row) for row, times in rows) for reply in tried}
+    best, total = "", -1.0
+    for reply in sorted(tried, key=lambda reply: (-bounds[reply], reply)):
+        if bounds[reply] < total:
+            break
+        total, best = max((total, best), (_total(reply, rows), reply))
     return best, total / len(targets)
 
 
@@ -107,14 +112,15 @@ def _plain(value: object) -> object:
 
 
 def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
-    return fsum(times * score(row, reply) for row, times in rows if _may_score(reply, row))
+    return fsum(times * score(row, reply) for row, times in rows if _most(reply, row))
 
 
-def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
-    """Tell whether a reply in plain words may score on a row, by words that it cannot be without: scoring takes longer.
+def _most(reply: str, row: Mapping[str, Any]) -> float:
+    """Return what a reply that is a key may score on a row at the most: scoring itself takes longer.
 
-    They are those of an answer, or of each of its parts, of a fact, or of an item, the surname and the year of a key
-    point, and the number of a document.
+    It is nothing without certain words: those of an answer, or of each of its parts, of a fact, or of an item, the
+    surname of a key point with its year behind it, as each sentence of a key has them, and the number of a document.
+    No more key points are told than are found so.
     """
     said, target = _letters(reply), row["target"]
     match row["scorer"]:
@@ -128,11 +134,13 @@ def _may_score(reply: str, row: Mapping[str, Any]) -> bool:
         case "members" | "route" if listed(row) and "&" not in target:
             return any(_letters(item) in said for item in listed(row))
         case "key_points":
-            return any(year in said and name in said for name, year in _sought(target))
+            points = _sought(target)
+            told = sum(name + year in said for name, year in points)
+            return 2 * told / max(1, len(points) + told)
         case "ndcg":
             return any(number in said for number in worth_of(row))
         case _:
-            return True
+            return 1.0
 
 
 @lru_cache(maxsize=1 << 14)

@@ -14,7 +14,7 @@ from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
 from pipeline.errors import CarraraError
 from pipeline.frozen.lock import ShardLock
-from pipeline.paths import StorePath, held_once
+from pipeline.paths import held_there
 from pipeline.prove.needles import mark_faults
 from pipeline.prove.row import drawn_faults, sample_faults, turns_of
 from pipeline.prove.witness import Witness
@@ -79,7 +79,7 @@ class Checked:
 def check_shard(job: CheckJob) -> Checked:
     """Check one shard of a copy: its files, then every row. What lies in a store is fetched once."""
     files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.keys] if path]
-    with held_once(*(path for path in files if isinstance(path, StorePath) and path.is_file())):
+    with held_there(*files):
         return _checked(job)
 
 

@@ -25,8 +25,9 @@ from pipeline.prove.held import differences
 from pipeline.prove.seal import key_tables
 from pipeline.recipe import Recipe, Stratum
 from pipeline.store.journal import UNREADABLE
-from pipeline.store.manifest import PARTS, Made, Manifest, told_answers
+from pipeline.store.manifest import PARTS, Made, Manifest
 from pipeline.store.parquet import read_rows
+from pipeline.store.proven import told_answers
 from pipeline.store.split import Split
 from pipeline.tasks import task_of
 from pipeline.terminal.progress import meter
@@ -210,7 +211,7 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
     second = copy.profile.second()
     counted = (
-        f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "all counted"
+        f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "none recounted"
     )
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
     only = _checked(copy)
@@ -220,7 +221,8 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     answers = ", ".join([solved, *_answers(copy, rows, sum(each.drawn for each in checked))])
     unseen = _unseen(copy, all_drawn=all(each.drawn == len(each.ids) for each in checked))
     return (
-        f"{copy.split.title}: {rows:,} rows in {len(checked)} shards, {counted}, {answers}; every byte {held}"
+        f"{copy.split.title}: {rows:,} rows in {len(checked)} shard{'s' * (len(checked) != 1)}, {counted}, {answers}; "
+        f"every byte {held}"
         f"{f' ({unseen})' if unseen else ''}"
     )
 

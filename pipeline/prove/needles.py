@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from pipeline.assemble.cutting import cutter, in_order, rounded
 from pipeline.assemble.joining import MARKED, reading
-from pipeline.assemble.plan import Plan, row_streams
+from pipeline.assemble.layouts import LAYOUTS
+from pipeline.assemble.plan import Plan
 from pipeline.profiles import Profile
 from pipeline.prove.row import metadata_of
 from pipeline.rows import CANARY, Row
@@ -18,7 +19,7 @@ from pipeline.tasks.base import Key, Layout, Piece, Sample
 def mark_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool) -> Iterator[str]:
     """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too."""
     task = plan.task(sample.stratum)
-    layout = task.layout(sample, *row_streams(plan, sample.stratum, sample.index))
+    layout = LAYOUTS.of(plan, sample)
     if layout.numbering is not None:  # what is numbered is text of the packed prompt, which the task's check judges
         yield from _metadata_faults(row, sample)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -25,7 +25,6 @@ from pipeline.store.manifest import (
     Manifest,
     Pool,
     Portions,
-    Proven,
     SealedShard,
     Tokenizer,
     Totals,
@@ -34,6 +33,7 @@ from pipeline.store.manifest import (
     write_manifest,
 )
 from pipeline.store.parquet import read_rows
+from pipeline.store.proven import Proven
 from pipeline.tasks import task_of
 
 SOUGHT = frozenset({"relevant", "match"})
@@ -87,51 +87,80 @@ def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
 
 
 def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> Made:
+    sizes = {proof.shard: proof.keys_bytes for proof in proofs}
     return Made(
         **outline(plan, profile),
-        **key_tables(partial(_keys, plan, profile)),
-        proven=_proven(proofs),
-        totals=Totals(
-            rows=sum(proof.rows for proof in proofs),
-            tokens=sum(proof.tokens for proof in proofs),
-            bytes=sum(proof.data_bytes for proof in proofs),
-        ),
+        **key_tables(partial(_keys, plan, profile, sizes)),
+        proven=proven_of(proofs),
+        totals=shard_totals(proofs),
         shards=tuple(SealedShard(**asdict(proof)) for proof in proofs),
     )
 
 
 def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
     """Return the fields of a tier that say something of its rows; `keys` gives some columns of their keys."""
-    return {
-        "chance": tuple(chances(keys(CHANCE_COLUMNS))),
-        "depths": depth_counts(keys(["family", "needles"])),
-        "budgets": budgets(keys(["length", *PORTIONS.values()])),
-    }
+    depths, budgets = Depths(), Budgets()
+    columns = list(dict.fromkeys([*CHANCE_COLUMNS, *depths.columns, *budgets.columns]))
+    found = chances(_noted(keys(columns), depths, budgets))
+    return {"chance": tuple(found), "depths": depths.table, "budgets": budgets.table}
 
 
-def _keys(plan: Plan, profile: Profile, columns: list[str]) -> Iterator[Row]:
-    files = (shard.path(plan.out, "keys") for shard in plan.of_profile(profile))
+def _noted(keys: Iterable[Row], *tables: Depths | Budgets) -> Iterator[Row]:
+    """Pass rows on, each noted in some tables: all are made in one reading."""
+    for row in keys:
+        for table in tables:
+            table.note(row)
+        yield row
+
+
+def _keys(plan: Plan, profile: Profile, sizes: Mapping[str, int], columns: list[str]) -> Iterator[Row]:
+    files = ((shard.path(plan.out, "keys"), sizes[shard.name]) for shard in plan.of_profile(profile))
     for path in fetched_ahead(files, plan.out):
         yield from read_rows(path, columns)
 
 
-def depth_counts(keys: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
-    """Return how many relevant and matching segments of each family lie in each tenth of the body, first to last."""
-    counts: dict[str, list[int]] = {}
-    for row in keys:
-        bins = counts.setdefault(row["family"], [0] * DEPTH_BINS)
+class Depths:
+    """How many relevant and matching segments of each family lie in each tenth of the body, first to last."""
+
+    columns = ("family", "needles")
+
+    def __init__(self) -> None:
+        self._counts: dict[str, list[int]] = {}
+
+    def note(self, row: Mapping[str, Any]) -> None:
+        """Count the segments of a row."""
+        bins = self._counts.setdefault(row["family"], [0] * DEPTH_BINS)
         for needle in row["needles"]:
             if needle["role"] in SOUGHT and needle["depth"] is not None:
                 bins[min(int(needle["depth"] * DEPTH_BINS), DEPTH_BINS - 1)] += 1
-    return {family: tuple(bins) for family, bins in counts.items()}
+
+    @property
+    def table(self) -> dict[str, tuple[int, ...]]:
+        """The counts by family."""
+        return {family: tuple(bins) for family, bins in self._counts.items()}
 
 
-def budgets(keys: Iterable[Mapping[str, Any]]) -> dict[str, Portions]:
-    """Return by length, shortest first, what the windows of all rows hold, in tokens."""
-    sums: dict[int, Counter[str]] = {}
-    for row in keys:
-        sums.setdefault(row["length"], Counter()).update({part: row[name] for part, name in PORTIONS.items()})
-    return {str(length): Portions(**{part: sums[length][part] for part in PORTIONS}) for length in sorted(sums)}
+class Budgets:
+    """What the windows of all rows of a length hold, in tokens."""
+
+    columns = ("length", *PORTIONS.values())
+
+    def __init__(self) -> None:
+        self._sums: dict[int, Counter[str]] = {}
+
+    def note(self, row: Mapping[str, Any]) -> None:
+        """Add the parts of a row's window."""
+        parts = self._sums.setdefault(row["length"], Counter())
+        for part, name in PORTIONS.items():
+            parts[part] += row[name]
+
+    @property
+    def table(self) -> dict[str, Portions]:
+        """The sums by length, shortest first."""
+        return {
+            str(length): Portions(**{part: sums[part] for part in PORTIONS})
+            for length, sums in sorted(self._sums.items())
+        }
 
 
 def _tokenizer(profile: Profile) -> Tokenizer:
@@ -164,7 +193,17 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
     )
 
 
-def _proven(proofs: list[Proof]) -> Proven:
+def shard_totals(proofs: Sequence[Proof]) -> Totals:
+    """Return what some shards hold together."""
+    return Totals(
+        rows=sum(proof.rows for proof in proofs),
+        tokens=sum(proof.tokens for proof in proofs),
+        bytes=sum(proof.data_bytes for proof in proofs),
+    )
+
+
+def proven_of(proofs: Sequence[Proof]) -> Proven:
+    """Return what the proofs of some shards say together."""
     quick = {proof.quick for proof in proofs if proof.quick}
     return Proven(
         rows=sum(proof.rows for proof in proofs),
@@ -172,7 +211,7 @@ def _proven(proofs: list[Proof]) -> Proven:
         solved=sum(proof.solved for proof in proofs),
         recounted=sum(proof.recounted for proof in proofs),
         counter=tuple(sorted({proof.counter for proof in proofs})),
-        second=tuple(sorted({proof.second for proof in proofs} | quick)),
+        second=tuple(sorted({proof.second for proof in proofs})),
         quick=tuple(sorted(quick)) or None,
         quick_recounted=sum(proof.quick_recounted or 0 for proof in proofs) if quick else None,
     )

@@ -16,14 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
+from pipeline.assemble.layouts import LAYOUTS
+from pipeline.assemble.plan import Home
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.paths import StoreError, StorePath, held_once, in_order
+from pipeline.paths import StoreError, StorePath, held_there, in_order
 from pipeline.prove.witness import Witness
 from pipeline.rows import row_digest
 from pipeline.store.files import denied, file_digest, put_aside, read_fault, written_aside
 from pipeline.store.journal import UNREADABLE
 from pipeline.store.manifest import manifest_path, unseal
 from pipeline.store.parquet import content_key, is_done
+from pipeline.store.proven import NONE
 from pipeline.tasks.base import Sample
 from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
 
@@ -35,8 +38,8 @@ COUNTED = ("recounted", "counter", "second", "quick", "quick_recounted")
 class Proof:
     """What was proven about one shard. `tokens` are context tokens; `recounted` are rows counted by another encoder.
 
-    That is `quick` for `quick_recounted` of them, where there is one, and `second` for the others. Rows that are not
-    `solved` from their text are checked.
+    That is `quick` for `quick_recounted` of them, where there is one, and `second` for the others. Where `second` is
+    NONE, no row is recounted. Rows that are not `solved` from their text are checked.
     """
 
     shard: ShardName
@@ -81,7 +84,7 @@ class ProveJob:
     listed: Proof | None = None
 
     @property
-    def home(self) -> str:
+    def home(self) -> Home:
         """Jobs of one home need the same worlds."""
         return self.pack.home
 
@@ -103,13 +106,17 @@ class ProveJob:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became clear about a shard: its proof if the rows hold, what is wrong, and which files are proven broken."""
+    """What became clear about a shard: its proof if the rows hold, what is wrong, and which files are proven broken.
+
+    With neither proof nor fault nothing of the shard was built yet. `known` is the proof that was there before.
+    """
 
     path: Path
     proof: Proof | None = None
     fault: str = ""
     broken: tuple[Path, ...] = ()
     kind: type[CarraraError] = CorruptError
+    known: Proof | None = None
 
 
 def recorded(path: Path) -> Proof | None:
@@ -135,9 +142,8 @@ def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
     """
     shown: dict[Path, int] = {}
     if isinstance(out, StorePath):
-        for name in sorted({job.pack.shard.profile.name for job in jobs}):
-            for part in ("data", "keys"):
-                shown.update((out / name / part).sizes().items())
+        for names in sorted({(job.pack.shard.profile.name, part) for job in jobs for part in ("data", "keys")}):
+            shown.update(out.joinpath(*names).sizes().items())
     return in_order(partial(read_proof, shown=shown), jobs, out)
 
 
@@ -173,27 +179,26 @@ def run_prove(job: ProveJob) -> Proof:
         CorruptError: naming the file and, where it can be told, the row and what is wrong with it.
         BuildError: if the machine is at fault.
     """
-    known = read_proof(job)
-    if known and not job.full:
-        return known
-    verdict = judged(job)
-    if verdict.proof is None:
-        raise verdict.kind(move_aside(job, verdict))
-    write_proof(job, verdict.proof)
-    return verdict.proof
+    with held_there(job.path):
+        if not job.full and (known := read_proof(job)):
+            return known
+        verdict = judged(job)
+        if verdict.proof is None:
+            raise verdict.kind(move_aside(job, verdict))
+        write_proof(verdict)
+        return verdict.proof
 
 
-def write_proof(job: ProveJob, proof: Proof) -> None:
-    """Write a proof, unless it is there."""
-    if recorded(job.path) != proof:
-        with written_aside(job.path) as aside:
-            aside.write_text(json.dumps(proof.record, indent=1, sort_keys=True) + "\n", encoding="ascii")
+def write_proof(verdict: Verdict) -> None:
+    """Write the proof of a shard, unless it is there."""
+    if verdict.proof and verdict.proof != verdict.known:
+        with written_aside(verdict.path) as aside:
+            aside.write_text(json.dumps(verdict.proof.record, indent=1, sort_keys=True) + "\n", encoding="ascii")
 
 
 def move_aside(job: ProveJob, verdict: Verdict) -> str:
     """Move away what is proven broken, and what says that it holds; return the fault with what is to be done."""
-    gone = [path for path in job.files if not path.exists()]
-    if not verdict.broken and not gone:
+    if not verdict.broken and all(path.exists() for path in job.files):
         return verdict.fault
     try:
         for path in verdict.broken:
@@ -208,8 +213,7 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
 def judged(job: ProveJob) -> Verdict:
     """Judge a shard by its bytes; nothing is written or moved."""
     try:
-        shard = job.pack.shard
-        witness = Witness(job.pack.plan, shard.profile, full=job.full, start=shard.start)
+        witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full, start=job.pack.shard.start)
         witness.profile.counter()  # a missing engine or vocabulary is no fault of a shard
         return _judged(job, witness)
     except (OSError, MemoryError, BuildError) as fault:
@@ -218,10 +222,11 @@ def judged(job: ProveJob) -> Verdict:
 
 
 def _judged(job: ProveJob, witness: Witness) -> Verdict:
-    for path in job.files:
-        if not path.exists():
-            return Verdict(job.path, fault=f"{str(path)!r} is missing")
-    with held_once(*job.files):
+    with held_there(*job.files, job.path):
+        missing = [path for path in job.files if not path.exists()]
+        if missing:
+            unbuilt = job.full and len(missing) == len(job.files) and not (job.listed or job.path.exists())
+            return Verdict(job.path, fault="" if unbuilt else f"{str(missing[0])!r} is missing")
         return _judged_bytes(job, witness)
 
 
@@ -243,7 +248,7 @@ def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
         ours = all(content_key(path) == key for path in job.files)
         guilty = unlisted or (unknown if ours and not held else [])
         return Verdict(job.path, None, said, tuple(guilty))
-    return Verdict(job.path, fresh, _record_fault(job, fresh))
+    return Verdict(job.path, fresh, _record_fault(job, fresh), known=recorded(job.path))
 
 
 def _record_fault(job: ProveJob, fresh: Proof) -> str:
@@ -278,7 +283,7 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
         solved=witness.solved,
         recounted=witness.recounted,
         counter=witness.profile.counter().name,
-        second=witness.second.name if witness.second else "none",
+        second=witness.second.name if witness.second else NONE,
         row_digest=digest,
         data_bytes=pack.data.stat().st_size,
         data_sha256=digests[0],
@@ -292,6 +297,7 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
 def _samples(job: ProveJob) -> Iterator[Sample]:
     """Return the samples that a shard's rows must be cut from; a full proof trusts no file and draws them again."""
     plan, shard = job.pack.plan, job.pack.shard
+    LAYOUTS.turn_to(plan, shard.cut)
     if job.full:
         return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
     return samples_in(plan, shard.cut)

@@ -103,7 +103,8 @@ class Witness:
     def count_faults(self, row: Row) -> Iterator[str]:
         """Hold the row to the identity of tokens, counted in what is really sent by another encoder.
 
-        What the quick one counts otherwise than the row says the second one decides.
+        What the quick one counts otherwise than the row says the second one decides. Where no second one reads the
+        vocabulary, the counter that cut the row counts all of it once more: that is no recount, and not told as one.
         """
         counted = row["prompt_tokens"] + row["template_tokens"] + row["max_new_tokens"]
         if counted != row["context_tokens"]:

@@ -30,11 +30,11 @@ class ReadJob:
 
 @dataclass(frozen=True, slots=True)
 class Replies:
-    """What readers said to the rows of a job: of each row its id, its task and a reply of each reader, or None."""
+    """What readers said to the rows of a job: of each its id and digest, its task, and each reader's reply or None."""
 
     number: int
     tokens: int
-    rows: tuple[tuple[str, str, tuple[str | None, ...]], ...]
+    rows: tuple[tuple[dict[str, str], str, tuple[str | None, ...]], ...]
 
 
 @dataclass(slots=True)
@@ -54,7 +54,9 @@ def write_readings(
     open_executor: Callable[[], Executor],
     on_done: Callable[[Replies], None] = lambda replies: None,
 ) -> dict[str, Written]:
-    """Write ``folder/<reader>.jsonl`` for each reader: a line of id and prediction for each row, in the split's order.
+    """Write ``folder/<reader>.jsonl`` for each reader: a line for each row, in the split's order.
+
+    A line has id, prediction, and the digest of the prompt, which tells for which tokenizer it was cut.
 
     Args:
         split: a sealed split; its keys are not read.
@@ -78,12 +80,12 @@ def write_readings(
             name: stack.enter_context(stack.enter_context(written_aside(one.path)).open("w", encoding="utf-8"))
             for name, one in written.items()
         }
-        for row_id, task, said in (row for number in sorted(done) for row in done[number].rows):
+        for row, task, said in (row for number in sorted(done) for row in done[number].rows):
             for name, reply in zip(readers, said, strict=True):
                 if reply is None:
                     written[name].left_out[task] += 1
                     continue
-                files[name].write(json.dumps({"id": row_id, "prediction": reply}) + "\n")
+                files[name].write(json.dumps({"id": row["id"], "prediction": reply, **row}) + "\n")
                 written[name].rows += 1
     return written
 
@@ -97,11 +99,13 @@ def run_read(job: ReadJob) -> Replies:
     rows, tokens = [], 0
     for row in job.split.rows([*COLUMNS, "metadata"], job.selection):
         try:
-            solved = json.loads(row["metadata"]).get("proof", "solved") == "solved"
+            metadata = json.loads(row["metadata"])
+            solved = metadata.get("proof", "solved") == "solved"
             said = _said(row, job.readers) if solved else (None,) * len(job.readers)
         except ValueError as fault:
             raise CorruptError(f"{row['id']} is not what its task writes: {fault}") from fault
-        rows.append((row["id"], f"{row['family']}.{row['subtask']}", said))
+        named = {"id": row["id"], **{name: metadata[name] for name in ("prompt_sha256",) if name in metadata}}
+        rows.append((named, f"{row['family']}.{row['subtask']}", said))
         tokens += row["prompt_tokens"]
     return Replies(job.number, tokens, tuple(rows))
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from pipeline.readers.base import Passage, Reading
-from pipeline.tasks.latent_list.solver import PRINTS, STEPS, Session, advance, read
+from pipeline.tasks.latent_list.solver import PRINTS, STEPS, Session, advanced, read
 
 GUESSES = {"len": "6", "print": "[]"}
 """What is replied by who has seen no line; else the least number that a list starts with."""
@@ -31,7 +31,7 @@ class Program(Reading):
         items = list(self.session.initial)
         for passage in seen:
             with suppress(ValueError):
-                advance(items, [STEPS[passage.text.rstrip("\n")]])
+                items = advanced(items, [STEPS[passage.text.rstrip("\n")]])
         try:
             return self.session.ask.shows(items)
         except ValueError:

@@ -9,7 +9,8 @@ from functools import cached_property
 
 from pipeline.readers.base import LAST, End, Passage, Reading
 from pipeline.tasks.longqa.kinship import PHRASE
-from pipeline.tasks.longqa.reader import BODY, DATE, END, NAME, Line, history
+from pipeline.tasks.longqa.owners import history
+from pipeline.tasks.longqa.reader import BODY, DATE, END, NAME, Line
 
 ASKED = re.compile(r"the [A-Z]\w+ [A-Z]\w+")
 DAY = re.compile(rf"^{DATE}", re.MULTILINE)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from pipeline.readers.base import LAST, End, Passage, Reading
-from pipeline.tasks.longqa.reader import BODY, END, ESTATE, Event, standing
+from pipeline.tasks.longqa.owners import ESTATE, standing
+from pipeline.tasks.longqa.reader import BODY, END, Event
 from pipeline.tasks.summ.reader import Asked, asked, named, points, read, told_of
 from pipeline.tasks.summ.text import accepted
 

@@ -34,7 +34,8 @@ from pipeline.paths import StoreError, fetched_ahead, in_order
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
 from pipeline.store.files import check_regular
-from pipeline.store.manifest import Cell, Made, Manifest, read_manifest, shard_faults
+from pipeline.store.manifest import Cell, Made, Manifest, SealedShard, read_manifest, shard_faults
+from pipeline.store.owed import unsealed
 from pipeline.store.parquet import footer, read_rows
 from pipeline.store.recipes import kept_recipes
 from pipeline.store.split import no_build
@@ -138,8 +139,10 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
     known = {recipe.tier: recipe for recipe in recipes}
     for tier in sorted(held):
         made = tiers.get(tier)
-        if manifest is None or made is None or tier not in known:
-            raise SplitError(f"{name} of tier {tier} in {str(out)!r} is not sealed: build or verify it first")
+        if tier not in known:
+            raise SplitError(f"{name} of tier {tier} in {str(out)!r} has no recipe there: build it again")
+        if manifest is None or made is None:
+            raise SplitError(f"{str(out / name)!r} is {unsealed(out / name, known[tier])}")
         recipe = known[tier]
         if made.recipe_digest != digest(recipe) or manifest.version != recipe.version:
             raise SplitError(
@@ -156,7 +159,7 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
 
 def counted_twice(made: Made) -> bool:
     """Tell whether every row of a tier was counted again, where there is a second encoder."""
-    return made.proven.second == ("none",) or made.proven.recounted == made.totals.rows
+    return not made.proven.again or made.proven.recounted == made.totals.rows
 
 
 def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
@@ -212,19 +215,31 @@ def _profile(out: Path, manifest: Manifest) -> ProfileLock:
 
 
 def _split(folder: Path, made: Made) -> SplitLock:
-    for faults in in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder):
+    for faults in in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder, _bytes_of):
         for _, path, fault in faults:
             raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
     shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in SHARD_PARTS)) for shard in made.shards}
-    return SplitLock(stratum_digests(folder, sorted(shards), made.strata), shards)
+    sizes = {shard.shard: shard.keys_bytes or 0 for shard in made.shards}
+    return SplitLock(stratum_digests(folder, dict(sorted(sizes.items())), made.strata), shards)
 
 
-def stratum_digests(folder: Path, shards: list[str], strata: Iterable[Cell]) -> dict[str, str]:
-    """Return a digest of each block's rows in one profile, whatever shards they are cut into."""
+def _bytes_of(shard: SealedShard) -> int:
+    return shard.data_bytes
+
+
+def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[Cell]) -> dict[str, str]:
+    """Return a digest of each block's rows in one profile, whatever shards they are cut into.
+
+    Args:
+        folder: of the profile.
+        shards: the bytes of the keys of each shard, by its name.
+        strata: what the manifest says of its strata.
+    """
     block_rows = {_place(asdict(cell)): cell.rows // (cell.blocks or 1) for cell in strata}
     totals: dict[str, Any] = {}
     seen: Counter[str] = Counter()
-    for path in fetched_ahead((folder / "keys" / f"{shard}.parquet" for shard in shards), folder):
+    files = ((folder / "keys" / f"{shard}.parquet", size) for shard, size in shards.items())
+    for path in fetched_ahead(files, folder):
         for row in read_rows(path):
             stratum = _place(row)
             name = block_name(stratum, seen[stratum] // block_rows[stratum])

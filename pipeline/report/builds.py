@@ -80,7 +80,7 @@ def _total(split: Split) -> list[str]:
         f"{sum(each.solved for each in proven):,}",
         f"{sum(each.recounted for each in proven):,}",
         ", ".join(sorted({name for each in proven for name in each.counter})),
-        ", ".join(sorted({name for each in proven for name in each.second})),
+        ", ".join(sorted({name for each in proven for name in each.again})) or "none",
         split.manifest.tokenizer.template,
     ]
 

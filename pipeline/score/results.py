@@ -5,8 +5,8 @@ All are frozen and plain: `plain_result` turns them into JSON (``schemas/scores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pipeline.typed import Share, Whole
@@ -116,6 +116,11 @@ class Scored:
     settings: Mapping[str, str] = field(default_factory=dict)
     never_asked: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+    def renamed(self, name: Callable[[str], str]) -> Scored:
+        """Return the same with the files of predictions called otherwise in what is said of them."""
+        faults = tuple(replace(fault, said=name(fault.said)) for fault in self.faults)
+        return replace(self, faults=faults, warnings=tuple(map(name, self.warnings)))
 
     @property
     def complete(self) -> bool:

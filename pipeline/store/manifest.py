@@ -19,6 +19,7 @@ from pipeline.paths import held_once
 from pipeline.recipe import Knob, is_secret
 from pipeline.store.chance import Chance
 from pipeline.store.files import alone_in, denied, file_digest, read_fault, written_aside
+from pipeline.store.proven import Proven
 from pipeline.typed import (
     Frame,
     Identifier,
@@ -113,55 +114,6 @@ class Portions(Record, kw_only=True, frozen=True):
     prompt: Whole
     template: Whole
     reply: Whole
-
-
-class Proven(Record, kw_only=True, frozen=True):
-    """How many rows were proven: exact, solved from their text, recounted by one of the `second` encoders.
-
-    Of those recounted, `quick_recounted` were by the `quick` ones, which are named among the others. Rows about users'
-    own texts cannot be solved by a program: those that are not solved are checked.
-    """
-
-    rows: Whole
-    exact: Whole
-    solved: Whole
-    recounted: Whole
-    counter: tuple[Line, ...]
-    second: tuple[Line, ...]
-    quick: tuple[Line, ...] | None = None
-    quick_recounted: Whole | None = None
-
-    @property
-    def recounts(self) -> str:
-        """Which encoders counted how many rows again, in words."""
-        others = ", ".join(name for name in self.second if name not in (self.quick or ()))
-        if not self.quick_recounted:
-            return f"{told_rows(self.recounted, self.rows)} recounted by {others}"
-        told = f"{self.quick_recounted:,} by {', '.join(self.quick or ())}"
-        left = self.recounted - self.quick_recounted
-        return f"{told_rows(self.recounted, self.rows)} recounted: {told}, {left:,} by {others}"
-
-    @property
-    def checked(self) -> int:
-        """How many rows were checked and not solved."""
-        return self.rows - self.solved
-
-    @property
-    def answers(self) -> str:
-        """How the answers were proven, in words."""
-        return told_answers(self.solved, self.checked)
-
-
-def told_rows(count: int, rows: int) -> str:
-    """Return how many of all rows something is said of, in words."""
-    return "all" if count == rows else f"{count:,}"
-
-
-def told_answers(solved: int, checked: int) -> str:
-    """Return in words how the answers of so many rows were proven."""
-    if not checked:
-        return "all re-solved from their text"
-    return f"{solved:,} re-solved from their text, {checked:,} checked in it" if solved else "all checked in their text"
 
 
 class SealedShard(Record, kw_only=True, frozen=True):

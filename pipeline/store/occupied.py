@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pipeline.errors import BuildError
-from pipeline.paths import Lease, StorePath, holder_of
+from pipeline.paths import Lease, StorePath, clear_dead, holder_of
 from pipeline.recipe import Recipe, digest
 from pipeline.store.files import disk_fault
 from pipeline.store.recipes import recipe_path
@@ -94,9 +94,7 @@ def _leased(out: StorePath, recipe: Recipe) -> Iterator[None]:
         for other in _others(path, itself=False):
             if who := holder_of(other):
                 raise BuildError(_other(out, who))
-        for same in out.glob(f"{path.name}-*"):
-            if same != own.path:
-                holder_of(same, 0)  # which removes a dead one
+        clear_dead(path, own.path)
         yield
 
 

@@ -17,6 +17,7 @@ from pipeline.paths import StorePath, in_order
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
 from pipeline.store.files import closed_in, denied, read_fault
 from pipeline.store.manifest import Manifest, TierCell
+from pipeline.store.owed import why_unsealed
 from pipeline.store.parquet import opened
 from pipeline.typed import read_record
 
@@ -123,9 +124,11 @@ class Split:
     def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
         self._check(selection)
         taken: Counter[tuple[Any, ...]] = Counter()
-        paths = [path for path in self.shards(part) if _may_hold(path, selection)]
+        listed = (shard for made in self.manifest.tiers.values() for shard in made.shards)
+        sizes = {path: shard.keys_bytes or 0 for path, shard in zip(self.shards(part), listed, strict=True)}
+        paths = [path for path in sizes if _may_hold(path, selection)]
         # Keys are small and wanted whole: those of many shards come from a store at the same time.
-        sources = in_order(_fetched, paths, self.folder) if part == "keys" else repeat(None)
+        sources = in_order(_fetched, paths, self.folder, sizes.__getitem__) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):
             yield from _wanted(path, whole, list(columns), selection, taken)
 
@@ -233,5 +236,8 @@ def open_split(folder: Path) -> Split:
         return open_split(inside[0])
     if inside:
         raise SplitError(f"{str(folder)!r} holds several splits: give one of {', '.join(map(str, inside))}")
+    for begun in (folder, *sorted(path.parent for path in folder.glob("*/data"))):
+        if (begun / "data").is_dir() and (why := why_unsealed(begun)):
+            raise SplitError(f"{str(begun)!r} is {why}")
     what = "is not sealed" if (folder / "data").is_dir() else "holds no split"
     raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, such as outputs/v2.0.0/o200k")

@@ -8,22 +8,38 @@ import sys
 
 COLLECTED = (20_000, 10, 10)
 """Objects after which Python looks for cycles, in place of 700: what jobs make are large tables without any."""
+_SPARED: list[bool] = []
 
 
 def spare() -> None:
-    """Look for cycles of objects less often, and not at the end, when all goes anyway; and do without pandas.
+    """Look for cycles of objects less often, and not at the end, when all goes anyway; and make arrays without pandas.
 
-    Arrow imports pandas, where it is installed, at its first array, to know frames that are given to it. Only Python
-    code that uses Carrara has frames: neither its commands nor their workers have any.
+    Both the command and its workers call this; Python code that uses Carrara does not.
     """
     gc.set_threshold(*COLLECTED)
     atexit.register(gc.freeze)
-    if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _WithoutPandas)
+    _SPARED.append(True)
+    if "pyarrow" in sys.modules:
+        without_frames()
 
 
-class _WithoutPandas:
-    """Finds that pandas is not installed, and leaves all other modules to those who find them."""
+def without_frames() -> None:
+    """Make Arrow's first array now, in a process that is spared, as if there were no pandas; who loads Arrow calls it.
+
+    Arrow tries to import pandas at its first array, once, to know frames that are given to it. Nobody gives it any in
+    these processes, and pandas is slow to start. All others, and Arrow where it must make a frame, find pandas as ever.
+    """
+    if not _SPARED or "pandas" in sys.modules:
+        return
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        sys.modules["pyarrow"].array([0])
+    finally:
+        sys.meta_path.remove(_NoPandas)
+
+
+class _NoPandas:
+    """Finds that pandas is not there, and leaves all other modules to those who find them."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:

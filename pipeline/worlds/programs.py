@@ -45,7 +45,7 @@ class Operation:
         getattr(items, self.name)(*self.args)
 
 
-_VALUES: dict[str, Callable[[Sequence[int]], int]] = {"sum": sum, "min": min, "max": max, "len": len}
+VALUES: dict[str, Callable[[Sequence[int]], int]] = {"sum": sum, "min": min, "max": max, "len": len}
 REVERSE, SORT = Operation("reverse"), Operation("sort")
 
 
@@ -72,7 +72,7 @@ class View:
             ValueError: for the least or greatest value of an empty slice.
         """
         part = items if self.span is None else items[self.span[0] : self.span[1]]
-        return _VALUES[self.name](part)
+        return VALUES[self.name](part)
 
     def output(self, items: Sequence[int]) -> str:
         """Return what Python shows.

@@ -16,11 +16,13 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from random import Random
+from typing import TypeVar
 
 import numpy as np
 
 from pipeline.streams import Indices, words
 
+Amount = TypeVar("Amount", int, Indices)
 K1, B = (9, 10), (4, 10)
 """The parameters, as fractions."""
 IDF, TF = 1024, 4096
@@ -99,20 +101,21 @@ class Index:
     def score(self, query: str, text: str) -> int:
         """Return the score of a text that is not in the index, by the weights of the index."""
         held, total = Counter(terms(text)), 0
-        length = np.array(held.total(), dtype=np.int64)
+        length = held.total()
         for term, times in Counter(terms(query)).items():
-            number = self._numbers.get(term)
-            holding = int(self._starts[number + 1] - self._starts[number]) if number is not None else 0
-            total += idf(len(self), holding) * times * int(self._share(np.array(held[term], dtype=np.int64), length))
+            if term in held:
+                number = self._numbers.get(term)
+                holding = int(self._starts[number + 1] - self._starts[number]) if number is not None else 0
+                total += idf(len(self), holding) * times * self._share(held[term], length)
         return total
 
-    def _share(self, times: Indices, lengths: Indices) -> Indices:
+    def _share(self, times: Amount, lengths: Amount) -> Amount:
         """Return the part of a term's weight that a passage gets, in parts of `TF`."""
         size, (k, k_of), (b, b_of) = len(self), K1, B
         over = k_of * b_of * self._total
         below = times * over + k * ((b_of - b) * self._total + b * lengths * size)
-        share = np.where(times > 0, times * (k_of + k) * b_of * self._total * TF // np.maximum(below, 1), 0)
-        return np.asarray(share, dtype=np.int64)
+        share: Amount = times * ((k_of + k) * b_of * self._total * TF) // (below + (below == 0))
+        return share
 
     def ranking(self, query: str, rng: Random) -> tuple[Indices, Indices]:
         """Return all passages, the best first, and their scores in that order; equal scores in random order."""

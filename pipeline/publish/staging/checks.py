@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from pipeline.errors import CorruptError, StageError
 from pipeline.recipe import SEED_BITS, is_secret
-from pipeline.store.manifest import Cell, Proven, shard_faults
+from pipeline.store.manifest import Cell, shard_faults
+from pipeline.store.proven import Proven
 from pipeline.store.split import Split
 from pipeline.typed import LINE
 
@@ -33,7 +34,7 @@ def check_split(split: Split) -> None:
 
 
 def _check_proven(split: Split, tier: str, proven: Proven) -> None:
-    if proven.second != ("none",) and proven.recounted < proven.rows:
+    if proven.again and proven.recounted < proven.rows:
         raise StageError(
             f"{split.title}: {proven.recounted:,} of {proven.rows:,} rows of tier {tier} were counted twice: "
             "run `carrara verify` on it first"

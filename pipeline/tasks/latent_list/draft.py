@@ -7,12 +7,13 @@ would make one of those equal to the true list is refused, for nothing that foll
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import accumulate
 from random import Random
 
+from pipeline.tasks.latent_list.lists import Lists, after
 from pipeline.worlds.programs import INSERT_AT, POP_AT, START, Operation, View, number
 
 KEEPING = ("append", "insert", "reverse")
@@ -45,22 +46,18 @@ class Program:
 
 @dataclass(slots=True)
 class Draft:
-    """A program in the making: the true list, and for each operation the list without it (None once that failed)."""
+    """A program in the making: its list, and the lists of all that leave one operation out and do not fail."""
 
     true: list[int] = field(default_factory=lambda: list(START))
-    others: list[list[int] | None] = field(default_factory=list)
+    others: Lists = field(default_factory=list)
     operations: list[Operation] = field(default_factory=list)
 
     def add(self, name: str, args: tuple[int, ...]) -> bool:
         """Append an operation if it and all before it stay provable; tell whether it was."""
-        run, true = getattr(list, name), self.true[:]
-        try:
-            run(true, *args)
-        except (IndexError, ValueError):
-            return False
+        true = next(iter(after(name, args, [self.true])), [])
         if not true or true == self.true:
             return False
-        others = _kept(name, args, self.others) if name in KEEPING else [_after(run, args, one) for one in self.others]
+        others = after(name, args, self.others)
         if name not in KEEPING and true in others:
             return False
         others.append(self.true)
@@ -68,38 +65,37 @@ class Draft:
         self.operations.append(Operation(name, args))
         return True
 
-    @property
-    def alive(self) -> list[list[int]]:
-        """The lists of the programs that leave one operation out and have not failed."""
-        return [other for other in self.others if other is not None]
-
     def seen(self, view: View) -> Program:
         """Return the program that ends with a view."""
-        failed = len(self.others) - sum(_shows(view, other) for other in self.alive)
+        failed = len(self.operations) - sum(_shows(view, other) for other in self.others)
         return Program(tuple(self.operations), view, tuple(self.true), view.output(self.true), failed)
 
-    def stretched(self, weights: Weights, ways: Sequence[int], rng: Random, *, quotas: bool) -> Draft | None:
-        """Return the draft with some more operations, or None if it is stuck.
+    def stretches(self, weights: Weights, ways: Sequence[int], rng: Random, *, quotas: bool) -> Iterator[Draft | None]:
+        """Yield the draft with some more operations, which are drawn anew each time, or None where it is stuck.
 
         `ways` tells for each operation of the whole program whether it lengthens the list (1), shortens it (-1) or may
         do either (0). With `quotas` a kind weighs as much as it is still wanting of its share of the whole.
         """
-        longer = Draft(self.true, self.others, self.operations[:])
         done = len(self.operations)
-        size = (len(ways) - done - 1) % STRETCH + 1
+        coming = ways[done : done + (len(ways) - done - 1) % STRETCH + 1]
         wanted = self.wanting(weights, len(ways)) if quotas else dict[str, float](weights)
-        for way in ways[done : done + size]:
-            last = longer.operations[-1].name if longer.operations else ""
-            kinds = _kinds(way, reversed_last=last == "reverse", short=len(longer.true) < 3)
-            sums = list(accumulate(max(wanted[kind], LEAST) for kind in kinds))
+        while True:
+            yield self._stretched(wanted.copy(), coming, rng, quotas=quotas)
+
+    def _stretched(self, wanted: dict[str, float], ways: Sequence[int], rng: Random, *, quotas: bool) -> Draft | None:
+        longer = Draft(self.true, self.others, self.operations[:])
+        last = longer.operations[-1].name if longer.operations else ""
+        for way in ways:
+            kinds = _kinds(way, last == "reverse", len(longer.true) < 3)
+            sums = list(accumulate([max(wanted[kind], LEAST) for kind in kinds]))
             for _ in range(ATTEMPTS):
-                kind = kinds[one_of(rng, sums)]
-                if longer.add(kind, draw_arguments(rng, kind, longer.true)):
+                last = kinds[one_of(rng, sums)]
+                if longer.add(last, draw_arguments(rng, last, longer.true)):
                     break
             else:
                 return None
             if quotas:
-                wanted[longer.operations[-1].name] -= 1
+                wanted[last] -= 1
         return longer
 
     def wanting(self, shares: Weights, size: int) -> dict[str, float]:
@@ -117,35 +113,13 @@ def _shows(view: View, items: list[int]) -> bool:
     return True
 
 
-def _kept(name: str, args: tuple[int, ...], lists: Sequence[list[int] | None]) -> list[list[int] | None]:
-    """Return what one of the kinds that never fail makes of some lists."""
-    if name == "reverse":
-        return [items if items is None else items[::-1] for items in lists]
-    *at, value = args
-    if not at:
-        return [items if items is None else [*items, value] for items in lists]
-    return [items if items is None else [*items[: at[0]], value, *items[at[0] :]] for items in lists]
-
-
-def _after(run: Callable[..., object], args: tuple[int, ...], items: list[int] | None) -> list[int] | None:
-    """Return what an operation makes of a list; None if it fails."""
-    if items is None:
-        return None
-    items = items[:]
-    try:
-        run(items, *args)
-    except (IndexError, ValueError):
-        return None
-    return items
-
-
 def one_of(rng: Random, sums: Sequence[float]) -> int:
     """Draw a place by the running sums of weights, as ``rng.choices`` does."""
     return bisect(sums, rng.random() * (sums[-1] + 0.0), 0, len(sums) - 1)
 
 
 @cache
-def _kinds(way: int, *, reversed_last: bool, short: bool) -> Sequence[str]:
+def _kinds(way: int, reversed_last: bool, short: bool) -> Sequence[str]:  # noqa: FBT001
     """Return the kinds that may come next: no reverse right after a reverse, which would look like filler."""
     if way:
         return LENGTHENS if way > 0 else SHORTENS
@@ -164,7 +138,7 @@ def draw_arguments(rng: Random, kind: str, items: Sequence[int]) -> tuple[int, .
         if kind == "remove":
             return (rng.choice(([item for item in items if item in STARTING] if first else ()) or items),)
         places = _within(POP_AT, -len(items), len(items) - 1)
-        at = _near_the_ends(rng, (tuple(at for at in places if items[at] in STARTING) if first else ()) or places)
+        at = _near_the_ends(rng, (tuple([at for at in places if items[at] in STARTING]) if first else ()) or places)
         return () if at == -1 and rng.random() < 0.7 else (at,)
     return ()
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import comb
 
 from pipeline.tasks.base import Needle, Published
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.latent_list.solver import MEMO, PRINTS, STEPS, Session, Step, advance, demonstrations, read
+from pipeline.tasks.latent_list.neighbours import betrayed
+from pipeline.tasks.latent_list.solver import PRINTS, STEPS, Session, Step, advanced, demonstrations, read
 from pipeline.worlds.programs import Operation, View
 
 REVERSES, SORTS = ">> a.reverse()", ">> a.sort()"
-IDLE, SORTED = "idle", "sort"
-Between = tuple[str, str, str]
-CLASSES = {"append": "addition", "insert": "addition", "pop": "removal", "remove": "removal", "reverse": "reverse"}
-BETRAYS = 1e-9
-"""Chance below which neighbours betray what is relevant: a release of a million rows is wrongly refused once in 250."""
 
 
 def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
@@ -44,7 +38,7 @@ def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
     yield from _irrelevant(row, session, [session.steps[place] for place in places])
     yield from _overstated(row, session, [session.steps[place] for place in places])
     yield from _not_idle(session, places)
-    yield from _betrayed(session, places)
+    yield from betrayed(session.lines, places)
     yield from _touching(text, session, marked)
 
 
@@ -86,23 +80,19 @@ def _irrelevant(row: Published, session: Session, steps: Sequence[Step | None]) 
 
 
 def _outcome(session: Session, steps: Sequence[Step | None]) -> str | None:
-    items = list(session.initial)
     try:
-        advance(items, steps)
-        return session.ask.shows(items)
+        return session.ask.shows(advanced(session.initial, steps))
     except ValueError:
         return None
 
 
 def _not_idle(session: Session, places: Sequence[int]) -> Iterator[str]:
-    """Run each stretch between relevant operations: it must leave the list as it was."""
-    items, begin = list(session.initial), 0
+    """Look at each stretch between relevant operations: it must leave the list as it was."""
+    before, begin = list(session.initial), 0
     for place in (*places, len(session.steps)):
-        before = items[:]
         try:
-            advance(items, session.steps[begin:place])
-            idle = items == before
-            advance(items, session.steps[place : place + 1])
+            idle = session.at(place) == before
+            before = session.at(min(place + 1, len(session.steps)))
         except ValueError as fault:
             yield f"line {begin + 1} to {place + 1} of the program: {fault}"
             return
@@ -144,54 +134,3 @@ def _overstated(row: Published, session: Session, steps: Sequence[Step | None]) 
         return
     if stated != found:
         yield f"the effective complexity is {found}, not {stated}"
-
-
-def _betrayed(session: Session, places: Sequence[int]) -> Iterator[str]:
-    """Find neighbours that tell relevant operations from filler, by the kinds of the lines before and behind.
-
-    Behind an addition and before a removal nothing can tell, as a line that does nothing stands there, always. Of the
-    rest, the number of relevant operations of a kind between lines of two kinds is binomial where neighbours tell
-    nothing; the share of filler is smoothed by one operation more of either sort.
-    """
-    kinds = ["", *map(KINDS.__getitem__, session.lines), ""]
-    every = Counter(zip(kinds, kinds[1:], kinds[2:], strict=False))
-    wrong = {between for between in every if not _parted(*between)}
-    if wrong:
-        place = next(place for place in range(len(session.lines)) if tuple(kinds[place : place + 3]) in wrong)
-        found = f"parts the {kinds[place + 1]} in line {place + 1} of the program from its neighbour"
-        yield f"no line that does nothing {found}"
-        return
-    relevant: Counter[Between] = Counter((kinds[place], kinds[place + 1], kinds[place + 2]) for place in places)
-    filler = every - relevant
-    for between in sorted(relevant):
-        before, kind, behind = between
-        of, lines = (sum(counts[seen] for seen in counts if seen[1] == kind) for counts in (relevant, filler))
-        share = (1 + filler[between]) / (2 + lines)
-        if kind in CLASSES.values() and _tail(relevant[between], of, share) < BETRAYS:
-            found = f"{relevant[between]} of {of} relevant lines of kind {kind} stand between {before!r} and {behind!r}"
-            yield f"{found}, and a share of {share:.3f} of filler"
-
-
-def _parted(before: str, kind: str, behind: str) -> bool:
-    """Tell whether a line that does nothing stands behind an addition, and before a removal."""
-    return behind == IDLE if kind == "addition" else before == IDLE if kind == "removal" else True
-
-
-class Kinds(dict[str, str]):
-    """Remembers of what kind each distinct line is."""
-
-    def __missing__(self, line: str) -> str:
-        """Tell the kind of a line that is new."""
-        if len(self) > MEMO:
-            self.clear()
-        step = STEPS[line]
-        self[line] = kind = CLASSES.get(step[0].__name__, SORTED) if step else IDLE
-        return kind
-
-
-KINDS = Kinds()
-
-
-def _tail(seen: int, of: int, share: float) -> float:
-    """Return the chance of at least so many successes."""
-    return sum(comb(of, count) * share**count * (1 - share) ** (of - count) for count in range(seen, of + 1))

@@ -84,7 +84,7 @@ def _drafted(name: str, ways: Sequence[int], wish: Wish, rng: Random) -> Program
     weights = WEIGHTS if name not in ("min", "max") else SHRINKING if wish.beyond(name) else GROWING
     drafts = [Draft()]
     for _ in range(STRETCHES):
-        ends = filter(None, (drafts[-1].stretched(weights, ways, rng, quotas=quotas) for _ in range(PATIENCE)))
+        ends = filter(None, islice(drafts[-1].stretches(weights, ways, rng, quotas=quotas), PATIENCE))
         if len(ways) - len(drafts[-1].operations) <= STRETCH:
             programs = list(islice(_finished(ends, name, wish, rng), TRIES))
             return min(programs, key=lambda program: miss(program.view, program.final, wish)) if programs else None
@@ -95,7 +95,7 @@ def _drafted(name: str, ways: Sequence[int], wish: Wish, rng: Random) -> Program
 
 def provable(draft: Draft, name: str) -> bool:
     """Tell whether a slice tells the true list from all others."""
-    return bool(proven(name, draft.true, draft.alive).any())
+    return bool(proven(name, draft.true, draft.others).any())
 
 
 def _finished(drafts: Iterator[Draft], name: str, wish: Wish, rng: Random) -> Iterator[Program]:

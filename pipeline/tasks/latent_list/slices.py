@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from pipeline.tasks.latent_list.draft import Draft
 from pipeline.tasks.latent_list.effective import ADDS, needed
-from pipeline.worlds.programs import START, View
+from pipeline.worlds.programs import START, VALUES, View
 
 Table = NDArray[np.int64]
 GONE = 1 << 20
-"""Stands where a list has ended: no value of a list is as large, so ``min`` of nothing differs from every minimum."""
+"""Stands where a list has ended, for maxima as a negative: no value of a list is as large, so nothing equals it."""
 WIDEST = 16
 """Of printed slices, so that every answer fits with margin."""
 CLIPPED = {"print": 2, "sum": 1}
@@ -46,18 +46,18 @@ class Wish:
 
 def proven(name: str, true: Sequence[int], others: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
     """Tell at ``[i, j]`` whether the view of ``[i:j+1]`` tells the true list from every other."""
-    lists = _matrix([true, *others], len(true))
+    lists = _matrix([true, *others], len(true), -GONE if name == "max" else GONE)
     if name == "print":
         return _differs(lists)
-    shown = _values(name, lists)
-    different: NDArray[np.bool_] = (shown[0] != shown[1:]).all(axis=0) & _upper(len(true))
-    return different
+    shown = _sums(lists) if name == "sum" else _extremes(name, lists)
+    different: NDArray[np.bool_] = np.logical_and.reduce(shown[1:] != shown[0])
+    return different & _upper(len(true)) if name == "sum" else different
 
 
 def shows_all(draft: Draft, view: View) -> bool:
     """Tell whether a view of a slice tells the true list from all others."""
     start, stop = view.span or (0, 0)
-    return bool(proven(view.name, draft.true, draft.alive)[start, stop - 1])
+    return bool(proven(view.name, draft.true, draft.others)[start, stop - 1])
 
 
 @lru_cache(maxsize=64)
@@ -67,28 +67,29 @@ def _upper(width: int) -> NDArray[np.bool_]:
 
 def choose(name: str, draft: Draft, wish: Wish, rng: Random) -> View | None:
     """Return a view that tells the true list from all others, as near to the wish as there is, or None."""
-    true, others = draft.true, draft.alive
+    true, others = draft.true, draft.others
     if name == "len":
         return View("len") if all(len(other) != len(true) for other in others) else None
     starts, lasts = np.nonzero(proven(name, true, others))
-    spans = zip(starts.tolist(), lasts.tolist(), strict=True)
-    views = [view for i, j in spans if _suits(view := View(name, (i, j + 1)), true, wish)]
-    if name in ("print", "sum"):
-        views = [view for view in views if _enough(draft, view)]
-    elif views:
-        views = _hardest(views, draft, wish)
-    misses = [(miss(view, true, wish), view) for view in views]
-    if not misses:
-        return None
-    best = min(far for far, _ in misses)
-    return rng.choice([view for far, view in misses if far == best])
+    spans = zip(starts.tolist(), (lasts + 1).tolist(), strict=True)
+    found = [View(name, span) for span in spans if _suits(name, true[slice(*span)], wish)]
+    if name in ("min", "max"):
+        found = _hardest(found, draft, wish)
+    nearest: dict[int, list[View]] = {}
+    for view in found:
+        nearest.setdefault(miss(view, true, wish), []).append(view)
+    for far in sorted(nearest):
+        enough = [view for view in nearest[far] if name in ("min", "max") or _enough(draft, view)]
+        if enough:
+            return rng.choice(enough)
+    return None
 
 
-def _suits(view: View, true: Sequence[int], wish: Wish) -> bool:
-    start, stop = view.span or (0, 0)
-    if view.name == "print":
-        return stop - start <= WIDEST
-    return stop - start > wish.wide and view.value(true) != 0
+def _suits(name: str, part: Sequence[int], wish: Wish) -> bool:
+    """Tell whether a slice may be shown: it is not too wide to print, nor too narrow, and its number is not zero."""
+    if name == "print":
+        return len(part) <= WIDEST
+    return len(part) > wish.wide and VALUES[name](part) != 0
 
 
 def _enough(draft: Draft, view: View) -> bool:
@@ -104,7 +105,7 @@ def _hardest(views: Sequence[View], draft: Draft, wish: Wish) -> list[View]:
     """Return the views that need about as many operations as any, if a long program is to be taken with so many."""
     leasts = [least(view, draft.true) for view in views]
     count = len(draft.operations)
-    enough = 0 if count <= MANY else count * 3 // 20 if wish.beyond(views[0].name) else count * 9 // 20
+    enough = 0 if count <= MANY else count * 3 // 20 if views and wish.beyond(views[0].name) else count * 9 // 20
     return [view for view, size in zip(views, leasts, strict=True) if size >= max(enough, max(leasts) - LOOSE)]
 
 
@@ -131,30 +132,26 @@ def _miss(value: int, wish: Wish) -> int:
     return (most * 16) // least + (1 << 24) * (value * wish.sign < 0)
 
 
-def _matrix(lists: Sequence[Sequence[int]], width: int) -> Table:
-    pad, flat = [GONE] * width, list[int]()
+def _matrix(lists: Sequence[Sequence[int]], width: int, gone: int) -> Table:
+    pad, flat = [gone] * width, list[int]()
     for items in lists:
         flat += items[:width]
         flat += pad[len(items) :]
     return np.frombuffer(array("q", flat), dtype=np.int64).reshape(len(lists), width)
 
 
-def _values(name: str, lists: Table) -> Table:
-    """Return what the view of ``[i:j+1]`` shows at ``[list, i, j]``; a slice ends where its list does."""
-    if name == "max":
-        lists = np.where(lists == GONE, -GONE, lists)
-        return _running(np.maximum, lists, -GONE)
-    if name == "min":
-        return _running(np.minimum, lists, GONE)
+def _sums(lists: Table) -> Table:
+    """Return the sum of ``[i:j+1]`` at ``[list, i, j]``; a slice ends where its list does."""
     sums = np.cumsum(np.where(lists == GONE, 0, lists), axis=1)
     before = np.concatenate([np.zeros_like(sums[:, :1]), sums[:, :-1]], axis=1)
     shown: Table = sums[:, None, :] - before[:, :, None]
     return shown
 
 
-def _running(pick: np.ufunc, lists: Table, least: int) -> Table:
-    width = lists.shape[1]
-    shown: Table = pick.accumulate(np.where(_upper(width), lists[:, None, :], least), axis=2)
+def _extremes(name: str, lists: Table) -> Table:
+    """Return the least or greatest number of ``[i:j+1]`` at ``[list, i, j]``; below the diagonal it is beyond all."""
+    pick, beyond = (np.minimum, GONE) if name == "min" else (np.maximum, -GONE)
+    shown: Table = pick.accumulate(np.where(_upper(lists.shape[1]), lists[:, None, :], beyond), axis=2)
     return shown
 
 

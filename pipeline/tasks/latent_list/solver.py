@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.tasks.line_cache import PROMPT
@@ -17,6 +17,8 @@ ARGUMENTS = {"append": (1,), "insert": (2,), "pop": (0, 1), "remove": (1,), "sor
 ASKED = re.compile(r">> (?:(print|sum|min|max)\(a\[([0-9]{1,4}):([0-9]{1,4})\]\)|(len)\(a\))")
 PRINTS = '>> print("Do nothing.")'
 MEMO = 200_000
+KEPT = 64
+"""After so many steps of a program the list is kept, so that it need not be run again from its first line."""
 Step = tuple[Callable[..., object], tuple[int, ...]]
 
 
@@ -80,6 +82,20 @@ class Session:
     lines: Sequence[str]
     steps: Sequence[Step | None]
     ask: Ask
+    kept: list[list[int]] = field(default_factory=list, compare=False, repr=False)
+    """The list before every `KEPT`-th step, as far as the program was run."""
+
+    def at(self, place: int) -> list[int]:
+        """Return the list before a step (from 0), or behind the last. What was run once is not run again.
+
+        Raises:
+            ValueError: if a step before it fails.
+        """
+        if not self.kept:
+            self.kept.append(list(self.initial))
+        for begin in range((len(self.kept) - 1) * KEPT, place // KEPT * KEPT, KEPT):
+            self.kept.append(advanced(self.kept[-1], self.steps[begin : begin + KEPT]))
+        return advanced(self.kept[place // KEPT], self.steps[place // KEPT * KEPT : place])
 
     def runs(self) -> str:
         """Return what the program outputs at last.
@@ -87,22 +103,25 @@ class Session:
         Raises:
             ValueError: if it fails.
         """
-        items = list(self.initial)
-        advance(items, self.steps)
-        return self.ask.shows(items)
+        return self.ask.shows(self.at(len(self.steps)))
 
 
-def advance(items: list[int], steps: Iterable[Step | None]) -> None:
-    """Run steps on a list.
+def advanced(items: Iterable[int], steps: Iterable[Step | None]) -> list[int]:
+    """Return what steps make of a list.
 
     Raises:
         ValueError: if one fails.
     """
+    left = list(items)
     try:
         for method, args in filter(None, steps):
-            method(items, *args)
+            if args:
+                method(left, *args)
+            else:
+                method(left)
     except IndexError as fault:
         raise ValueError(f"the program fails: {fault}") from None
+    return left
 
 
 @PROMPT.of

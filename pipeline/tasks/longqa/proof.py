@@ -8,21 +8,8 @@ from itertools import pairwise
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.longqa.kinship import follow, steps_of
-from pipeline.tasks.longqa.reader import (
-    ESTATE,
-    Event,
-    Line,
-    about,
-    asked,
-    happening_asked,
-    happening_kinds,
-    history,
-    owner_asked,
-    read,
-    standing,
-    told_in,
-    whose,
-)
+from pipeline.tasks.longqa.owners import ESTATE, history, standing, told_in, whose
+from pipeline.tasks.longqa.reader import Event, Line, about, asked, happening_asked, happening_kinds, owner_asked, read
 
 FAMILIES = 2
 """Other families whose lines are told."""

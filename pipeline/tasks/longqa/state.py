@@ -13,7 +13,7 @@ from random import Random
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Role, Sample, Turns
-from pipeline.tasks.longqa import proof, reader, text
+from pipeline.tasks.longqa import owners, proof, text
 from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, buyers, days_at, quiet, rolls, strewn
 from pipeline.tasks.longqa.histories import history
 from pipeline.worlds.chronicle import Chronicle, new_year, written, year
@@ -142,7 +142,7 @@ class State(LongQa):
         Raises:
             ValueError: if the text cannot be read, or nobody owned it.
         """
-        return (reader.owned(turns[-1][1]),)
+        return (owners.owned(turns[-1][1]),)
 
     def check(self, row: Published) -> list[str]:
         """Prove that each entry needed is, that no other is, and that the other property is mentioned as often."""
@@ -235,7 +235,7 @@ class Choice(State):
         Raises:
             ValueError: if the text cannot be read, or the owner is no option.
         """
-        return text.accepted(*reader.lettered(turns[-1][1]))
+        return text.accepted(*owners.lettered(turns[-1][1]))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what the task without options gives, but for a uniform guess among four."""

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published, Turns
 from pipeline.tasks.longqa.kinship import follow
+from pipeline.tasks.longqa.owners import history, whose
 from pipeline.tasks.longqa.proof import marked, name_faults, spans
-from pipeline.tasks.longqa.reader import DATE, Line, about, day_of, history, whose
+from pipeline.tasks.longqa.reader import DATE, Line, about, day_of
 
 ENTRY = re.compile(rf"^{DATE}\. (.+)$", re.MULTILINE)
 USER, MODEL = "User: ", "Model: "

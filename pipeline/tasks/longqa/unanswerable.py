@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Sample, Turns
-from pipeline.tasks.longqa import proof, reader, text
+from pipeline.tasks.longqa import owners, proof, text
 from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, buyers, days_at, quiet, rolls, strewn
 from pipeline.tasks.longqa.state import role_of, twins, when
 from pipeline.worlds.chronicle import Chronicle
@@ -73,7 +73,7 @@ class Unanswerable(LongQa):
         Raises:
             ValueError: if the text cannot be read.
         """
-        found = reader.owned(turns[-1][1], known=False)
+        found = owners.owned(turns[-1][1], known=False)
         return (found,) if found else text.REFUSALS
 
     def check(self, row: Published) -> list[str]:

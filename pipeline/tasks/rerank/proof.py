@@ -10,7 +10,7 @@ from pipeline.tasks.base import Published
 from pipeline.tasks.finding import stands
 from pipeline.tasks.rag.proof import demonstrations, question
 from pipeline.tasks.rag.reader import Entry, entries, read
-from pipeline.tasks.rerank.reader import Wanted, ranked, wanted, worths
+from pipeline.tasks.rerank.reader import Wanted, graded, meeting, ranked, wanted, worths
 
 OTHERWISE, IN_ORDER = 2, 1
 """In how many documents each value stands in other roles, for one in which it meets the condition; in an order."""
@@ -80,23 +80,24 @@ def _needed_faults(found: Sequence[Entry], what: Wanted, worth: dict[str, int]) 
         fewer = {one: value for one, value in what.values.items() if one != name}
         if fewer and worths(found, replace(what, values=fewer)) == worth:
             yield f"the ranking is the same without the condition on the {name}"
-    meeting = [one for one in found if what.met(one)]
-    right = ranked(worth)
-    for one in meeting:
-        same = ranked(worths([each for each in meeting if each is not one], what)) == right
+    met, right = meeting(found, what), ranked(worth)
+    for one, _ in met:
+        same = ranked(graded([each for each in met if each[0] is not one], what)) == right
         if same == (one.id in worth):
             yield f"document {one.id} {'does not matter' if same else 'matters'}"
-    if what.scale and len(meeting) != len(worth) + BELOW:
-        yield f"{len(meeting) - len(worth)} documents meet the condition below the first ten"
+    if what.scale and len(met) != len(worth) + BELOW:
+        yield f"{len(met) - len(worth)} documents meet the condition below the first ten"
 
 
 def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
     """Hold each value to stand in other roles in enough documents that do not meet its condition by it."""
+    texts = [(one, one.text.lower()) for one in found]
     for name, value in what.values.items():
-        holding = [one for one in found if stands(value, one.text)]
-        meeting = sum(name in what.met(one) for one in holding)
-        if len(holding) - meeting < (IN_ORDER if what.scale else OTHERWISE) * meeting:
-            yield f"{value!r} meets its condition in {meeting} documents, and stands in {len(holding) - meeting} others"
+        sought = value.lower()
+        holding = [one for one, text in texts if sought in text and stands(value, one.text)]
+        right = sum(name in what.met(one) for one in holding)
+        if len(holding) - right < (IN_ORDER if what.scale else OTHERWISE) * right:
+            yield f"{value!r} meets its condition in {right} documents, and stands in {len(holding) - right} others"
 
 
 def _example_faults(row: Published) -> Iterator[str]:

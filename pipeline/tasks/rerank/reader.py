@@ -97,12 +97,25 @@ def worths(entries: Sequence[Entry], what: Wanted) -> dict[str, int]:
     """Return what documents are worth, by their numbers; those that are worth nothing are left out.
 
     Raises:
-        ValueError: if two documents have one number, or one place in an order.
+        ValueError: if two documents have one place in an order.
     """
-    met = {entry.id: entry for entry in entries if what.met(entry)}
+    return graded(meeting(entries, what), what)
+
+
+def meeting(entries: Sequence[Entry], what: Wanted) -> list[tuple[Entry, int]]:
+    """Return the documents that have any value that is asked for, each with how many."""
+    return [(entry, len(met)) for entry in entries if (met := what.met(entry))]
+
+
+def graded(met: Sequence[tuple[Entry, int]], what: Wanted) -> dict[str, int]:
+    """Return what documents are worth, by their numbers, from how many values each of them has.
+
+    Raises:
+        ValueError: if two documents have one place in an order.
+    """
     if not what.scale:
-        return {number: len(what.met(entry)) for number, entry in met.items()}
-    size = {number: what.sign * int(entry.facts[what.scale].replace(",", "")) for number, entry in met.items()}
+        return {entry.id: count for entry, count in met}
+    size = {entry.id: what.sign * int(entry.facts[what.scale].replace(",", "")) for entry, _ in met}
     if len({*size.values()}) < len(size):
         raise ValueError(f"two documents have one {what.scale}")
     first = sorted(size, key=lambda number: size[number])[: what.count]

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from pipeline.tasks.base import Published
+from pipeline.tasks.longqa.owners import ESTATE
 from pipeline.tasks.longqa.proof import marked, spans
-from pipeline.tasks.longqa.reader import ESTATE, Event
+from pipeline.tasks.longqa.reader import Event
 from pipeline.tasks.summ.reader import Annals, Asked, asked, named, points, question_of, read, told_of
 
 VAIN = ("bid", "plea")

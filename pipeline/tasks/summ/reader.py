@@ -9,18 +9,8 @@ from datetime import date
 
 from pipeline.tasks.finding import Lines
 from pipeline.tasks.line_cache import LINES, PROMPT
-from pipeline.tasks.longqa.reader import (
-    BODY,
-    DATE,
-    END,
-    ESTATE,
-    Event,
-    Line,
-    day_of,
-    happening_kinds,
-    history,
-    standing,
-)
+from pipeline.tasks.longqa.owners import ESTATE, history, standing
+from pipeline.tasks.longqa.reader import BODY, DATE, END, Event, Line, day_of, happening_kinds
 from pipeline.tasks.summ.text import accepted
 
 LINE = re.compile(rf"\[(\d{{5}})\] {DATE}\. (.+)")

@@ -71,7 +71,7 @@ class Writer:
         colours = list(self._naming(thing, form, wanted))
         while len(colours) < rng.choice(COLOURS):
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
-        while sum(len(text.split()) for text, _ in [*said, *colours]) < LEAST:
+        while sum(_length(text) for text, _ in [*said, *colours]) < LEAST:
             colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
         items = [(text, self._filled(thing, form, text, {"value": value})) for text, value in said]
         for sentence, fills in colours:
@@ -104,8 +104,7 @@ class Writer:
         """Fill the slots of a sentence that has to be said, even if nothing that it could name is of the time."""
         found = self._fitting(thing, form, sentence, given)
         if found is None:
-            kinds = [slot.removeprefix("a_") for slot in map(str.lower, slots(sentence))]
-            named = {slot: thing.kind if slot == "other" else slot for slot in kinds if slot not in given}
+            named = {slot: thing.kind if slot == "other" else slot for slot in _filling(sentence) if slot not in given}
             things = {slot: kind for slot, kind in named.items() if kind in self._cast.eras}
             nearest = {slot: self._cast.anyone(thing, kind) for slot, kind in things.items()}
             found = self._fitting(thing, form, sentence, {**nearest, **given})
@@ -114,8 +113,7 @@ class Writer:
     def _fitting(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str] | None:
         """Fill the slots of a sentence; none if nothing that it could name is of the time."""
         filled = self._said.setdefault((thing.name, sentence), {}) if self._settled else {}
-        for slot in map(str.lower, slots(sentence)):
-            slot = slot.removeprefix("a_")
+        for slot in _filling(sentence):
             if slot in given or slot not in filled:
                 said = given[slot] if slot in given else self._fill(thing, form, slot)
                 if said is None:
@@ -129,6 +127,18 @@ class Writer:
         if slot == "year":
             return str(thing.era + self._rng.randint(*since(form)))
         return self._cast.another(self._rng, thing, thing.kind if slot == "other" else slot)
+
+
+@cache
+def _filling(sentence: str) -> tuple[str, ...]:
+    """Return what fills the slots of a sentence of a form, in order."""
+    return tuple(slot.lower().removeprefix("a_") for slot in slots(sentence))
+
+
+@cache
+def _length(sentence: str) -> int:
+    """Return how many words a sentence of a form has."""
+    return len(sentence.split())
 
 
 def told(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
@@ -181,11 +191,17 @@ PRONOUN = 0.75
 """How often a pronoun stands where it may."""
 
 
+@cache
+def _cut(sentence: str) -> list[str]:
+    """Return what stands between the slots of a sentence of a form, and the slots, in turn."""
+    return SLOT.split(sentence)
+
+
 def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str) -> str:
     """Return a sentence with its slots filled; where a `noun` is given, it stands for the first mention."""
-    parts, at, first = [], 0, noun
-    for found in SLOT.finditer(sentence):
-        slot = found[1]
+    first, parts = noun, list[str]()
+    cut = _cut(sentence)
+    for before, slot in zip(cut[::2], cut[1::2], strict=False):
         if slot == "Name":
             said, first = name, ""
         elif slot in SUBJECT:
@@ -195,10 +211,7 @@ def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapp
             said = ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
         else:
             said = fills[slot.lower()]
-        before = sentence[at : found.start()]
-        if before.endswith(ARTICLE) and starts_with_vowel(said):
-            before = before[:-1] + "n "
-        parts += [before, said]
-        at = found.end()
-    text = "".join([*parts, sentence[at:]])
+        an = before.endswith(ARTICLE) and starts_with_vowel(said)
+        parts += [before[:-1] + "n " if an else before, said]
+    text = "".join([*parts, cut[-1]])
     return text[0].upper() + text[1:]

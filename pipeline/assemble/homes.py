@@ -1,0 +1,68 @@
+"""A process at one home after the other: it keeps what jobs made there as long as there is room for it.
+
+What jobs of one home need (worlds, pools, lines that were read) is made once and kept, as the next job mostly has the
+same home. A process that comes to many homes would keep all of it: at 1M that is more than a worker may have.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from pipeline.assemble.drawn import drop
+from pipeline.assemble.jobs import POOLS
+from pipeline.assemble.layouts import LAYOUTS
+from pipeline.assemble.plan import Home
+from pipeline.engine.collecting import uncollected
+from pipeline.engine.memory import give_back, resident
+from pipeline.tasks.line_cache import LINES
+
+START = resident()
+MOST = 900 << 20
+"""Bytes that a process may take beyond those that it has at the start."""
+NEEDED, PER_TOKEN = 80 << 20, 400
+"""Bytes that a job takes for itself, and for each token of its longest prompt: some 480 MB at 1M."""
+FORGOTTEN = (
+    "pipeline.assemble.jobs",
+    "pipeline.assemble.cutting",
+    "pipeline.tasks.",
+    "pipeline.worlds.",
+    "pipeline.streams",
+)
+"""The modules of which nothing is kept from one home to the next; counters are opened again at a higher cost."""
+
+_last: list[Home | None] = [None]
+
+
+@contextmanager
+def at_home(home: Home) -> Iterator[None]:
+    """Run a job at its home: with room for it, and without looking for cycles meanwhile."""
+    make_room(home)
+    with uncollected():
+        yield
+
+
+def make_room(home: Home) -> None:
+    """Forget what was made at the last home, if this is another one and the process is large."""
+    left, _last[0] = _last[0] != home, home
+    room = START + MOST - NEEDED - PER_TOKEN * home.longest
+    if resident() > room:
+        give_back()
+    if left and resident() > room:
+        forget()
+        give_back()
+
+
+def forget() -> None:
+    """Forget worlds, pools, lines, samples and layouts; all of it is made again when it is asked for."""
+    for kept in (POOLS, LINES, LAYOUTS):
+        kept.clear()
+    drop()
+    for found in gc.get_objects():
+        if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith(FORGOTTEN):
+            found.cache_clear()
+    pa.default_memory_pool().release_unused()

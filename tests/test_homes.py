@@ -1,0 +1,112 @@
+"""What a process keeps from job to job, and when it lets go of it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import groupby, pairwise
+from operator import itemgetter
+from pathlib import Path
+
+import pytest
+
+from pipeline.assemble import homes
+from pipeline.assemble.homes import make_room
+from pipeline.assemble.jobs import POOLS, PackJob
+from pipeline.assemble.plan import Home, make_plan
+from pipeline.assemble.pools import Pool
+from pipeline.engine import Inline
+from pipeline.engine.memory import give_back, resident
+from pipeline.prove.order import home_by_home
+from pipeline.prove.shard import ProveJob
+from pipeline.recipe import Recipe, Stratum, load_recipe
+from pipeline.stages import Stages
+
+HERE, THERE = Home("bio", 2048), Home("rag", 2048)
+
+
+@lru_cache(maxsize=1)
+def world() -> list[int]:
+    """Return a world, which is made once."""
+    return []
+
+
+@pytest.fixture(autouse=True)
+def _ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    world.__module__ = "pipeline.worlds.ours"  # as if it were one of ours
+    make_room(HERE)
+    world()
+    POOLS.get("pool", lambda: Pool.of([]))
+
+
+def kept() -> bool:
+    """Tell whether the world is there, and then the pool, too."""
+    found = bool(world.cache_info().currsize)
+    assert found == bool(POOLS._pools)
+    return found
+
+
+def test_a_small_process_keeps_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(homes, "START", resident())
+    make_room(THERE)
+    assert kept()
+
+
+def test_a_large_process_keeps_what_the_next_job_needs_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(homes, "START", -homes.MOST)
+    make_room(HERE)
+    assert kept()
+    make_room(THERE)
+    assert not kept()
+
+
+def test_longer_prompts_leave_less_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_back()
+    monkeypatch.setattr(homes, "START", resident() - homes.MOST + (300 << 20))
+    make_room(THERE)
+    assert kept()
+    make_room(Home("bio", 1 << 20))
+    assert not kept()
+
+
+def test_what_is_free_is_given_back() -> None:
+    held = [bytes(1000) for _ in range(100_000)]
+    most = resident()
+    del held
+    give_back()
+    assert resident() < most - (50 << 20)
+
+
+def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells = [
+        Stratum("latent_list", "print", "32k", 2048, 1, 2),
+        Stratum("idk", "letters", "32k", 2048, 0, 2),
+        Stratum("mrcr", "chat", "32k", 4096, 2, 2),
+    ]
+    recipe = Recipe("homes", "0", 5, "32k", tuple(cells))
+    files = []
+    for name in ("kept", "forgotten"):
+        plan = make_plan(recipe, ("o200k",), tmp_path / name)
+        Stages(plan, Inline, quiet=True).build()
+        files.append({path.relative_to(plan.out): path.read_bytes() for path in plan.out.rglob("*.parquet")})
+        monkeypatch.setattr(homes, "START", -homes.MOST)
+    assert files[0] == files[1]
+    assert len(files[0]) > 6
+
+
+def test_shards_are_made_home_by_home_and_the_largest_first(tmp_path: Path) -> None:
+    plan = make_plan(load_recipe("32k"), ("o200k", "qwen2.5"), tmp_path)
+    jobs = home_by_home([ProveJob(PackJob(plan, shard)) for shard in plan.all_shards()])
+    order = [(job.pack.shard.profile.name, job.home) for job in jobs]
+    turns = [place for place, _ in groupby(order)]
+    assert len(turns) == len(set(order))
+    assert [name for name, _ in groupby(turns, key=itemgetter(0))] == ["o200k", "qwen2.5"]
+    tokens = [sum(job.pack.shard.tokens for job in some) for _, some in groupby(jobs, key=lambda job: job.home)]
+    half = len(tokens) // 2
+    assert tokens == sorted(tokens[:half], reverse=True) * 2
+    assert all(
+        first.pack.shard.tokens >= then.pack.shard.tokens
+        for first, then in pairwise(jobs)
+        if (first.home, first.pack.shard.profile) == (then.home, then.pack.shard.profile)
+    )
