@@ -34,7 +34,14 @@ REPEATS = 3
 TIMED = 6
 """Rows on which single steps are timed; the whole build is timed on all."""
 ROWS = {"32k": 225, "128k": 90, "1m": 30}
-"""As many tokens of a family as the recipe has at 32k; fewer at the longer tiers, where pools then weigh more."""
+EACH = 6
+"""Rows of a family, and of each of its subtasks, at the least.
+
+The recipe has as many tokens of a subtask as 50 rows of full length at 32k and 128k, and 28 at 1m: of `bio`, with its
+16 subtasks, 500 at 1m. What is made once (pools, their counts, the check of fit) is worth 20 encodes of one of its rows
+at 1M, and a row 1.1 to 1.3: 27 rows took 1.9 to 2.1 encodes in all, 81 took 1.3 to 1.4. So fewer rows of a subtask
+would say more of its pool than of its rows.
+"""
 LIMIT_MB = 1024
 
 
@@ -50,7 +57,7 @@ class Case:
         """Return a recipe of this case alone."""
         tasks = [task for (family, _), task in TASKS.items() if family == self.family]
         kinds = [(task.subtask, complexity) for task in tasks for complexity in task.complexities]
-        rows = ROWS[self.tier] // len(kinds)
+        rows = max(ROWS[self.tier], EACH * len(tasks)) // len(kinds)
         length = TIERS[self.tier]
         cells = [Stratum(self.family, name, self.tier, length, complexity, rows) for name, complexity in kinds]
         return Recipe("bench", "0", 1, self.tier, tuple(cells))

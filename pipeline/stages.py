@@ -21,7 +21,7 @@ from pipeline.engine import MARK, Kept, run
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen, check_rows
 from pipeline.paths import StorePath, clear_dead, in_order
-from pipeline.profiles import Profile
+from pipeline.profiles import OPEN, Profile
 from pipeline.prove.balance import balance_jobs
 from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
 from pipeline.prove.order import home_by_home
@@ -72,8 +72,10 @@ class Stages:
         return self._files("count", self._counting())
 
     def _counting(self) -> list[FileJob]:
+        """Return the counts that are wanted, pool by pool for as many profiles as a process has counters of."""
         plan = self.plan
-        return [count_job(plan, spec, profile) for profile in plan.profiles for spec in plan.all_pools()]
+        some = (plan.profiles[at : at + OPEN] for at in range(0, len(plan.profiles), OPEN))
+        return [count_job(plan, spec, one) for profiles in some for spec in plan.all_pools() for one in profiles]
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""

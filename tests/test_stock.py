@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pipeline.assemble.pools import BATCH, SAID, UNIT_SCHEMA, Pool, PoolCache
-from pipeline.tasks.base import Piece, Unit, unit
+from pipeline.tasks.base import Piece, Plain, Unit, unit
 from pipeline.tasks.line_cache import PARTED, LineCache, PromptCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
@@ -71,6 +71,12 @@ def test_a_pool_has_the_content_of_a_table_made_at_once() -> None:
         for each in PLAIN
     ]
     assert Pool.of(PLAIN).table.equals(pa.Table.from_pylist(records, schema=UNIT_SCHEMA))
+
+
+def test_a_pool_of_plain_texts_is_that_of_their_units() -> None:
+    plain = Plain([each.pieces[0].text for each in PLAIN])
+    assert Pool.of(plain).table.equals(Pool.of(list(plain)).table)
+    assert [Unit(each.pieces) for each in PLAIN] == list(plain)
 
 
 def test_the_pools_kept_fit_the_budget_and_the_last_used_stay() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice, repeat
 from operator import attrgetter
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pipeline.streams import Indices
-from pipeline.tasks.base import Piece, Unit
+from pipeline.tasks.base import Piece, Plain, Unit
 
+Value = TypeVar("Value")
 UNIT_SCHEMA = pa.schema(
     [
         ("text", pa.list_(pa.string())),
@@ -58,9 +59,9 @@ class Pool:
     @classmethod
     def of(cls, units: Iterable[Unit]) -> Pool:
         """Return a pool of units, which may be made one after the other."""
-        left = iter(units)
-        some = iter(lambda: list(islice(left, BATCH)), [])
-        return cls(pa.Table.from_batches(map(_batch, some), UNIT_SCHEMA))
+        if isinstance(units, Plain):
+            return cls(pa.Table.from_batches(map(_plain_batch, _some(units.texts)), UNIT_SCHEMA))
+        return cls(pa.Table.from_batches(map(_batch, _some(units)), UNIT_SCHEMA))
 
     def __len__(self) -> int:
         """Return the number of units."""
@@ -198,6 +199,21 @@ class PoolCache:
     def clear(self) -> None:
         """Forget all pools."""
         self._pools.clear()
+
+
+def _some(values: Iterable[Value]) -> Iterator[list[Value]]:
+    left = iter(values)
+    return iter(lambda: list(islice(left, BATCH)), [])
+
+
+def _plain_batch(texts: Sequence[str]) -> pa.RecordBatch:
+    count = len(texts)
+    edges, none = pa.array(np.arange(count + 1), pa.int32()), pa.array(np.zeros(count + 1), pa.int32())
+    columns = [
+        *(_listed(edges, values) for values in (texts, ["filler"] * count, [None] * count)),
+        _listed(none, []),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=UNIT_SCHEMA)
 
 
 def _batch(units: Sequence[Unit]) -> pa.RecordBatch:

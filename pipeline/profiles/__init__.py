@@ -7,6 +7,6 @@
 
 from pipeline.profiles.counters import Counter
 from pipeline.profiles.loading import DEFAULT_PROFILES, base_profiles, load_profile, shipped_profiles
-from pipeline.profiles.profile import Profile
+from pipeline.profiles.profile import OPEN, Profile
 
-__all__ = ["DEFAULT_PROFILES", "Counter", "Profile", "base_profiles", "load_profile", "shipped_profiles"]
+__all__ = ["DEFAULT_PROFILES", "OPEN", "Counter", "Profile", "base_profiles", "load_profile", "shipped_profiles"]

@@ -218,6 +218,7 @@ def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
         some = max(1, len(group) * SLICE_BYTES // max(1, group.nbytes))
         for start in range(0, len(group), some):
             yield from group.slice(start, some).to_pylist()
+        del group  # before the next one is read
 
 
 def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
@@ -231,6 +232,7 @@ def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Tab
             table = file.read_row_group(group, columns=columns)
             check_rows(table)
             yield table
+            del table
 
 
 def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:

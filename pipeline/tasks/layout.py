@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -46,6 +46,21 @@ class Unit:
 def unit(text: str, role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
     """Return a unit of one piece without turns."""
     return Unit((Piece(text, role),), facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Units of one piece of filler that state no facts, by their texts: a pool takes many of these in half of the time.
+
+    >>> list(Plain(["one line"])) == [unit("one line")]
+    True
+    """
+
+    texts: Iterable[str]
+
+    def __iter__(self) -> Iterator[Unit]:
+        """Yield them as units."""
+        return map(unit, self.texts)
 
 
 @dataclass(frozen=True, slots=True)

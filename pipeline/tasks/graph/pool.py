@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, stream, words
-from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Unit
 from pipeline.worlds.graphs import WORLD, Graph, Shape, graph
 
 BRANCHES = {"branch": (1.5, 2.0, 3.0)}
@@ -74,7 +74,7 @@ def graph_of(streams: Streams, stratum: Stratum) -> Graph:
 def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write every edge of a graph, in the order of the world."""
     _, subtask, branch, tier = spec.name.split("-")
-    return map(unit, graph(streams, tier, SHAPES[subtask, float(branch)]).texts())
+    return Plain(graph(streams, tier, SHAPES[subtask, float(branch)]).texts())
 
 
 def filler(stratum: Stratum, core: Sequence[int], without: Collection[int], own: Streams) -> Filler:

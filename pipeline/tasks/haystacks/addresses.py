@@ -12,7 +12,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, words
-from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
+from pipeline.tasks.base import Filler, Joints, Plain, PoolSpec, Unit
 from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.worlds.addresses import WORLD, paragraphs, source_digest
 from pipeline.worlds.addresses import addresses as all_addresses
@@ -25,7 +25,7 @@ MIDDLE = 16
 
 def make_addresses(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write every paragraph. They state no facts, and are the same for every seed and tier."""
-    return (unit(paragraph + "\n") for paragraph in paragraphs())
+    return Plain(paragraph + "\n" for paragraph in paragraphs())
 
 
 def addresses_spec(stratum: Stratum) -> PoolSpec:

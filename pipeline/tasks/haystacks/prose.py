@@ -12,14 +12,14 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Filler, Joints, PoolSpec, Unit, unit
+from pipeline.tasks.base import Filler, Joints, Plain, PoolSpec, Unit
 from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.worlds.essays import MIDDLES, WORLD, Essay, essays, paragraphs, source_digest
 
 
 def make_essays(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write every paragraph of a tier. They state no facts."""
-    return (unit(paragraph + "\n") for paragraph in paragraphs(streams, spec.tier))
+    return Plain(paragraph + "\n" for paragraph in paragraphs(streams, spec.tier))
 
 
 def essays_spec(stratum: Stratum) -> PoolSpec:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Indices, Streams, words
-from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Unit
 from pipeline.tasks.icl.text import example, named
 from pipeline.worlds.utterances import RESERVE, Intent, chosen, domain, source_digest, texts
 
@@ -96,9 +96,8 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write all examples of a pool: as many of each label, one label after the other."""
     _, form, count, which, size, tier = spec.name.split("-")
     known = labels(streams.world(), tier, int(count), int(which), form)
-    for label, said in zip(known.written, told(streams, tier, size, known), strict=True):
-        for message in said:
-            yield unit(example(message, label))
+    labelled = zip(known.written, told(streams, tier, size, known), strict=True)
+    return Plain(example(message, label) for label, said in labelled for message in said)
 
 
 def told(streams: Streams, tier: str, size: str, known: Labels) -> Sequence[Sequence[str]]:

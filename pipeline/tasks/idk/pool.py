@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Unit, unit
 from pipeline.worlds.plots import plots, source_digest
 from pipeline.worlds.stories import WORLD, Story, draw_story, names
 
@@ -32,8 +32,12 @@ def lines_of(tier: str) -> int:
     return int(TIERS[tier] * LETTERS_PER_TOKEN) // ((SHORTEST + LONGEST) // 2)
 
 
-def make_letters(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+def make_letters(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Make lines of random letters, no two equal."""
+    return Plain(_letters(streams, spec))
+
+
+def _letters(streams: Streams, spec: PoolSpec) -> Iterator[str]:
     rng = streams.of("letters")
     seen: set[bytes] = set()
     while len(seen) < lines_of(spec.tier):
@@ -41,7 +45,7 @@ def make_letters(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
         line = drawn[: rng.randint(SHORTEST, LONGEST)]
         if line not in seen:
             seen.add(line)
-            yield unit(" ".join(line.decode("ascii")) + "\n")
+            yield " ".join(line.decode("ascii")) + "\n"
 
 
 def make_stories(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Indices, Shuffled, Streams, words
-from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.base import Filler, Plain, PoolSpec, Unit
 from pipeline.tasks.tally.text import DAYS, MONTHS, line
 from pipeline.worlds.utterances import Intent, domain, source_digest, texts
 
@@ -67,7 +67,7 @@ def placing(world: Streams, tier: str) -> tuple[Indices, Indices]:
 
 def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write every line of a pool."""
-    return map(unit, _lines(streams, spec.tier, stated="stated" in spec.name))
+    return Plain(_lines(streams, spec.tier, stated="stated" in spec.name))
 
 
 def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
