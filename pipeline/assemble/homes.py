@@ -51,10 +51,10 @@ def make_room(home: Home) -> None:
     left, _last[0] = _last[0] != home, home
     room = START + MOST - NEEDED - PER_TOKEN * home.longest
     if resident() > room:
-        give_back()
+        _give_back()
     if left and resident() > room:
         forget()
-        give_back()
+        _give_back()
 
 
 def forget() -> None:
@@ -65,4 +65,8 @@ def forget() -> None:
     for found in gc.get_objects():
         if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith(FORGOTTEN):
             found.cache_clear()
+
+
+def _give_back() -> None:
     pa.default_memory_pool().release_unused()
+    give_back()
