@@ -65,6 +65,7 @@ def forget() -> None:
     for found in gc.get_objects():
         if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith(FORGOTTEN):
             found.cache_clear()
+    gc.collect()
 
 
 def _give_back() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import resource
 import sys
 from contextlib import suppress
@@ -22,6 +21,5 @@ def resident() -> int:
 
 def give_back() -> None:
     """Hand memory that is free again back to the system: the C library keeps what large jobs had for the next ones."""
-    gc.collect()
     with suppress(OSError, AttributeError):  # only glibc has the call
         ctypes.CDLL(None).malloc_trim(0)
