@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import homes
-from pipeline.assemble.homes import make_room
+from pipeline.assemble.homes import forget, make_room
 from pipeline.assemble.jobs import POOLS, PackJob
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
@@ -31,7 +31,7 @@ def world() -> list[int]:
 
 
 @pytest.fixture(autouse=True)
-def _ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def _ours() -> None:
     world.__module__ = "pipeline.worlds.ours"  # as if it were one of ours
     make_room(HERE)
     world()
@@ -57,6 +57,14 @@ def test_a_large_process_keeps_what_the_next_job_needs_and_nothing_else(monkeypa
     assert kept()
     make_room(THERE)
     assert not kept()
+
+
+def test_caches_of_functions_without_a_module_are_left_alone() -> None:
+    length = lru_cache("word".count)  # a bound method of a built-in type has none
+    assert length.__module__ is None
+    length("o")
+    forget()
+    assert length.cache_info().currsize == 1
 
 
 def test_longer_prompts_leave_less_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,7 +63,7 @@ def forget() -> None:
         kept.clear()
     drop()
     for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith(FORGOTTEN):
+        if isinstance(found, functools._lru_cache_wrapper) and str(found.__module__).startswith(FORGOTTEN):
             found.cache_clear()
 
 
