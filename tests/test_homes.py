@@ -90,7 +90,7 @@ def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
     cells = [
         Stratum("latent_list", "print", "32k", 2048, 1, 2),
         Stratum("idk", "letters", "32k", 2048, 0, 2),
-        Stratum("mrcr", "chat", "32k", 4096, 2, 2),
+        Stratum("bio", "standard", "32k", 2048, 1, 2),
     ]
     recipe = Recipe("homes", "0", 5, "32k", tuple(cells))
     files = []

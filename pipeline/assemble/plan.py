@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 
 class Home(NamedTuple):
-    """Jobs of one home need the same worlds: those of a family. `longest` is the recipe's longest context, in tokens."""
+    """Jobs of one home need the same worlds: those of a family. `longest` is the longest context, in tokens."""
 
     family: str
     longest: int
