@@ -34,13 +34,14 @@ REPEATS = 3
 TIMED = 6
 """Rows on which single steps are timed; the whole build is timed on all."""
 ROWS = {"32k": 225, "128k": 90, "1m": 30}
+"""Rows of a family, dealt to its subtasks and complexities."""
 EACH = 6
-"""Rows of a family, and of each of its subtasks, at the least.
+"""Rows of a subtask, on average, at the least: with fewer, the bench would tell more of pools than of rows.
 
-The recipe has as many tokens of a subtask as 50 rows of full length at 32k and 128k, and 28 at 1m: of `bio`, with its
-16 subtasks, 500 at 1m. What is made once (pools, their counts, the check of fit) is worth 20 encodes of one of its rows
-at 1M, and a row 1.1 to 1.3: 27 rows took 1.9 to 2.1 encodes in all, 81 took 1.3 to 1.4. So fewer rows of a subtask
-would say more of its pool than of its rows.
+The recipe has as many tokens of a subtask as 50 rows of full length at 32k and 128k, and 28 at 1m; of `bio`, with its
+16 subtasks, as many as 500 rows at 1m. At 1M, what `bio` makes once (pools, their counts, the check for fit) costs as
+much as 20 encodes of a row, and each row costs 1.1 to 1.3: 27 rows took 1.9 to 2.1 encodes each in all, 81 rows 1.3 to
+1.4.
 """
 LIMIT_MB = 1024
 

@@ -28,6 +28,8 @@ from collections.abc import Iterable
 
 LISTED, NEAREST = 30, 12
 """How many names a message lists at most, and how many it picks from a longer list."""
+LONGEST_REASON = 200
+"""Characters of what a library says is wrong that a message repeats."""
 
 
 class CarraraError(Exception):
@@ -123,6 +125,15 @@ def adding(extra: str) -> str:
     "make extras EXTRAS=report, or pip install 'carrara[report]' in an environment of your own"
     """
     return f"make extras EXTRAS={extra}, or pip install 'carrara[{extra}]' in an environment of your own"
+
+
+def first_line(fault: BaseException) -> str:
+    """Return the first line of what a library says is wrong, shortened, or else the name of its error.
+
+    >>> first_line(ValueError("no such table" + chr(10) + "at line 3")), first_line(EOFError())
+    ('no such table', 'EOFError')
+    """
+    return next(iter(str(fault).splitlines()), "")[:LONGEST_REASON] or type(fault).__name__
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:

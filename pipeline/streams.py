@@ -160,7 +160,12 @@ class Permutation:
         >>> order = Permutation(stream("order"), 1000)
         >>> order.run(10, 500).tolist() == [order[place] for place in range(10, 500)]
         True
+
+        Raises:
+            IndexError: for a place out of range.
         """
+        if not 0 <= start <= stop <= self._size:
+            raise IndexError(f"places {start} to {stop - 1} are not among {self._size}")
         if self._few:
             return np.array(self._few[start:stop], dtype=np.int64)
         found = self._all_enciphered(np.arange(start, stop, dtype=np.uint64))

@@ -132,7 +132,7 @@ def test_a_build_of_some_families_says_what_is_owed_and_can_be_sealed_alone(tmp_
     out = tmp_path / "out"
     words = ("build", recipe, "--out", out, "--tokenizer", "o200k", "--family", "bio", "--workers", 1)
     owed = (
-        "not sealed: in tier 32k bio is built and proven, recall is missing: build without --family and --part to "
+        "not sealed: in tier 32k, bio is built and proven, recall is missing: build without --family and --part to "
         "complete it, or with --family bio --only to seal a release without the rest"
     )
     assert carrara(*words).stdout == f"{out / 'o200k'}: {owed}\n"

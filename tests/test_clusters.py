@@ -40,8 +40,8 @@ def test_a_job_array_and_one_sealing_job(
     assert ended.returncode == 0, ended.stderr
     part, sealed = builds.lines(ended.stderr)
     assert part == (
-        f"{tmp_path}/v2.0.0/o200k: not sealed: in tier 32k bio has 3 of 5 shards: build without --family and --part to "
-        "complete it"
+        f"{tmp_path}/v2.0.0/o200k: not sealed: in tier 32k, bio has 3 of 5 shards: build without --family and "
+        "--part to complete it"
     )
     assert sealed.startswith(f"{tmp_path}/v2.0.0/o200k/data: 12 rows")
     assert builds.contents(tmp_path / "v2.0.0") == whole

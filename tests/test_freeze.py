@@ -140,7 +140,7 @@ def test_only_what_is_wholly_proven_is_frozen(home: Path) -> None:
     path.write_text(json.dumps(manifest), encoding="ascii")
     assert "rows of llama3.1 32k were counted twice: run carrara verify" in said(carrara("freeze", out))
     path.unlink()
-    assert "llama3.1' is not sealed: in tier 32k everything is built and proven" in said(carrara("freeze", out))
+    assert "llama3.1' is not sealed: in tier 32k, everything is built and proven" in said(carrara("freeze", out))
     assert not (out / LOCK_NAME).exists()
 
 

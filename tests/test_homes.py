@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import homes
-from pipeline.assemble.homes import make_room
+from pipeline.assemble.homes import forget, make_room
 from pipeline.assemble.jobs import POOLS, PackJob
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
@@ -31,7 +31,7 @@ def world() -> list[int]:
 
 
 @pytest.fixture(autouse=True)
-def _ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def _ours() -> None:
     world.__module__ = "pipeline.worlds.ours"  # as if it were one of ours
     make_room(HERE)
     world()
@@ -59,6 +59,14 @@ def test_a_large_process_keeps_what_the_next_job_needs_and_nothing_else(monkeypa
     assert not kept()
 
 
+def test_caches_of_functions_without_a_module_are_left_alone() -> None:
+    length = lru_cache("word".count)  # a bound method of a built-in type has none
+    assert length.__module__ is None
+    length("o")
+    forget()
+    assert length.cache_info().currsize == 1
+
+
 def test_longer_prompts_leave_less_room(monkeypatch: pytest.MonkeyPatch) -> None:
     give_back()
     monkeypatch.setattr(homes, "START", resident() - homes.MOST + (300 << 20))
@@ -82,7 +90,7 @@ def test_a_build_that_forgets_between_all_jobs_makes_the_same_bytes(
     cells = [
         Stratum("latent_list", "print", "32k", 2048, 1, 2),
         Stratum("idk", "letters", "32k", 2048, 0, 2),
-        Stratum("mrcr", "chat", "32k", 4096, 2, 2),
+        Stratum("bio", "standard", "32k", 2048, 1, 2),
     ]
     recipe = Recipe("homes", "0", 5, "32k", tuple(cells))
     files = []

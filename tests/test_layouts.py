@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.assemble import drawn
+from pipeline.assemble import drawn, layouts
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.layouts import BUDGET, Layouts, laid_out, size_of
 from pipeline.assemble.plan import Plan, make_plan
+from pipeline.engine import Inline
 from pipeline.recipe import Recipe, Stratum
+from pipeline.stages import Stages
 from pipeline.tasks.base import Sample
 
 CELL = Stratum("latent_list", "len", "32k", 2048, 5, 3)
@@ -36,6 +38,19 @@ def test_the_layout_of_an_equal_sample_is_made_once(plan: Plan) -> None:
     assert [id(kept.of(plan, sample)) for sample in again] == [id(layout) for layout in laid]
     kept.turn_to(plan, cut)
     assert kept.of(plan, again[0]) is laid[0]
+    kept.turn_to(plan, cut, full=True)
+    assert kept.of(plan, again[0]) is not laid[0]
+
+
+def test_a_full_proof_lays_every_row_out_anew(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(layouts, "laid_out", lambda plan, sample: made.append(sample.id) or laid_out(plan, sample))  # type: ignore[func-returns-value]
+    ids = [row.id for row in plan.rows("latent_list")]
+    stages = Stages(plan, Inline, quiet=True)
+    stages.build()
+    assert made == ids  # for packing and the proof after it
+    stages.verify()
+    assert made == ids * 2
 
 
 def test_another_sample_of_a_row_is_laid_out_anew(plan: Plan) -> None:

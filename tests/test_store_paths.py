@@ -313,18 +313,19 @@ def test_objects_are_fetched_once_and_together(store: type[Faulty], tmp_path: Pa
 
 def test_large_objects_are_fetched_few_at_a_time(store: type[Faulty], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(many, "AHEAD", 1000)
-    begun: list[int] = []
+    weighed: list[int] = []
     sizes = [300, 300, 300, 300, 5000, 1, 1]
 
-    def fetch(at: int) -> int:
-        begun.append(at)
-        return at
+    def size(at: int) -> int:
+        """Return the bytes of an object, which is asked just before it is fetched, or waits for room."""
+        weighed.append(at)
+        return sizes[at]
 
-    found = in_order(fetch, range(7), StorePath("memory://b/x"), sizes.__getitem__)
+    found = in_order(lambda at: at, range(7), StorePath("memory://b/x"), size)
     assert next(found) == 0
-    assert sorted(begun) == [0, 1, 2]
+    assert weighed == [0, 1, 2, 3]
     assert [next(found), next(found), next(found)] == [1, 2, 3]
-    assert sorted(begun) == [0, 1, 2, 3]
+    assert weighed == [0, 1, 2, 3, 4]
     assert list(found) == [4, 5, 6]
 
 
@@ -343,6 +344,18 @@ def test_what_is_not_there_is_held_too_until_it_is_put(store: type[Faulty]) -> N
         with held_there(path):
             path.unlink()
             assert not path.exists()
+
+
+def test_what_changes_within_an_inner_block_is_no_longer_held_in_the_outer_one(store: type[Faulty]) -> None:
+    path, other = StorePath("memory://bucket/a"), StorePath("memory://bucket/b")
+    other.write_bytes(b"other")
+    with held_there(path, other):
+        with held_there(path, other):
+            path.write_bytes(b"new")
+        assert path.read_bytes() == b"new"
+        store.calls.clear()
+        assert other.read_bytes() == b"other"
+        assert not store.calls
 
 
 def test_what_a_user_types(tmp_path: Path) -> None:

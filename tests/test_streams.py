@@ -76,6 +76,10 @@ def test_a_permutation_holds_each_number_once(seed: int, size: int) -> None:
     for place in (-1, size):
         with pytest.raises(IndexError, match=f"place {place} is not one of {size}"):
             order[place]
+    assert order.run(0, size).tolist() == list(map(order.__getitem__, range(size)))
+    for start, stop in ((-1, 1), (0, size + 1), (1, 0)):
+        with pytest.raises(IndexError, match=f"places {start} to {stop - 1} are not among {size}"):
+            order.run(start, stop)
 
 
 def chi_square(counts: Iterable[int]) -> float:

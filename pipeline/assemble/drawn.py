@@ -11,6 +11,7 @@ from pipeline.recipe import Stratum
 from pipeline.tasks.base import Sample
 
 _KEPT: dict[tuple[int, Path, Stratum, int], Sample] = {}
+"""By all that decides a sample: the seed, the folder (which holds its corpora), the stratum and the index in it."""
 
 
 def keep(plan: Plan, sample: Sample) -> Sample:

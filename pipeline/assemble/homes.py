@@ -1,7 +1,7 @@
-"""A process at one home after the other: it keeps what jobs made there as long as there is room for it.
+"""What a process keeps from job to job: all that jobs of one home made, as long as there is room for it.
 
-What jobs of one home need (worlds, pools, lines that were read) is made once and kept, as the next job mostly has the
-same home. A process that comes to many homes would keep all of it: at 1M that is more than a worker may have.
+What jobs of one home need (worlds, pools, lines that were read) is made once and kept, since the next job usually has
+the same home. A process that came to many homes would keep all of it: at 1M that is more than a worker may have.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def forget() -> None:
         kept.clear()
     drop()
     for found in gc.get_objects():
-        if isinstance(found, functools._lru_cache_wrapper) and found.__module__.startswith(FORGOTTEN):
+        if isinstance(found, functools._lru_cache_wrapper) and str(found.__module__).startswith(FORGOTTEN):
             found.cache_clear()
     gc.collect()
 

@@ -1,4 +1,7 @@
-"""Layouts that this process made of a shard's rows: proving lays them out as packing did, in every profile."""
+"""Layouts that this process made of a shard's rows: proving needs those that packing made, in every profile.
+
+A proof that trusts nothing but a shard's bytes lays its rows out anew.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,17 @@ class Layouts:
     def __init__(self, budget: int) -> None:
         self._budget, self._size = budget, 0
         self._plan: Plan | None = None
-        self._cut: Cut | None = None
+        self._for: tuple[Cut, bool] | None = None
         self._kept: dict[str, tuple[Sample, Layout]] = {}
 
-    def turn_to(self, plan: Plan, cut: Cut) -> None:
-        """Keep layouts of this shard's rows from now on, and drop those of another one."""
-        if plan is not self._plan or cut != self._cut:
+    def turn_to(self, plan: Plan, cut: Cut, *, full: bool = False) -> None:
+        """Keep layouts of this shard's rows from now on, and drop those of another one.
+
+        For a `full` proof those that packing made are dropped, too.
+        """
+        if plan is not self._plan or (cut, full) != self._for:
             self.clear()
-            self._plan, self._cut = plan, cut
+            self._plan, self._for = plan, (cut, full)
 
     def clear(self) -> None:
         """Drop all layouts; those that are made from now on are kept for the same shard."""

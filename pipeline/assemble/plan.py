@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 
 class Home(NamedTuple):
-    """Where jobs find the worlds that they need: the first family that has them. `longest` is the longest context."""
+    """Jobs of one home need the same worlds: those of a family. `longest` is the longest context, in tokens."""
 
     family: str
     longest: int

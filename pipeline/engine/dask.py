@@ -20,8 +20,8 @@ from pipeline.engine import remote
 from pipeline.engine.mark import Marked
 from pipeline.engine.remote import Charge, Failed, Seen, look, question, unfit
 from pipeline.engine.running import IN_FLIGHT, Watched
-from pipeline.engine.scheduler import CONTINUE, UnreachableError, connected, first_line, hush, scheduler_at
-from pipeline.errors import BuildError, RecipeError, adding
+from pipeline.engine.scheduler import CONTINUE, UnreachableError, connected, hush, scheduler_at
+from pipeline.errors import BuildError, RecipeError, adding, first_line
 from pipeline.terminal.printing import say
 
 R = TypeVar("R")

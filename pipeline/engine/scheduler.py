@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import BuildError, RecipeError
+from pipeline.errors import BuildError, RecipeError, first_line
 from pipeline.paths import read_text
 
 ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})/?")
@@ -93,11 +93,6 @@ async def _kind(address: str, wait: float) -> str:
             return str((await comm.read()).get("type"))
         finally:
             comm.abort()
-
-
-def first_line(fault: BaseException) -> str:
-    """Return the first line of what a library says is wrong, or the name of the error."""
-    return (str(fault).splitlines() or [type(fault).__name__])[0]
 
 
 def hush() -> None:

@@ -25,9 +25,14 @@ def short_names(paths: Iterable[Path]) -> dict[Path, str]:
 
 
 def renaming(names: Mapping[Path, str]) -> Callable[[str], str]:
-    """Return a function that puts names in place of the paths in a text."""
+    """Return a function that puts names in place of the paths in a text, but not within its words.
+
+    >>> renaming({Path("x"): "here/x"})("exact: x:1 is no JSON")
+    'exact: here/x:1 is no JSON'
+    """
     if not names:
         return str
     said = {str(path): name for path, name in names.items()}
-    pattern = re.compile("|".join(map(re.escape, sorted(said, key=len, reverse=True))))
+    paths = "|".join(map(re.escape, sorted(said, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<!\w)(?:{paths})(?!\w)")
     return lambda text: pattern.sub(lambda found: said[found[0]], text)

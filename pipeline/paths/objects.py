@@ -152,13 +152,16 @@ def _is_digest(tag: str, data: bytes) -> bool:
 
 @contextmanager
 def held(content: Mapping[str, bytes | None]) -> Iterator[None]:
-    """Let this thread read some objects from memory while the block runs; None is for one that is not there."""
+    """Let this thread read some objects from memory while the block runs; None is for one that is not there.
+
+    Blocks may be nested. What the thread changes in an inner one is not held in the outer one either.
+    """
     before = getattr(_HELD, "whole", {})
     _HELD.whole = {**before, **content}
     try:
         yield
     finally:
-        _HELD.whole = before
+        _HELD.whole = {name: whole for name, whole in before.items() if name in _HELD.whole}
 
 
 def held_bytes(url: str) -> bytes | None:

@@ -18,11 +18,10 @@ from typing import Any
 
 import tomlkit
 
-from pipeline.errors import ProfileError, unknown
+from pipeline.errors import ProfileError, first_line, unknown
 from pipeline.paths import checked_file
 from pipeline.profiles import template as templates
 from pipeline.profiles.agreeing import Agreed, agreed_engines, check_sent
-from pipeline.profiles.counters import first_line
 from pipeline.profiles.engines import load_tokenizer, silent
 from pipeline.profiles.hub import COMMIT, READ, SLOW, fetch_model, parse_model, safe_name
 from pipeline.profiles.keeping import PROFILE, fingerprint, made_folder

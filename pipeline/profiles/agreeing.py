@@ -13,9 +13,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pipeline.errors import AllowanceError, ProfileError
+from pipeline.errors import AllowanceError, ProfileError, first_line
 from pipeline.profiles import template as templates
-from pipeline.profiles.counters import Counter, first_line
+from pipeline.profiles.counters import Counter
 from pipeline.profiles.engines import open_counter
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import Engine, Vocabulary

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.errors import CarraraError, ProfileError
+from pipeline.errors import CarraraError, ProfileError, first_line
 
 Counts = NDArray[np.int32]
 
@@ -104,11 +104,6 @@ def is_foreign(fault: BaseException) -> bool:
     """Tell whether a fault is one of somebody else's code; what panics in Rust is no `Exception` in Python."""
     ours = isinstance(fault, CarraraError | MemoryError)
     return (isinstance(fault, Exception) and not ours) or type(fault).__name__ == "PanicException"
-
-
-def first_line(fault: BaseException) -> str:
-    """Return the first line of what a library says is wrong, shortened."""
-    return next(iter(str(fault).splitlines()), "")[:200] or type(fault).__name__
 
 
 def package_name(package: str) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.errors import ProfileError
-from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext, first_line, is_foreign
+from pipeline.errors import ProfileError, first_line
+from pipeline.profiles.counters import BaseCounter, Counter, Counts, InContext, is_foreign
 from pipeline.profiles.hub import model_folder
 from pipeline.profiles.pieces import bpe_of_pieces, whole_tags
 from pipeline.profiles.quick import ToktokCounter

@@ -241,7 +241,7 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
 def _samples(job: ProveJob) -> Iterator[Sample]:
     """Return the samples that a shard's rows must be cut from; a full proof trusts no file and draws them again."""
     plan, shard = job.pack.plan, job.pack.shard
-    LAYOUTS.turn_to(plan, shard.cut)
+    LAYOUTS.turn_to(plan, shard.cut, full=job.full)
     if job.full:
         return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
     return samples_in(plan, shard.cut)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipeline.errors import PredictionsError
+from pipeline.errors import PredictionsError, first_line
 from pipeline.paths import streamed
-from pipeline.score.objects import FORMS, LONGEST_LINE, Found, first_line, misfit, object_of
+from pipeline.score.objects import FORMS, LONGEST_LINE, Found, misfit, object_of
 from pipeline.score.results import Fault
 from pipeline.score.shapes import SHAPES
 

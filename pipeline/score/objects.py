@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pipeline.errors import first_line
 from pipeline.score.results import Fault
 from pipeline.score.shapes import Entry, Shape
 
@@ -34,8 +35,3 @@ def object_of(where: str, line: bytes) -> dict[str, Any] | Fault:
 def misfit(where: str, shape: Shape) -> Fault:
     """Return the fault of an object that is not in the format of those before it."""
     return Fault("unreadable", f"{where}: not in the format of the lines before it ({shape.name})")
-
-
-def first_line(fault: BaseException) -> str:
-    """Return the first line of what a library says is wrong."""
-    return (str(fault).splitlines() or ["no reason given"])[0][:160]

@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.errors import PredictionsError
+from pipeline.errors import PredictionsError, first_line
 from pipeline.paths import readable, streamed
 from pipeline.score.harnesses import HELMET, LIGHTEVAL, LONGBIO, shape_of
 from pipeline.score.logs import is_plain_log, read_log, read_plain_log
-from pipeline.score.objects import FORMS, LONGEST_LINE, UNREADABLE, Found, first_line, misfit, object_of
+from pipeline.score.objects import FORMS, LONGEST_LINE, UNREADABLE, Found, misfit, object_of
 from pipeline.score.results import Fault
 from pipeline.score.shapes import SHAPES, Shape
 from pipeline.store.asked import ASKED

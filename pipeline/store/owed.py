@@ -20,7 +20,7 @@ def unsealed(folder: Path, recipe: Recipe) -> str:
     whole = [family for family, (count, of) in there.items() if count and count >= of]
     begun = [family for family, (count, of) in there.items() if 0 < count < of]
     none = [family for family, (count, _) in there.items() if not count]
-    head = f"not sealed: in tier {recipe.tier}"
+    head = f"not sealed: in tier {recipe.tier},"
     if not none and not begun:
         return f"{head} everything is built and proven: run carrara verify on {str(folder.parent)!r} to seal it"
     if not whole and not begun:

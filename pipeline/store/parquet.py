@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.errors import BuildError, CarraraError, CorruptError
+from pipeline.errors import BuildError, CarraraError, CorruptError, first_line
 from pipeline.paths import StoreError, StorePath, checked_file, held_once, readable
 from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
 from pipeline.store.files import read_fault, written_aside
@@ -275,11 +275,6 @@ def columns_of(path: Path) -> list[str]:
     """
     with opened(path) as file:
         return list(file.schema_arrow.names)
-
-
-def first_line(fault: BaseException) -> str:
-    """Return the first line of what a library says is wrong."""
-    return (str(fault).splitlines() or ["no reason given"])[0]
 
 
 def column(table: pa.Table, name: str) -> list[Any]:

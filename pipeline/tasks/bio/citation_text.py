@@ -93,7 +93,7 @@ def replies(values: Sequence[str], labels: Sequence[str], attribute: str) -> tup
     """Return the accepted replies, the one in the words of the biographies first.
 
     >>> replies(["Oslo", "Lima"], ["48213", "70554"], "city")
-    ('Oslo [48213]; Lima [70554]',)
+    ('Oslo [48213]; Lima [70554]', 'Oslo, Norway [48213]; Lima, Peru [70554]')
     """
     forms = [accepted(value, attribute) for value in values]
     rows = zip_longest(*forms)
