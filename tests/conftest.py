@@ -10,6 +10,7 @@ import pytest
 from builds import Place, chosen
 from loopback import Hub
 from loopback.client import settled
+from pipeline.assemble import homes
 from pipeline.errors import RecipeError
 from pipeline.publish.staging import Staged
 from pipeline.store.split import Split
@@ -47,6 +48,12 @@ def _chosen(config: pytest.Config) -> list[Place]:
         return chosen(config.getoption("--task"))
     except RecipeError as fault:
         raise pytest.UsageError(str(fault)) from None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _room() -> None:
+    """Let this process keep what it made: it holds more for tests than a worker may, and would forget at each build."""
+    homes.MOST = 1 << 40
 
 
 @pytest.fixture(scope="session")

@@ -40,8 +40,8 @@ def curve_of(
     found: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     for replies in run(run_read, list(jobs_of(split, selection, tuple(readers))), open_executor):
         on_done(replies)
-        for row_id, _, said in replies.rows:
-            key = keys[row_id]
+        for named, _, said in replies.rows:
+            key = keys[named["id"]]
             for name, reply in zip(readers, said, strict=True):
                 if reply is not None:
                     found[name, key["length"], key["family"]].append(score(key, reply))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -124,13 +124,17 @@ class Split:
     def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
         self._check(selection)
         taken: Counter[tuple[Any, ...]] = Counter()
-        listed = (shard for made in self.manifest.tiers.values() for shard in made.shards)
-        sizes = {path: shard.keys_bytes or 0 for path, shard in zip(self.shards(part), listed, strict=True)}
-        paths = [path for path in sizes if _may_hold(path, selection)]
+        paths = [path for path in self.shards(part) if _may_hold(path, selection)]
         # Keys are small and wanted whole: those of many shards come from a store at the same time.
-        sources = in_order(_fetched, paths, self.folder, sizes.__getitem__) if part == "keys" else repeat(None)
+        sources = in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):
             yield from _wanted(path, whole, list(columns), selection, taken)
+
+    def _key_bytes(self) -> Callable[[Path], int]:
+        """Return how many bytes the manifest gives a file of keys."""
+        shards = (shard for made in self.manifest.tiers.values() for shard in made.shards)
+        sizes = {self.folder / "keys" / f"{shard.shard}.parquet": shard.keys_bytes or 0 for shard in shards}
+        return lambda path: sizes.get(path, 0)
 
     def _check(self, selection: Selection) -> None:
         for kind, wanted, name in (
