@@ -51,11 +51,24 @@ def test_a_small_process_keeps_everything(monkeypatch: pytest.MonkeyPatch) -> No
     assert kept()
 
 
+def leave(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave so many bytes for short prompts, which may be fewer than none."""
+    give_back()
+    start = resident() + free - homes.MOST + homes.NEEDED + homes.PER_TOKEN * HERE.longest
+    monkeypatch.setattr(homes, "START", start)
+
+
 def test_a_large_process_keeps_what_the_next_job_needs_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(homes, "START", -homes.MOST)
+    leave(-homes.OVER // 2, monkeypatch)
     make_room(HERE)
     assert kept()
     make_room(THERE)
+    assert not kept()
+
+
+def test_a_process_that_is_far_too_large_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    leave(-homes.OVER - (100 << 20), monkeypatch)
+    make_room(HERE)
     assert not kept()
 
 
@@ -68,8 +81,7 @@ def test_caches_of_functions_without_a_module_are_left_alone() -> None:
 
 
 def test_longer_prompts_leave_less_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    give_back()
-    monkeypatch.setattr(homes, "START", resident() - homes.MOST + (300 << 20))
+    leave(200 << 20, monkeypatch)
     make_room(THERE)
     assert kept()
     make_room(Home("bio", 1 << 20))

@@ -26,6 +26,8 @@ MOST = 900 << 20
 """Bytes that a process may take beyond those that it has at the start."""
 NEEDED, PER_TOKEN = 80 << 20, 400
 """Bytes that a job takes for itself, and for each token of its longest prompt: some 480 MB at 1M."""
+OVER = 240 << 20
+"""Bytes beyond its room with which a process forgets, even what the next job at the same home needs."""
 FORGOTTEN = (
     "pipeline.assemble.jobs",
     "pipeline.assemble.cutting",
@@ -47,12 +49,12 @@ def at_home(home: Home) -> Iterator[None]:
 
 
 def make_room(home: Home) -> None:
-    """Forget what was made at the last home, if this is another one and the process is large."""
+    """Forget what was made if the process is large and this is another home, or if it is far too large."""
     left, _last[0] = _last[0] != home, home
     room = START + MOST - NEEDED - PER_TOKEN * home.longest
     if resident() > room:
         _give_back()
-    if left and resident() > room:
+    if resident() > (room if left else room + OVER):
         forget()
         _give_back()
 
