@@ -24,7 +24,7 @@ from pipeline.tasks.line_cache import LINES
 START = resident()
 MOST = 900 << 20
 """Bytes that a process may take beyond those that it has at the start."""
-NEEDED, PER_TOKEN = 80 << 20, 400
+NEEDED, PER_TOKEN = 180 << 20, 300
 """Bytes that a job takes for itself, and for each token of its longest prompt: some 480 MB at 1M."""
 OVER = 240 << 20
 """Bytes beyond its room with which a process forgets, even what the next job at the same home needs."""
