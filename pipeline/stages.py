@@ -197,8 +197,8 @@ class Stages:
         if names := give_up(self.plan):
             tier, folder = self.plan.recipe.tier, str(self.plan.out)
             say(
-                f"carrara: tier {tier} of {folder!r} was sealed for something else than this recipe makes now "
-                f"({', '.join(names)}): it is sealed again once all of it is built",
+                f"carrara: tier {tier} of {folder!r} was sealed for another recipe or version ({', '.join(names)}): it "
+                "is not sealed again until all of it is built",
                 err=True,
             )
         keep_recipe(self.plan.out, self.plan.recipe)

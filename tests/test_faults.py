@@ -669,8 +669,9 @@ def test_a_full_disk_is_named_and_the_next_run_goes_on(
     # A symlink that stands there already counts as half-written, so nothing may clear it before its turn.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.store.files.aside_of", lambda path: path.with_name(f"{path.name}.part-0"))
-        patch.setattr("pipeline.stages.clean_aside", lambda *where: None)
-        patch.setattr("pipeline.stages.remove", lambda *where: None)
+        patch.setattr("pipeline.prove.whole.clean_aside", lambda *where: None)
+        for module in ("stages", "prove.whole"):
+            patch.setattr(f"pipeline.{module}.remove", lambda *where: None)
         with pytest.raises(BuildError) as caught:
             builds.stages(recipe, out).build()
     assert str((out / name).parent) in str(caught.value)
