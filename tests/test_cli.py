@@ -76,8 +76,8 @@ def test_plan_changes_nothing_and_says_what_would_be_made(tmp_path: Path) -> Non
     assert f"o200k: 11,939 rows, {short:,} tokens" in done.stdout
     assert len(done.stdout.splitlines()) < 40
     detailed = carrara("plan", "128k", "--strata", "--out", tmp_path / "out").stdout
-    assert "+- 19%" in detailed
-    assert "108, +- 9%" in detailed
+    assert "+- 19 %" in detailed
+    assert "108, +- 9 %" in detailed
     parts = json.loads(carrara("plan", "128k", "--json", "--out", tmp_path / "out").stdout)
     assert sum(record["tokens"] for record in parts["strata"]) == sum(r["tokens"] for r in parts["families"]) == tokens
     assert [each["rows"] for each in parts["profiles"]] == [11_939] * 3

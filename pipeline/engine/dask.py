@@ -22,6 +22,7 @@ from pipeline.engine.remote import Charge, Failed, Seen, look, question, unfit
 from pipeline.engine.running import IN_FLIGHT, Watched
 from pipeline.engine.scheduler import CONTINUE, UnreachableError, connected, hush, scheduler_at
 from pipeline.errors import BuildError, RecipeError, adding, first_line
+from pipeline.terminal.numbers import plain
 from pipeline.terminal.printing import say
 
 R = TypeVar("R")
@@ -117,7 +118,7 @@ class OnDask(Watched):
         while not (seen := self._looked() if self._threads() else {}):
             if time.monotonic() > self._end:
                 raise BuildError(
-                    f"no workers at {self._address} within {self._wait:g} s: start some with `dask worker "
+                    f"no workers at {self._address} within {plain(self._wait)} s: start some with `dask worker "
                     f"{self._address} --nthreads 1`, or wait longer with --dask-wait"
                 )
             time.sleep(self.pulse / 4)
@@ -208,7 +209,7 @@ class OnDask(Watched):
         self._alone_since = None if threads else self._alone_since or now
         if self._alone_since and now - self._alone_since > self._wait:
             raise BuildError(
-                f"all workers of {self._address} are gone, and none came within {self._wait:g} s: start some, and "
+                f"all workers of {self._address} are gone, and none came within {plain(self._wait)} s: start some, and "
                 f"{CONTINUE}"
             )
 
