@@ -225,7 +225,7 @@ def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, 
 
 
 def _engine(how: dict[str, Any], *folders: Path) -> Callable[[], Executor]:
-    return open_engine(how["workers"], how["address"], how["wait"], *folders)
+    return open_engine(how["workers"], how["address"], how["wait"], *folders, writes=False)
 
 
 def _report(where: str, seen: Sequence[Seen]) -> None:
