@@ -159,7 +159,8 @@ def _check_others(folder: Path, recipe: Recipe) -> None:
     Raises:
         RecipeError: naming their families.
     """
-    others = {path.parent.name for path in folder.glob(f"*/data/*/{recipe.tier}")} - set(recipe.families)
+    found = {path.parents[1].name for path in folder.glob(f"*/data/*/{recipe.tier}/test-*.parquet")}
+    others = found - set(recipe.families)
     if others:
         raise RecipeError(
             f"{str(folder)!r} holds shards of {', '.join(sorted(others))}, which --only would remove: name these with "

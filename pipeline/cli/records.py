@@ -145,11 +145,14 @@ def built_lines(plan: Plan, manifests: Iterable[Manifest | None]) -> list[str]:
     return [_built_line(plan, profile, found) for profile, found in zip(plan.profiles, manifests, strict=True)]
 
 
-def verified_lines(stages: Stages, manifests: Iterable[Manifest | None]) -> list[str]:
-    """Return what is printed when a build was verified: the same, or what was seen of what is not all there."""
-    plan = stages.plan
+def verified_lines(plan: Plan, stages: Stages, manifests: Iterable[Manifest | None]) -> list[str]:
+    """Return what is printed when a build was verified: the same, or what was seen of what is not all there.
+
+    The folder is named as in `plan`; that of the stages may be absolute.
+    """
+    whole = stages.part == (1, 1)
     return [
-        _built_line(plan, profile, found) if found and stages.part == (1, 1) else _seen_line(stages, profile, found)
+        _built_line(plan, profile, found) if found and whole else _seen_line(plan, stages, profile, found)
         for profile, found in zip(plan.profiles, manifests, strict=True)
     ]
 
@@ -182,11 +185,11 @@ def _built_line(plan: Plan, profile: Profile, manifest: Manifest | None) -> str:
     return _proven_line(str(folder / "data"), made.totals, made.proven)
 
 
-def _seen_line(stages: Stages, profile: Profile, manifest: Manifest | None) -> str:
+def _seen_line(plan: Plan, stages: Stages, profile: Profile, manifest: Manifest | None) -> str:
     """Return what was verified of a profile of which a part was asked for, or that is not sealed."""
-    plan, (number, of) = stages.plan, stages.part
+    number, of = stages.part
     folder, shards = plan.out / profile.name, plan.of_profile(profile)
-    proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(plan.out, "proofs")))]
+    proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(stages.plan.out, "proofs")))]
     part = f", part {number} of {of}" if of > 1 else ""
     where = f"{folder}{part}: {len(proofs)} of {len(shards)} shards verified"
     rest = "" if manifest else f"; {unsealed(folder, plan.recipe)}"
