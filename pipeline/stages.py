@@ -12,9 +12,10 @@ from typing import TypeVar
 
 from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.homes import at_home
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
+from pipeline.assemble.jobs import FileJob, count_job, render_job, sample_job
 from pipeline.assemble.owned import remove, strange_samples, strangers
 from pipeline.assemble.plan import Plan
+from pipeline.assemble.shards import PackJob, pack_is_done
 from pipeline.engine import MARK, Kept, run
 from pipeline.errors import BuildError, CorruptError, FitError
 from pipeline.frozen.guard import check_frozen

@@ -21,7 +21,8 @@ import pytest
 import builds
 from pipeline import tasks
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_job
+from pipeline.assemble.jobs import FileJob, count_job, render_job, sample_job
+from pipeline.assemble.shards import PackJob, run_pack
 from pipeline.engine import processes
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.shard import ProveJob, run_prove

@@ -24,7 +24,7 @@ import builds
 from pipeline import metrics, tasks
 from pipeline import stages as stage_module
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import PackJob
+from pipeline.assemble.shards import PackJob
 from pipeline.cli.records import spent_lines
 from pipeline.engine import Inline
 from pipeline.errors import BuildError

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
+from pipeline.assemble.jobs import draw_sample, samples_in
 from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
+from pipeline.assemble.shards import PackJob
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.paths import StoreError, StorePath, held_there, in_order
 from pipeline.prove.proof import Proof, recorded

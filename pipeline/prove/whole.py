@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from pipeline.assemble.jobs import PackJob
 from pipeline.assemble.owned import owned, remove, strangers
 from pipeline.assemble.plan import Plan, Shard
+from pipeline.assemble.shards import PackJob
 from pipeline.engine import MARK
 from pipeline.errors import BuildError, CorruptError
 from pipeline.frozen.guard import check_rows
