@@ -148,6 +148,7 @@ def test_samples_that_were_drawn_early_are_kept_once_and_within_a_budget(tmp_pat
     assert found[0] is None, "the oldest is dropped"
     assert found[-2:] == samples[-2:]
     assert store.take(plan, rows[-1]) is None, "each is taken once"
+    DRAWN.clear()
     for _ in range(2):
         DRAWN.keep(plan, samples[-1])
     assert DRAWN._size == size, "a sample that is drawn again is kept once"
