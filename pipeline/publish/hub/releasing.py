@@ -23,6 +23,7 @@ from pipeline.errors import HubError
 from pipeline.publish.hub.client import Edit, HubRepo, Refs, connect
 from pipeline.publish.hub.fetching import check_name, newest, version_of
 from pipeline.publish.hub.files import LocalFile, compared, read_folder
+from pipeline.terminal.numbers import size
 
 BATCH = 50
 """Files in one commit on the branch; the Hub advises less than 100."""
@@ -98,8 +99,8 @@ class _Release:
         return f"release-{self.tag}"
 
     def run(self) -> Released:
-        size = sum(file.size for file in self.files.values())
-        self.say(f"{self.hub.name}: {self.tag} has {len(self.files)} files, {size:,} bytes")
+        whole = sum(file.size for file in self.files.values())
+        self.say(f"{self.hub.name}: {self.tag} has {len(self.files)} files, {size(whole)}")
         self._open()
         refs = self.hub.refs()
         if self.tag in refs.tags:
