@@ -1895,9 +1895,7 @@ def _scanned(clause: str, people: tuple[str, ...], asked: frozenset[str]) -> lis
     """Return the people and years of a clause in order; the other side of a bargain only where nobody else is named."""
     text = BOUND.sub(lambda found: " " * len(found[0]), SPAN.sub(lambda found: f"{found[1]:<{len(found[0])}}", clause))
     found = [(one.start(), True, one[0]) for one in YEAR.finditer(text)]
-    known = [
-        (one.start(), one.end(), _whom(text, one, people, asked)) for one in _forms_of(people, asked).finditer(text)
-    ]
+    known = _known_in(text, people, asked)
     masked = text
     for start, end, _ in known:
         masked = f"{masked[:start]}{'_' * (end - start)}{masked[end:]}"
@@ -1907,13 +1905,33 @@ def _scanned(clause: str, people: tuple[str, ...], asked: frozenset[str]) -> lis
     return [one[1:] for one in sorted([*found, *((start, False, name) for start, name in doing or named)])]
 
 
+def _known_in(text: str, people: tuple[str, ...], asked: frozenset[str]) -> list[tuple[int, int, str]]:
+    """Return where a clause names people who are known, and whom.
+
+    A pattern is slow to compile: it is one of those alone whose surname the clause holds, and a full name by itself, as
+    keys have it, needs none.
+    """
+    folded = text.lower()
+    near = tuple(at for at, last in enumerate(_surnames(people)) if last in folded or not text.isascii())
+    if len(near) == 1 and text == people[near[0]] and text[-1].isalnum():
+        return [(0, len(text), text)]
+    found = _forms_of(people, asked, near).finditer(text) if near else ()
+    return [(one.start(), one.end(), _whom(text, one, people, asked)) for one in found]
+
+
 @lru_cache(maxsize=256)
-def _forms_of(people: tuple[str, ...], asked: frozenset[str]) -> re.Pattern[str]:
-    """Return a pattern of everybody: full names, in either order, and what only one of them can be called."""
+def _surnames(people: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what stands in every form of a name, in small letters; what is not ASCII may be written in more ways."""
+    return tuple(name.split(" ")[1].lower() if name.isascii() else "" for name in people)
+
+
+@lru_cache(maxsize=1 << 10)
+def _forms_of(people: tuple[str, ...], asked: frozenset[str], near: tuple[int, ...]) -> re.Pattern[str]:
+    """Return a pattern of some people: full names, in either order, and what only one of all can be called."""
     initials = Counter((name[0], name.split(" ")[1]) for name in people)
     surnames = Counter(name.split(" ")[1] for name in people)
     forms = []
-    for at, name in enumerate(people):
+    for at, name in ((at, people[at]) for at in near):
         first, last = map(re.escape, name.split(" "))
         own = [rf"(?i:{first} (?:[a-z]\.? )?{last})", rf"(?i:{last}, {first})"]
         if initials[name[0], name.split(" ")[1]] == 1:
@@ -1921,7 +1939,7 @@ def _forms_of(people: tuple[str, ...], asked: frozenset[str]) -> re.Pattern[str]
         if surnames[name.split(" ")[1]] == 1 and last.lower() not in asked:
             own += [rf"{STYLE} {last}", rf"(?<!\bthe )(?<!\bThe ){last}(?! [A-Z])"]
         forms.append(rf"(?P<n{at}>\b(?:{'|'.join(own)})\b)")
-    return re.compile("|".join(forms) or r"(?!)")
+    return re.compile("|".join(forms))
 
 
 def _whom(text: str, found: re.Match[str], people: tuple[str, ...], asked: frozenset[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from random import Random
@@ -20,6 +20,27 @@ from pipeline.rows import CANARY, Row, plain_json, sha256_text
 from pipeline.tasks.base import Key, Layout, Piece, Placed, Sample, Task, Unit
 
 MEMO = 20_000
+"""Texts of which the tokens are remembered."""
+
+
+class Known(dict[str, int]):
+    """The tokens of texts that were counted, as many as MEMO; others are counted when they are asked for."""
+
+    def __init__(self, count: Callable[[Sequence[str]], Iterable[int]]) -> None:
+        super().__init__()
+        self._count = count
+
+    def __missing__(self, text: str) -> int:
+        """Count a text."""
+        self.learn([text])
+        return self[text]
+
+    def learn(self, texts: Sequence[str]) -> None:
+        """Count those of some texts that are not known, all at once."""
+        fresh = list(dict.fromkeys(text for text in texts if text not in self))
+        if len(self) + len(fresh) > MEMO:
+            self.clear()
+        self.update(zip(fresh, map(int, self._count(fresh)), strict=True))
 
 
 class Cutter:
@@ -27,25 +48,24 @@ class Cutter:
 
     def __init__(self, profile: Profile, frame: str) -> None:
         self.profile, self.frame = profile, frame
-        self._counter = profile.counter()
-        self._memo: dict[tuple[str, bool], int] = {}
+        self._counter = counter = profile.counter()
+        self._alone = Known(lambda texts: map(counter.count, texts))
+        self._inside = Known(lambda texts: counter.counts(texts))
+        self._of_turn: dict[str, int] = {}
 
     def tokens(self, pieces: Sequence[Piece], *, opens: bool = False) -> int:
         """Return the tokens of pieces in a prompt (`opens`: from its first character).
 
         A real turn's template tokens are counted with its message.
         """
-        return sum(self._piece_tokens(piece, opens=opens and place == 0) for place, piece in enumerate(pieces))
-
-    def _piece_tokens(self, piece: Piece, *, opens: bool) -> int:
-        known = piece.text, opens or piece.turn is not None
-        count = self._memo.get(known)
-        if count is None:
-            if len(self._memo) > MEMO:
-                self._memo.clear()
-            count = self._counter.count(piece.text) if known[1] else int(self._counter.counts([piece.text])[0])
-            self._memo[known] = count
-        return count + self._turn_tokens(piece.turn)
+        total = 0
+        for piece in pieces:
+            if piece.turn is None:
+                total += (self._alone if opens else self._inside)[piece.text]
+            else:
+                total += self._alone[piece.text] + self._turn_tokens(piece.turn)
+            opens = False
+        return total
 
     def unit_tokens(self, units: Sequence[Unit]) -> Counts:
         """Return the tokens of each pool unit in the middle of a prompt."""
@@ -57,18 +77,21 @@ class Cutter:
         """Return the tokens of each text in the middle of a prompt."""
         return np.asarray(self._counter.counts(texts), dtype=np.int64)
 
-    def _turn_tokens(self, turn: str | None) -> int:
+    def _turn_tokens(self, turn: str) -> int:
         """Return what a message adds to the template; a reply's share is counted with the request after it."""
-        if turn is None or turn == "assistant":
-            return 0
-        more = ("user", "assistant", "user") if turn == "user" else ("system", "user")
-        return self.profile.overhead(more, self.frame) - self.profile.overhead(("user",), self.frame)
+        if turn not in self._of_turn:
+            more = {"user": ("user", "assistant", "user"), "assistant": ("user",)}.get(turn, ("system", "user"))
+            added = self.profile.overhead(more, self.frame) - self.profile.overhead(("user",), self.frame)
+            self._of_turn[turn] = added
+        return self._of_turn[turn]
 
     def fixed_tokens(self, layout: Layout) -> int:
         """Return all tokens that are sent in addition to the filler."""
         template = self.profile.overhead(("user",), self.frame)
         if layout.tail[-1].turn:
             template -= self._turn_tokens("user")
+        pieces = (piece for item in layout.placed for piece in item.unit.pieces)
+        self._inside.learn([piece.text for piece in pieces if piece.turn is None])
         placed = sum(self.tokens(item.unit.pieces) for item in layout.placed)
         return (
             template + placed + self.tokens(layout.head, opens=True) + self.tokens(layout.tail, opens=not layout.head)
@@ -135,8 +158,10 @@ class Cutter:
         }
 
     def _assert_exact(self, row: Row) -> None:
-        contents = [turn["content"] for turn in row["messages"] or ()] or [row["prompt"]]
-        counted = sum(map(self._counter.count, contents))
+        if row["messages"]:  # each is encoded by itself, and most stand in many conversations
+            counted = sum(self._alone[turn["content"]] for turn in row["messages"])
+        else:
+            counted = self._counter.count(row["prompt"])
         if counted != row["prompt_tokens"]:
             raise ExactError(
                 f"row {row['id']} in profile {self.profile.name}: {row['prompt_tokens']} prompt tokens were "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Protocol
 
 from pipeline.assemble.packing import Counts, Packing
@@ -117,12 +118,12 @@ class Joined:
 
     def _spoken(self, stock: Stock, packing: Packing) -> Callable[[int, int], None]:
         """Return the same for filler of real turns."""
-        units = stock.pool.take(packing.units, facts=False)
+        units = stock.pool.turns(packing.units)
 
         def add(start: int, end: int) -> None:
-            pieces = [piece for unit in units[start:end] for piece in unit.pieces]
-            self.messages.extend((str(piece.turn), piece.text) for piece in pieces)
-            self._filler(list(map(reading, pieces)), packing, start, end)
+            turns = list(chain.from_iterable(units[start:end]))
+            self.messages.extend(turns)
+            self._filler([f"{LABELS[role]}: {text}\n\n" for role, text in turns], packing, start, end)
 
         return add
 

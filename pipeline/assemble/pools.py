@@ -116,6 +116,25 @@ class Pool:
         pieces = iter(flat)
         return ["".join(islice(pieces, count)) for count in pc.list_value_length(taken).to_numpy().tolist()]
 
+    def turns(self, places: Indices) -> list[list[tuple[str, str]]]:
+        """Return the role and text of each turn of the units at some places, of a pool that is `spoken`."""
+        if self._is_small:
+            found: list[list[tuple[str, str]]] = self._turns[places].tolist()
+            return found
+        return self._spoken_at(places)
+
+    @cached_property
+    def _turns(self) -> NDArray[np.object_]:
+        """The turns of all units of a small pool."""
+        turns = np.empty(len(self), dtype=np.object_)
+        turns[:] = self._spoken_at(np.arange(len(self)))
+        return turns
+
+    def _spoken_at(self, places: Indices) -> list[list[tuple[str, str]]]:
+        taken = self._said.select(["turn", "text"]).take(pa.array(places))
+        each = zip(_lists(taken.column("turn")), _lists(taken.column("text")), strict=True)
+        return [list(zip(roles, texts, strict=True)) for roles, texts in each]
+
     def longest(self, count: int) -> list[Unit]:
         """Return the units with the most characters, without facts, the longest first, of equal ones the first."""
         return self.take(np.argsort(-self._lengths(), kind="stable")[:count], facts=False)

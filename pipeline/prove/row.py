@@ -11,7 +11,7 @@ from pipeline.assemble.joining import conversation
 from pipeline.recipe import Stratum
 from pipeline.rows import Row, sha256_text
 from pipeline.tasks import task_of
-from pipeline.tasks.base import Key, Needle, Published, Sample
+from pipeline.tasks.base import Key, Needle, Published, Sample, Turns
 
 
 def cell_place(cell: Stratum) -> tuple[str, str, int, int]:
@@ -62,11 +62,11 @@ def drawn_faults(row: Row, sample: Sample) -> Iterator[str]:
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
     """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
-    task, metadata = task_of(cell), metadata_of(row)
+    task, metadata, turns = task_of(cell), metadata_of(row), turns_of(row)
     faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["the SHA-256 of its prompt is wrong"]
     if not row["prompt"].isascii() and not cell.knob("corpus", ""):
         faults.append("its prompt is not ASCII")
-    if row["messages"] and row["prompt"] != conversation(turns_of(row)):
+    if row["messages"] and row["prompt"] != conversation(turns):
         faults.append("its prompt does not match its messages")
     if (
         row["question"] not in row["prompt"][row["question_start"] :]
@@ -76,22 +76,22 @@ def answer_faults(row: Row, cell: Stratum) -> list[str]:
     if sum(needle["role"] == "demo" for needle in row["needles"]) != row["shots"]:
         faults.append("its demonstrations are not marked one by one")
     try:
-        solved = task.solve(turns_of(row)) if task.proof == "solved" else tuple(row["answers"])
+        solved = task.solve(turns) if task.proof == "solved" else tuple(row["answers"])
         if row["answers"] != list(solved) or row["target"] != solved[0]:
             faults.append(
                 f"the text gives {list(solved)}, but the key is {row['target']!r} and accepts {row['answers']}"
             )
         if metadata.get("proof", "solved") != task.proof:
             faults.append(f"its metadata does not say that it is {task.proof}")
-        faults += task.check(published(row, cell, metadata))
+        faults += task.check(published(row, turns, cell, metadata))
     except ValueError as fault:
         faults.append(str(fault))
     return faults
 
 
-def published(row: Row, cell: Stratum, metadata: dict[str, Any]) -> Published:
+def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -> Published:
     """Return a row as tasks check it."""
     needles = tuple(
         Needle(needle["role"], needle["char_start"], needle["char_end"], needle["depth"]) for needle in row["needles"]
     )
-    return Published(cell, turns_of(row), row["prompt"], row["question"], needles, Key.of(row), metadata)
+    return Published(cell, turns, row["prompt"], row["question"], needles, Key.of(row), metadata)

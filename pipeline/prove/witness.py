@@ -83,7 +83,7 @@ class Witness:
 
     def label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
         """Hold the columns that a row's stratum and profile decide to what they should be."""
-        task = task_of(cell)
+        task, roles = task_of(cell), [turn["role"] for turn in row["messages"] or ()] or ["user"]
         wanted = {
             "tier": cell.tier,
             "bucket": bucket(cell.length),
@@ -93,7 +93,7 @@ class Witness:
             "task_version": task.version,
             "context_tokens": self.profile.window(cell.length),
             "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.max_new_tokens),
-            "template_tokens": self.profile.overhead([role for role, _ in turns_of(row)], self.plan.recipe.frame),
+            "template_tokens": self.profile.overhead(roles, self.plan.recipe.frame),
             "shots": task.shots_of(cell),
         }
         for name, value in wanted.items():

@@ -89,11 +89,14 @@ class Draft:
         last = longer.operations[-1].name if longer.operations else ""
         for way in ways:
             kinds = _kinds(way, last == "reverse", len(longer.true) < 3)
-            sums = list(accumulate([max(wanted[kind], LEAST) for kind in kinds]))
+            sums = _sums(kinds, wanted)
             for _ in range(ATTEMPTS):
                 last = kinds[one_of(rng, sums)]
                 if longer.add(last, draw_arguments(rng, last, longer.true)):
                     break
+                if last == "sort":  # It has no arguments that another attempt could change.
+                    kinds = [kind for kind in kinds if kind != last]
+                    sums = _sums(kinds, wanted)
             else:
                 return None
             if quotas:
@@ -113,6 +116,10 @@ def _shows(view: View, items: list[int]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _sums(kinds: Sequence[str], wanted: Mapping[str, float]) -> Sequence[float]:
+    return list(accumulate([max(wanted[kind], LEAST) for kind in kinds]))
 
 
 def one_of(rng: Random, sums: Sequence[float]) -> int:

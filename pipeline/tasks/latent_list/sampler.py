@@ -35,18 +35,25 @@ grow or shrink for longer at once, more."""
 
 def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
     """Draw some programs of a view and return the nearest to the wish; with few operations there are few to choose."""
-    drawn = [_hard(name, complexity, wish, rng) for _ in range(1 if complexity > SHORT or name == "len" else 5)]
+    drawn = []
+    for _ in range(1 if complexity > SHORT or name == "len" else 5):
+        drawn.append(_hard(name, complexity, wish, rng))
+        if not miss(drawn[-1].view, drawn[-1].final, wish):
+            break
     return min(drawn, key=lambda program: miss(program.view, program.final, wish))
 
 
 def _hard(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
-    """Return the first program of the wished sign of which enough is needed, or of some the one that needs most."""
+    """Return the first program of the wished sign of which enough is needed, or of some the one that needs most.
+
+    A program of the other sign counts only until there is one: to tell what it needs costs as much as to draw it.
+    """
     share, of = GOALS[name]
     best, most = None, (False, -1)
     for tried in range(CANDIDATES * CANDIDATES):
         program = _fitted(_draw(name, complexity, wish, rng), wish)
-        size = effective(program.operations, program.view)
         signed = name not in ("min", "max") or int(program.output) * wish.sign > 0
+        size = effective(program.operations, program.view) if signed or not best else None
         if size is not None and (signed, size) > most:
             best, most = program, (signed, size)
         if best and ((most[0] and most[1] * of >= share * complexity) or tried >= CANDIDATES):

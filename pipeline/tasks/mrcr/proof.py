@@ -66,7 +66,8 @@ def _span(conversation: Conversation, at: int) -> tuple[int, int]:
 
 
 def _double_faults(conversation: Conversation) -> Iterator[str]:
-    times = Counter(reply.text for reply in conversation.replies)
+    texts = [reply.text for reply in conversation.replies]
+    times = Counter(texts) if len(set(texts)) < len(texts) else {}
     for text in [text for text, count in times.items() if count > 1]:
         yield f"a reply stands {times[text]} times: {text[:60]!r}"
     matching = [reply.text for reply in conversation.matching()]

@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
+from typing import NamedTuple
 
 from pipeline.tasks.base import Turns
 from pipeline.tasks.line_cache import PROMPT
 
 START = "\n======== CONVERSATION ========\n"
-SPEAKER = re.compile(r"^(User|Model): ", re.MULTILINE)
+SPEAKER = re.compile(r"\n(User|Model): ")
 REQUEST = re.compile(r"Write (?:a|an) (?P<key>[^\n]+ about [^\n]+)\.")
 ASKED = re.compile(
     r"Repeat the (?P<ordinal>\w+) (?P<key>[^\n]+ about [^\n]+) in this conversation word for word\. "
@@ -33,8 +35,7 @@ class Asked:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """A reply, the request and what it is for, and where the reply stands in the text that was read (-1: in turns)."""
 
     request: str
@@ -69,23 +70,22 @@ def read_conversation(turns: Turns) -> Conversation:
     if roles != ["user", "assistant"] * (len(turns) // 2) + ["user"]:
         raise ValueError("users' turns and replies do not alternate")
     contents = [content for _, content in turns]
-    told = zip(contents[:-1:2], contents[1::2], strict=True)
-    return Conversation(tuple(Reply(said, _requested(said), text) for said, text in told), _understood(contents[-1]))
+    asked = contents[:-1:2]
+    return Conversation(tuple(map(Reply, asked, map(_requested, asked), contents[1::2])), _understood(contents[-1]))
 
 
 def _read_transcript(text: str) -> Conversation:
     start = text.rfind(START) + len(START)
     if start < len(START):
         raise ValueError("the prompt has no conversation")
-    marks = list(SPEAKER.finditer(text, start))
-    if not text.endswith("\nModel:") or [mark[1] for mark in marks] != ["User", "Model"] * (len(marks) // 2) + ["User"]:
+    before, *told = SPEAKER.split(text[start - 1 : -len("\nModel:")])
+    labels, said = told[::2], told[1::2]
+    if not text.endswith("\nModel:") or labels != ["User", "Model"] * (len(labels) // 2) + ["User"]:
         raise ValueError("labels of user and model do not alternate up to the last reply")
-    ends = [*(mark.start() - 1 for mark in marks[1:]), len(text) - len("\nModel:")]
-    said = [text[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
-    replies = [
-        Reply(asked, _requested(asked), reply, mark.start(), end + 1)
-        for asked, reply, mark, end in zip(said[:-1:2], said[1::2], marks[1::2], ends[1::2], strict=True)
-    ]
+    sizes = (len("\n: ") + len(label) + len(each) for label, each in zip(labels, said, strict=True))
+    edges = list(accumulate(sizes, initial=start + len(before)))
+    asked = said[:-1:2]
+    replies = map(Reply, asked, map(_requested, asked), said[1::2], edges[1::2], edges[2::2])
     return Conversation(tuple(replies), _understood(said[-1]))
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 from pipeline.tasks.base import Role
 from pipeline.tasks.longqa.frame import days_at
 from pipeline.tasks.summ.text import Named
-from pipeline.worlds.chronicle import Chronicle, year
+from pipeline.worlds.chronicle import Chronicle, new_year, year
 from pipeline.worlds.chronicle.titles import REDO, SALE, UNDO, UNDO2, Step, Title
 
 OTHERS = ("lease", "repairs", "keeper", "loan")
@@ -201,8 +202,14 @@ def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, take
 
 def _somebody(world: Chronicle, rng: Random, day: int, taken: set[str]) -> str:
     """Draw somebody of the time who is not taken, of another surname than those who are if there is one."""
-    free = [one for one in world.living(day) if one not in taken]
-    surnames = {one.rpartition(" ")[2] for one in taken}
-    name = rng.choice([one for one in free if one.rpartition(" ")[2] not in surnames] or free)
+    surnames, people = {one.rpartition(" ")[2] for one in taken}, world.living(day)
+    others = [one for one, last in zip(people, _surnames(world, year(day)), strict=True) if last not in surnames]
+    name = rng.choice(others or [one for one in people if one not in taken])
     taken.add(name)
     return name
+
+
+@lru_cache(maxsize=1 << 10)
+def _surnames(world: Chronicle, when: int) -> list[str]:
+    """Return the surnames of all who live in a year, in the order of their names."""
+    return [one.rpartition(" ")[2] for one in world.living(new_year(when))]

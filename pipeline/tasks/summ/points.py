@@ -42,6 +42,8 @@ THEMES = tuple((one, other) for at, one in enumerate(OTHERS) for other in OTHERS
 """Kinds of deeds that are asked for beside purchases."""
 EARLIEST, LATEST = 0.7, 0.92
 """The shares of the annals between which the time that is asked about ends."""
+ROWS = 256
+"""Rows of which what is written is kept, some 30 kB each: a shard is sampled, and then packed."""
 NONE = np.empty(0, dtype=np.int64)
 
 
@@ -113,9 +115,7 @@ class Points(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
-        world = chronicle(own, stratum.tier, busy=True)
-        drawn = self.drawn(world, stratum, index, own, shared)
-        written = self._written(world, own, stratum, drawn)
+        drawn, written = told(self, stratum, index, own, shared)
         points = {one.named: [number] for one, number, _ in written if one.point}
         others = named_in([one for one in drawn.own if not one.point])
         answers = text.accepted(points, others)
@@ -133,29 +133,15 @@ class Points(Task):
         """Put every entry that was written for the row where its date falls among those of the world."""
         stratum = sample.stratum
         world = chronicle(own, stratum.tier, busy=True)
-        drawn = self.drawn(world, stratum, sample.index, own, shared)
+        drawn, written = told(self, stratum, sample.index, own, shared)
         out = frozenset(number for prop in drawn.props for number in world.about.get(prop, ()))
         order = Shuffled(own.of("filler"), len(world.entries), out)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
-            placed=tuple(
-                Placed(unit(said, one.role), world.depth_of(one.day), at=one.day)
-                for one, _, said in self._written(world, own, stratum, drawn)
-            ),
+            placed=tuple(Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, _, said in written),
             filler=Filler(spec(stratum.tier).name, order, NONE, "ranked", ranks=world.days),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
-
-    @staticmethod
-    def _written(world: Chronicle, own: Streams, stratum: Stratum, drawn: Drawn) -> list[tuple[Told, str, str]]:
-        """Return what is told for a row with the numbers and texts of its entries."""
-        told = [*drawn.own, *drawn.near]
-        free = fresh(own.of("ids"), ids(own, stratum.tier), len(told))
-        texts = [world.write(own.of("text", at), one.day, one.kind, one.about).text for at, one in enumerate(told)]
-        return [
-            (one, number, text.NUMBERED.format(number=number, entry=said))
-            for one, number, said in zip(told, free, texts, strict=True)
-        ]
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Read what befell the property, and sum up what is asked for.
@@ -186,3 +172,19 @@ class Points(Task):
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
         """Return the entries that the answer needs: they were written for the row."""
         return sample.relevant
+
+
+@lru_cache(maxsize=ROWS)
+def told(
+    task: Points, stratum: Stratum, index: int, own: Streams, shared: Streams
+) -> tuple[Drawn, Sequence[tuple[Told, str, str]]]:
+    """Return what a row asks, and what is told for it with the numbers and texts of its entries."""
+    world = chronicle(own, stratum.tier, busy=True)
+    drawn = task.drawn(world, stratum, index, own, shared)
+    every = [*drawn.own, *drawn.near]
+    free = fresh(own.of("ids"), ids(own, stratum.tier), len(every))
+    texts = [world.write(own.of("text", at), one.day, one.kind, one.about).text for at, one in enumerate(every)]
+    return drawn, [
+        (one, number, text.NUMBERED.format(number=number, entry=said))
+        for one, number, said in zip(every, free, texts, strict=True)
+    ]

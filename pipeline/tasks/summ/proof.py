@@ -10,7 +10,7 @@ from pipeline.tasks.base import Published
 from pipeline.tasks.longqa.owners import ESTATE
 from pipeline.tasks.longqa.proof import marked, spans
 from pipeline.tasks.longqa.reader import Event
-from pipeline.tasks.summ.reader import Annals, Asked, asked, named, points, question_of, read, told_of
+from pipeline.tasks.summ.reader import Annals, Asked, asked, named, points, question_of, read, told_in, told_of
 
 VAIN = ("bid", "plea")
 NEAR = {5: (2, 2, 1, 1), 10: (3, 3, 3, 2), 20: (4, 6, 5, 5)}
@@ -24,7 +24,7 @@ def faults(row: Published) -> Iterator[str]:
         ValueError: if the prompt cannot be read.
     """
     annals, what = read(row.text), asked(row.question)
-    told = told_of(annals.found, what.prop)
+    told = told_in(row.text, what.prop)
     right = points(told, what)
     yield from _body_faults(row, annals)
     if len(right) != row.stratum.complexity:

@@ -91,6 +91,16 @@ def asked(question: str) -> Asked:
     return Asked(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
 
 
+@PROMPT.of
+def told_in(text: str, prop: str) -> list[Event]:
+    """Return all that a prompt tells of a property; remembers the last prompt and property.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    return told_of(read(text).found, prop)
+
+
 def told_of(found: Sequence[Line], prop: str) -> list[Event]:
     """Return all that is told of a property.
 
@@ -125,7 +135,7 @@ def summed_up(text: str) -> tuple[str, ...]:
         ValueError: if it cannot be read, or nothing belongs in the summary.
     """
     annals, what = read(text), asked(question_of(text))
-    told = told_of(annals.found, what.prop)
+    told = told_in(text, what.prop)
     right = points(told, what)
     found = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
     if not found:
