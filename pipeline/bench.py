@@ -17,8 +17,9 @@ from typing import Any
 
 import click
 
-from pipeline.assemble.jobs import PackJob, cut_row, samples_of
+from pipeline.assemble.jobs import samples_of
 from pipeline.assemble.plan import Plan, make_plan
+from pipeline.assemble.shards import PackJob, cut_row
 from pipeline.cli.base import profile_names
 from pipeline.engine import Inline
 from pipeline.engine.team import settle

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.homes import at_home
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
-from pipeline.assemble.owned import owned, remove, strange_samples, strangers
-from pipeline.assemble.plan import Plan, Shard
+from pipeline.assemble.jobs import FileJob, count_job, render_job, sample_job
+from pipeline.assemble.owned import remove, strange_samples, strangers
+from pipeline.assemble.plan import Plan
+from pipeline.assemble.shards import PackJob, pack_is_done
 from pipeline.engine import MARK, Kept, run
 from pipeline.errors import BuildError, CorruptError, FitError
-from pipeline.frozen.guard import check_frozen, check_rows
+from pipeline.frozen.guard import check_frozen
 from pipeline.paths import StorePath, clear_dead, in_order
 from pipeline.profiles import OPEN, Profile
 from pipeline.prove.balance import balance_jobs
-from pipeline.prove.held import check_recipe, check_sealed, listed, resealed
+from pipeline.prove.held import check_recipe, check_sealed, listed
 from pipeline.prove.order import home_by_home
 from pipeline.prove.proof import Proof
-from pipeline.prove.seal import seal
 from pipeline.prove.shard import ProveJob, judged, move_aside, read_proofs, write_proof
 from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
-from pipeline.recipe import digest
-from pipeline.store.files import alone_in, clean_aside
-from pipeline.store.manifest import Made, Manifest, SealedShard, manifest_path, read_manifest, write_manifest
+from pipeline.prove.unsealing import give_up
+from pipeline.prove.whole import held_to_seal, sealed
+from pipeline.store.manifest import Manifest
 from pipeline.store.occupied import occupied, unchanged
 from pipeline.store.recipes import check_release, keep_recipe
 from pipeline.terminal.printing import say
@@ -107,7 +105,7 @@ class Stages:
         kept = isinstance(self.plan.out, StorePath)
         seen = {path: proof for path, proof in {**proofs, **self.fresh}.items() if proof and kept}
         with self.spent.on("seal"):
-            return [self._sealed(profile, seen) for profile in self.plan.profiles]
+            return [sealed(self.plan, profile, seen, self._check_balance) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
         """Prove every shard again from its bytes, with full second counts, and seal what is not sealed.
@@ -135,7 +133,7 @@ class Stages:
         for path, verdict in verdicts.items():
             with suppress(BuildError) if jobs[path].listed else nullcontext():  # a copy that is sealed may be read-only
                 write_proof(verdict)
-        return [self._verified(profile, self.fresh) for profile in self.plan.profiles]
+        return [held_to_seal(self.plan, profile, self.fresh, self._check_balance) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders.
@@ -144,13 +142,13 @@ class Stages:
         not fit leaves only these pools behind: their keys name their content, so a corrected recipe reuses them.
         """
         if not owed:
-            keep_recipe(self.plan.out, self.plan.recipe)
+            self._keep()
             return
         self._made("render", [render_job(self.plan, spec) for spec in self.plan.all_pools()])
         self._check_fit(list(dict.fromkeys(job.pack.shard.profile for job in owed)))
         self._made("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
         self._check_balance()
-        keep_recipe(self.plan.out, self.plan.recipe)
+        self._keep()
         remove(strange_samples(self.plan))
         for profile in self.plan.profiles:
             remove(strangers(self.plan, profile))
@@ -191,8 +189,20 @@ class Stages:
             check_frozen(self.plan)
             return 0
         with self._alone():
-            keep_recipe(self.plan.out, self.plan.recipe)
+            self._keep()
             return self._made(label, jobs)
+
+    def _keep(self) -> None:
+        """Keep the recipe in the folder, and first take away the seals of what it makes anew."""
+        check_release(self.plan.out, self.plan.recipe)
+        if names := give_up(self.plan):
+            tier, folder = self.plan.recipe.tier, str(self.plan.out)
+            say(
+                f"carrara: tier {tier} of {folder!r} was sealed for another recipe or version ({', '.join(names)}): it "
+                "is not sealed again until all of it is built",
+                err=True,
+            )
+        keep_recipe(self.plan.out, self.plan.recipe)
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
         given = list(jobs)
@@ -222,71 +232,6 @@ class Stages:
             ProveJob(PackJob(self.plan, shard), full, known[shard.profile.name].get(shard.name))
             for shard in self.plan.all_shards()[number - 1 :: of]
         ]
-
-    def _verified(self, profile: Profile, fresh: Mapping[Path, Proof]) -> Manifest | None:
-        """Hold a manifest to what was proven; seal a profile that has none."""
-        known = read_manifest(self.plan.out, profile.name)
-        if known is None or self.plan.recipe.tier not in known.tiers:
-            return self._sealed(profile, {})
-        proofs = self._proofs(profile, fresh)
-        if proofs is None:
-            return None
-        check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
-        for path in strangers(self.plan, profile):
-            if path.suffix == ".parquet" and path.exists():  # a store may list what is gone
-                raise CorruptError(
-                    f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it"
-                )
-        self._check_balance()
-        path = manifest_path(self.plan.out, profile.name)
-        with alone_in(path.parent):
-            made = resealed(self.plan, profile, proofs)
-            if msgspec.structs.replace(known, carrara=made.carrara) != made:
-                with suppress(BuildError):
-                    write_manifest(path, made)
-        return made
-
-    def _proofs(self, profile: Profile, seen: Mapping[Path, Proof]) -> list[Proof] | None:
-        """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
-        jobs = [_job(self.plan, shard) for shard in self.plan.of_profile(profile)]
-        read = read_proofs([job for job in jobs if job.path not in seen], self.plan.out)
-        proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
-        found = [proof for proof in proofs if proof]
-        return found if len(found) == len(jobs) else None
-
-    def _sealed(self, profile: Profile, seen: Mapping[Path, Proof]) -> Manifest | None:
-        """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
-
-        Of a store proofs that were `seen` by this build are not asked for again.
-        """
-        proofs = self._proofs(profile, seen)
-        if proofs is None:
-            return None
-        check_rows(self.plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
-        remove(strangers(self.plan, profile))
-        clean_aside([self.plan.out / MARK, *owned(self.plan, profile)])
-        known = read_manifest(self.plan.out, profile.name)
-        tier = known.tiers.get(self.plan.recipe.tier) if known else None
-        if known and tier and _says(tier, digest(self.plan.recipe), proofs):
-            return known
-        self._check_balance()
-        return seal(self.plan, profile, proofs)
-
-
-def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
-    """Return every shard of a plan, and whether it is there and proven."""
-    shards = plan.all_shards()
-    proofs = read_proofs([_job(plan, shard) for shard in shards], plan.out)
-    return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
-
-
-def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
-    shards = tuple(SealedShard(**asdict(proof)) for proof in sorted(proofs, key=lambda proof: proof.shard))
-    return (tier.recipe_digest, tier.shards) == (recipe, shards)
-
-
-def _job(plan: Plan, shard: Shard) -> ProveJob:
-    return ProveJob(PackJob(plan, shard))
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from pipeline.assemble import jobs, plan
+from pipeline.assemble import jobs, plan, shards
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
 from pipeline.errors import RecipeError, unknown
@@ -345,7 +345,7 @@ def slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
 def make_small() -> None:
     """Give this process small shards and slow rows."""
     plan.SHARD_TOKENS = SHARD_TOKENS
-    jobs.cut_row = slowed(jobs.cut_row)
+    shards.cut_row = slowed(shards.cut_row)
 
 
 if __name__ in ("__main__", "__mp_main__"):

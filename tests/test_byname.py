@@ -277,7 +277,7 @@ def test_a_frozen_release_takes_a_model(built: Path, hub: Hub, tmp_path: Path) -
     )
     cost = went(carrara("extend", frozen, "--tokenizer", NAME, "--dry-run", "--quiet"))
     head, line = cost.splitlines()
-    assert head.split() == ["profile", "tier", "rows", "tokens", "MB", "on", "disk", "about"]
+    assert head.split() == ["profile", "tier", "rows", "tokens", "on", "disk", "about"]
     assert line.split()[:4] == [KEPT, "32k", "3", "24,576"]
     done = went(carrara("extend", frozen, "--tokenizer", NAME, "--quiet"))
     assert done.startswith(head)

@@ -141,10 +141,15 @@ def test_the_command_makes_the_same_bytes_in_a_relative_folder(
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("out/o200k/data: 12 rows")
     assert builds.contents(tmp_path / "out") == whole
+    folders = [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]
+    stood = {path: path.stat().st_mtime_ns for path in folders}
     again = builds.run("verify", "out", "--against", "out/o200k", "--dask", cluster.address, "--quiet")
     assert (again.returncode, again.stderr) == (0, "")
     assert "12 rows in 5 shards" in again.stdout
     assert builds.contents(tmp_path / "out") == whole
+    assert {path: path.stat().st_mtime_ns for path in folders} == stood, (
+        "comparing leaves nothing, not even for a moment"
+    )
 
 
 def test_equal_jobs_are_different_jobs(cluster: Cluster, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 import builds
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import cut_row, draw_sample
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.shards import cut_row
 from pipeline.engine import processes
 from pipeline.store.parquet import read_rows
 

@@ -18,7 +18,7 @@ from pipeline.assemble.plan import Plan
 from pipeline.frozen.changes import changes
 from pipeline.frozen.lock import LOCK_NAME, read_lock
 from pipeline.profiles import Profile
-from pipeline.release.extend import link_frozen
+from pipeline.release.extend import link_frozen, next_folder
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
 
@@ -57,10 +57,13 @@ def relevant(row: dict[str, Any]) -> list[str]:
     return [row["prompt"][each["char_start"] : each["char_end"]] for each in row["needles"]]
 
 
-def test_a_new_profile_has_the_same_questions_texts_and_keys(home: Path) -> None:
+def test_a_new_profile_has_the_same_questions_texts_and_keys(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = builds.stamps(home / "v1.0.0")
-    line = went(carrara("extend", home / "v1.0.0", "--tokenizer", "llama3.1"))
-    assert f"tiny 1.1.0 is frozen in {home / 'v1.1.0'}: tiers 32k, profiles llama3.1, o200k" in line
+    monkeypatch.chdir(home)
+    line = went(carrara("extend", "v1.0.0", "--tokenizer", "llama3.1"))
+    assert "tiny 1.1.0 is frozen in v1.1.0: tiers 32k, profiles llama3.1, o200k" in line
+    monkeypatch.chdir(home / "v1.0.0")
+    assert next_folder(Path(), None) == Path("../v1.1.0")
     assert builds.stamps(home / "v1.0.0") == before
     old, new = rows_of(home / "v1.1.0", "o200k"), rows_of(home / "v1.1.0", "llama3.1")
     assert len(old) == 11

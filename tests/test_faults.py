@@ -21,7 +21,8 @@ import pytest
 import builds
 from pipeline import tasks
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_job
+from pipeline.assemble.jobs import FileJob, count_job, render_job, sample_job
+from pipeline.assemble.shards import PackJob, run_pack
 from pipeline.engine import processes
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.prove.shard import ProveJob, run_prove
@@ -669,8 +670,9 @@ def test_a_full_disk_is_named_and_the_next_run_goes_on(
     # A symlink that stands there already counts as half-written, so nothing may clear it before its turn.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipeline.store.files.aside_of", lambda path: path.with_name(f"{path.name}.part-0"))
-        patch.setattr("pipeline.stages.clean_aside", lambda *where: None)
-        patch.setattr("pipeline.stages.remove", lambda *where: None)
+        patch.setattr("pipeline.prove.whole.clean_aside", lambda *where: None)
+        for module in ("stages", "prove.whole"):
+            patch.setattr(f"pipeline.{module}.remove", lambda *where: None)
         with pytest.raises(BuildError) as caught:
             builds.stages(recipe, out).build()
     assert str((out / name).parent) in str(caught.value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -10,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import homes
+from pipeline.assemble.drawn import DRAWN, Drawn
 from pipeline.assemble.homes import forget, make_room
-from pipeline.assemble.jobs import POOLS, PackJob
+from pipeline.assemble.jobs import POOLS, draw_sample
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
+from pipeline.assemble.shards import PackJob
 from pipeline.engine import Inline
 from pipeline.engine.memory import give_back, resident
 from pipeline.prove.order import home_by_home
@@ -130,3 +134,24 @@ def test_shards_are_made_home_by_home_and_the_largest_first(tmp_path: Path) -> N
         for first, then in pairwise(jobs)
         if (first.home, first.pack.shard.profile) == (then.home, then.pack.shard.profile)
     )
+
+
+def test_samples_that_were_drawn_early_are_kept_once_and_within_a_budget(tmp_path: Path) -> None:
+    plan = make_plan(load_recipe("smoke"), ("o200k",), tmp_path)
+    rows = plan.rows("bio")[:6]
+    samples = [draw_sample(plan, row) for row in rows]
+    size = len(pickle.dumps(samples[-1]))
+    store = Drawn(4 * size)
+    for sample in samples:
+        assert store.keep(plan, replace(sample, id="")) == replace(sample, id="")
+    found = [store.take(plan, row) for row in rows]
+    assert found[0] is None, "the oldest is dropped"
+    assert found[-2:] == samples[-2:]
+    assert store.take(plan, rows[-1]) is None, "each is taken once"
+    DRAWN.clear()
+    for _ in range(2):
+        DRAWN.keep(plan, samples[-1])
+    assert DRAWN._size == size, "a sample that is drawn again is kept once"
+    forget()
+    assert DRAWN.take(plan, rows[-1]) is None
+    assert DRAWN._size == 0

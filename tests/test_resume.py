@@ -24,7 +24,7 @@ import builds
 from pipeline import metrics, tasks
 from pipeline import stages as stage_module
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import PackJob
+from pipeline.assemble.shards import PackJob
 from pipeline.cli.records import spent_lines
 from pipeline.engine import Inline
 from pipeline.errors import BuildError
@@ -111,7 +111,7 @@ def test_the_time_of_each_stage_is_told(recipe: Path, built: Path, tmp_path: Pat
     assert min(fresh.spent.values()) > 0
     assert list(again.spent) == ["seal"]
     (line,) = spent_lines(fresh.spent)
-    assert re.fullmatch(r"carrara: \d+ s of CPU time: (\w+ \d+%, )*\w+ \d+%", line)
+    assert re.fullmatch(r"carrara: \d+ s of CPU time: (\w+ \d+ %, )*\w+ \d+ %", line)
     assert spent_lines(again.spent) == []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipeline.assemble.cutting import Cutter, cutter
-from pipeline.assemble.drawn import keep
+from pipeline.assemble.drawn import DRAWN
 from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.layouts import laid_out
@@ -82,7 +82,7 @@ def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
 
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
-    return laid_out(plan, keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
+    return laid_out(plan, DRAWN.keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from pipeline.assemble.drawn import drop
+from pipeline.assemble.drawn import DRAWN
 from pipeline.assemble.jobs import POOLS
 from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
@@ -61,9 +61,8 @@ def make_room(home: Home) -> None:
 
 def forget() -> None:
     """Forget worlds, pools, lines, samples and layouts; all of it is made again when it is asked for."""
-    for kept in (POOLS, LINES, LAYOUTS):
+    for kept in (POOLS, LINES, LAYOUTS, DRAWN):
         kept.clear()
-    drop()
     for found in gc.get_objects():
         if isinstance(found, functools._lru_cache_wrapper) and str(found.__module__).startswith(FORGOTTEN):
             found.cache_clear()

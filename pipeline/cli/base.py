@@ -159,7 +159,8 @@ def _check_others(folder: Path, recipe: Recipe) -> None:
     Raises:
         RecipeError: naming their families.
     """
-    others = {path.parent.name for path in folder.glob(f"*/data/*/{recipe.tier}")} - set(recipe.families)
+    found = {path.parents[1].name for path in folder.glob(f"*/data/*/{recipe.tier}/test-*.parquet")}
+    others = found - set(recipe.families)
     if others:
         raise RecipeError(
             f"{str(folder)!r} holds shards of {', '.join(sorted(others))}, which --only would remove: name these with "
@@ -204,10 +205,15 @@ def open_stages(plan: Plan, workers: int, part: str, address: str | None, wait: 
     return Stages(plan, open_engine(workers, address, wait, plan.out), parse_part(part), quiet)
 
 
-def open_engine(workers: int, address: str | None, wait: float, folder: Path, *others: Path) -> Callable[[], Executor]:
-    """Return a function that opens the engine that the options select; workers of a cluster must share the folders."""
+def open_engine(
+    workers: int, address: str | None, wait: float, folder: Path, *others: Path, writes: bool = True
+) -> Callable[[], Executor]:
+    """Return a function that opens the engine that the options select; workers of a cluster must share the folders.
+
+    Where jobs write nothing, the engine writes nothing into the folders either.
+    """
     if address is not None:
-        return dask(address, folder.absolute(), wait, *(other.absolute() for other in others))
+        return dask(address, folder.absolute(), wait, *(other.absolute() for other in others), writes=writes)
     return processes(1 if str(folder).startswith("memory://") else workers)  # no other process sees that memory
 
 

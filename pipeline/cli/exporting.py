@@ -14,8 +14,9 @@ from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Export, export, export_of
 from pipeline.publish.opening import split_from
 from pipeline.store.split import Selection
+from pipeline.terminal.numbers import row_count
 from pipeline.terminal.printing import say
-from pipeline.terminal.tables import row_count, table
+from pipeline.terminal.tables import table
 
 
 @cli.command("export")

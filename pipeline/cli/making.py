@@ -27,7 +27,7 @@ from pipeline.cli.records import (
     window_lines,
 )
 from pipeline.prove.chance import chances, drawn_keys, makeups
-from pipeline.stages import proof_state
+from pipeline.prove.whole import proof_state
 from pipeline.terminal.printing import say
 from pipeline.terminal.tables import table
 

@@ -89,8 +89,9 @@ def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) 
         names = profile_names(tokenizers, folder) if tokenizers else built_profiles(folder, recipe.tier)
         if not names:
             raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
-        stages = open_stages(make_plan(recipe, names, folder), **how)
-        say("\n".join(verified_lines(stages, stages.verify())))
+        plan = make_plan(recipe, names, folder)
+        stages = open_stages(plan, **how)
+        say("\n".join(verified_lines(plan, stages, stages.verify())))
 
 
 def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
@@ -225,7 +226,7 @@ def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, 
 
 
 def _engine(how: dict[str, Any], *folders: Path) -> Callable[[], Executor]:
-    return open_engine(how["workers"], how["address"], how["wait"], *folders)
+    return open_engine(how["workers"], how["address"], how["wait"], *folders, writes=False)
 
 
 def _report(where: str, seen: Sequence[Seen]) -> None:

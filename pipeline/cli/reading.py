@@ -18,9 +18,10 @@ from pipeline.publish.opening import split_from
 from pipeline.readers import READERS, reader_of
 from pipeline.readers.files import Written, write_readings
 from pipeline.store.split import Selection, Split
+from pipeline.terminal.numbers import row_count
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
-from pipeline.terminal.tables import row_count, table
+from pipeline.terminal.tables import table
 
 
 @cli.command("readers")

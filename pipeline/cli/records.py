@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import ceil, fsum
+from math import fsum
 from typing import Any
 
 from pipeline.assemble.plan import Plan, Shard
@@ -16,7 +16,7 @@ from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.store.manifest import Manifest, Totals
 from pipeline.store.owed import unsealed
 from pipeline.store.proven import Proven
-from pipeline.terminal.tables import row_count
+from pipeline.terminal.numbers import percent, row_count, size
 
 
 def plan_records(plan: Plan) -> list[dict[str, Any]]:
@@ -26,10 +26,10 @@ def plan_records(plan: Plan) -> list[dict[str, Any]]:
             **{name: each[name] for name in ("family", "subtask", "length")},
             "complexity": ",".join(map(str, each["complexity"])),
             "rows": each["rows"],
-            "95 %": f"+- {each['default_half_width']:.0%}",
-            "full": f"{each['full_rows']:,}, +- {each['full_half_width']:.0%}",
+            "95 %": f"+- {percent(each['default_half_width'])}",
+            "full": f"{each['full_rows']:,}, +- {percent(each['full_half_width'])}",
             "tokens": each["tokens"],
-            "MB on disk": _megabytes(each),
+            "on disk": size(each["disk_bytes"]),
         }
         for each in stratum_totals(plan)
     ]
@@ -44,21 +44,16 @@ def family_records(plan: Plan) -> list[dict[str, Any]]:
             "rows": each["rows"],
             "full": each["full_rows"],
             "tokens": each["tokens"],
-            "MB on disk": _megabytes(each),
+            "on disk": size(each["disk_bytes"]),
         }
         for each in family_totals(plan)
     ]
 
 
-def _megabytes(told: Mapping[str, Any]) -> int:
-    size: int = told["disk_bytes"]
-    return ceil(size / 1e6)
-
-
 def total_lines(plan: Plan) -> list[str]:
     """Return for each profile how many rows and tokens a plan has, in its true windows, and the disk that they take."""
     return [
-        f"{each['profile']}: {row_count(each['rows'])}, {each['tokens']:,} tokens, about {_megabytes(each):,} MB on "
+        f"{each['profile']}: {row_count(each['rows'])}, {each['tokens']:,} tokens, about {size(each['disk_bytes'])} on "
         "disk; every stratum fits"
         for each in profile_totals(plan)
     ]
@@ -150,11 +145,14 @@ def built_lines(plan: Plan, manifests: Iterable[Manifest | None]) -> list[str]:
     return [_built_line(plan, profile, found) for profile, found in zip(plan.profiles, manifests, strict=True)]
 
 
-def verified_lines(stages: Stages, manifests: Iterable[Manifest | None]) -> list[str]:
-    """Return what is printed when a build was verified: the same, or what was seen of what is not all there."""
-    plan = stages.plan
+def verified_lines(plan: Plan, stages: Stages, manifests: Iterable[Manifest | None]) -> list[str]:
+    """Return what is printed when a build was verified: the same, or what was seen of what is not all there.
+
+    The folder is named as in `plan`; that of the stages may be absolute.
+    """
+    whole = stages.part == (1, 1)
     return [
-        _built_line(plan, profile, found) if found and stages.part == (1, 1) else _seen_line(stages, profile, found)
+        _built_line(plan, profile, found) if found and whole else _seen_line(plan, stages, profile, found)
         for profile, found in zip(plan.profiles, manifests, strict=True)
     ]
 
@@ -174,7 +172,8 @@ def spent_lines(spent: Mapping[str, float]) -> list[str]:
     if "pack" not in spent:
         return []
     total = sum(spent.values())
-    shares = ", ".join(f"{stage} {seconds / total:.0%}" for stage, seconds in spent.items() if seconds >= total / 200)
+    told = {stage: seconds / total for stage, seconds in spent.items() if seconds >= total / 200}
+    shares = ", ".join(f"{stage} {percent(share)}" for stage, share in told.items())
     return [f"carrara: {total:,.0f} s of CPU time: {shares}"]
 
 
@@ -186,11 +185,11 @@ def _built_line(plan: Plan, profile: Profile, manifest: Manifest | None) -> str:
     return _proven_line(str(folder / "data"), made.totals, made.proven)
 
 
-def _seen_line(stages: Stages, profile: Profile, manifest: Manifest | None) -> str:
+def _seen_line(plan: Plan, stages: Stages, profile: Profile, manifest: Manifest | None) -> str:
     """Return what was verified of a profile of which a part was asked for, or that is not sealed."""
-    plan, (number, of) = stages.plan, stages.part
+    number, of = stages.part
     folder, shards = plan.out / profile.name, plan.of_profile(profile)
-    proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(plan.out, "proofs")))]
+    proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(stages.plan.out, "proofs")))]
     part = f", part {number} of {of}" if of > 1 else ""
     where = f"{folder}{part}: {len(proofs)} of {len(shards)} shards verified"
     rest = "" if manifest else f"; {unsealed(folder, plan.recipe)}"
@@ -199,6 +198,6 @@ def _seen_line(stages: Stages, profile: Profile, manifest: Manifest | None) -> s
 
 def _proven_line(where: str, made: Totals, proven: Proven) -> str:
     return (
-        f"{where}: {row_count(made.rows)}, {made.tokens:,} tokens ({made.bytes / 1e6:.3g} MB); "
+        f"{where}: {row_count(made.rows)}, {made.tokens:,} tokens ({size(made.bytes)}); "
         f"all exact, {proven.answers}, {proven.recounts}"
     )

@@ -11,8 +11,8 @@ from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import Outcome
 from pipeline.rows import Row
 from pipeline.store.asked import beside, left_out_of
+from pipeline.terminal.numbers import row_count
 from pipeline.terminal.printing import say
-from pipeline.terminal.tables import row_count
 
 NAMED = 10
 """Rows without a reply that are named, of each kind."""

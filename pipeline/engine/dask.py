@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.engine import remote
-from pipeline.engine.mark import Marked
-from pipeline.engine.remote import Charge, Failed, Seen, look, question, unfit
+from pipeline.engine.mark import Marked, found
+from pipeline.engine.remote import Charge, Failed, Mark, Seen, look, question, unfit
 from pipeline.engine.running import IN_FLIGHT, Watched
 from pipeline.engine.scheduler import CONTINUE, UnreachableError, connected, hush, scheduler_at
 from pipeline.errors import BuildError, RecipeError, adding, first_line
+from pipeline.terminal.numbers import plain
 from pipeline.terminal.printing import say
 
 R = TypeVar("R")
@@ -33,14 +34,15 @@ COUNTED = 10.0
 """Seconds after which workers are counted again: more of them are to be held at work."""
 
 
-def dask(address: str, folder: Path, wait: float = WAIT, *others: Path) -> Callable[[], Executor]:
+def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: bool = True) -> Callable[[], Executor]:
     """Return a factory of executors on a running Dask cluster whose workers share a folder.
 
     Args:
         address: of the scheduler, such as ``tcp://host:8786``, or the path of the JSON file that it wrote of itself.
-        folder: absolute path of the folder that jobs read and write.
+        folder: absolute path of the folder that jobs read, and write if they do.
         wait: seconds to wait for a first worker, and for a new one if all are gone.
         others: further folders that jobs read.
+        writes: whether jobs write; else nothing is left in any of the folders, not even for a moment.
 
     Raises:
         RecipeError: if Dask is not installed, or the address is none.
@@ -50,7 +52,7 @@ def dask(address: str, folder: Path, wait: float = WAIT, *others: Path) -> Calla
     except ImportError:
         raise RecipeError(f"--dask needs the package distributed: {adding('dask')}") from None
     hush()
-    return Cluster(scheduler_at(address, min(wait, WAIT)), (folder, *others), wait)
+    return Cluster(scheduler_at(address, min(wait, WAIT)), (folder, *others), wait, writes)
 
 
 @dataclass
@@ -60,6 +62,7 @@ class Cluster:
     address: str
     folders: tuple[Path, ...]
     wait: float
+    writes: bool = True
     was_there: bool = False
 
     def __call__(self) -> Executor:
@@ -69,7 +72,7 @@ class Cluster:
             BuildError: if the scheduler or its workers are not there, or one of these is not fit.
         """
         try:
-            opened = OnDask(self.address, self.folders, self.wait, again=self.was_there)
+            opened = OnDask(self.address, self.folders, self.wait, again=self.was_there, writes=self.writes)
         except BrokenExecutor as fault:
             raise BuildError(f"{fault}: {CONTINUE}") from fault
         except UnreachableError as fault:
@@ -88,7 +91,7 @@ class Cluster:
 class OnDask(Watched):
     """The workers of a Dask cluster, all of them looked at."""
 
-    def __init__(self, address: str, folders: Sequence[Path], wait: float, *, again: bool) -> None:
+    def __init__(self, address: str, folders: Sequence[Path], wait: float, *, again: bool, writes: bool) -> None:
         self._address, self._wait = address, wait
         self._reply = min(wait, WAIT) / 2
         self._flying: dict[Future[Any], Any] = {}
@@ -99,14 +102,20 @@ class OnDask(Watched):
         self._client = connected(address, self._reply if again else 2 * self._reply)
         self._marked: list[Marked] = []
         try:
-            for folder in folders:
-                self._marked.append(Marked(folder))
-            first, *others = (each.mark for each in self._marked)
-            self._charge = Charge(look(), first, tuple(others))
+            self._charge = Charge(look(), *self._marks(folders, writes=writes))
             refuse_unfit(self._first_workers(), self._charge.here)
         except BaseException:
             self.shutdown()
             raise
+
+    def _marks(self, folders: Sequence[Path], *, writes: bool) -> tuple[Mark, tuple[Mark, ...]]:
+        """Mark the folders, or find a file in each that jobs only read; one that has none is left out."""
+        for folder in folders if writes else ():
+            self._marked.append(Marked(folder))
+        marks = [each.mark for each in self._marked] if writes else list(filter(None, map(found, folders)))
+        if not marks:
+            raise BuildError(f"{str(folders[0])!r} holds no file to read: give the folder of a split")
+        return marks[0], tuple(marks[1:])
 
     def _first_workers(self) -> dict[str, Seen]:
         """Wait for workers, and look at all of them.
@@ -117,7 +126,7 @@ class OnDask(Watched):
         while not (seen := self._looked() if self._threads() else {}):
             if time.monotonic() > self._end:
                 raise BuildError(
-                    f"no workers at {self._address} within {self._wait:g} s: start some with `dask worker "
+                    f"no workers at {self._address} within {plain(self._wait)} s: start some with `dask worker "
                     f"{self._address} --nthreads 1`, or wait longer with --dask-wait"
                 )
             time.sleep(self.pulse / 4)
@@ -208,7 +217,7 @@ class OnDask(Watched):
         self._alone_since = None if threads else self._alone_since or now
         if self._alone_since and now - self._alone_since > self._wait:
             raise BuildError(
-                f"all workers of {self._address} are gone, and none came within {self._wait:g} s: start some, and "
+                f"all workers of {self._address} are gone, and none came within {plain(self._wait)} s: start some, and "
                 f"{CONTINUE}"
             )
 

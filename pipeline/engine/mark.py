@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import os
 import secrets
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +28,7 @@ class Marked:
         self._held = -1
         self._own: Path | None = None
         self._lease: Lease | None = None
-        self.mark = self._leased(folder) if isinstance(folder, StorePath) else self._left(folder) or self._found(folder)
+        self.mark = self._leased(folder) if isinstance(folder, StorePath) else self._left(folder) or _any(folder)
 
     def _leased(self, folder: StorePath) -> Mark:
         """Mark a folder in a store by a lease, or by what is there; the marks of dead clients of this machine go.
@@ -41,10 +42,8 @@ class Marked:
             self._lease = lease.__enter__()
             return Mark(str(lease.path), hashlib.sha256(lease.content).hexdigest(), writes=False)
         except StoreError:  # a split that nobody may write is verified all the same
-            for root, _, names in folder.walk():
-                if names:
-                    path = root / min(names)
-                    return Mark(str(path), hashlib.sha256(path.read_bytes()).hexdigest(), writes=False)
+            if mark := found(folder):
+                return mark
             raise
 
     def _left(self, folder: Path) -> Mark | None:
@@ -66,14 +65,6 @@ class Marked:
         os.write(self._held, secrets.token_bytes(32))
         os.fsync(self._held)
 
-    def _found(self, folder: Path) -> Mark:
-        for root, folders, names in os.walk(folder):
-            folders.sort()
-            if names:
-                path = os.path.join(root, min(names))
-                return Mark(path, file_digest(path), writes=False)
-        raise BuildError(f"nothing can be written in {str(folder)!r}: give a writable folder with --out")
-
     def remove(self) -> None:
         """Remove the mark, if it is our own."""
         if self._own is not None:
@@ -88,3 +79,27 @@ class Marked:
         if self._held >= 0:
             os.close(self._held)
         self._held = -1
+
+
+def found(folder: Path) -> Mark | None:
+    """Return a mark of a folder that is only read, a file that is there to stay; None if it has none."""
+    if isinstance(folder, StorePath):
+        place = next((root / name for root, _, names in folder.walk() if (name := _first(names))), None)
+        return Mark(str(place), hashlib.sha256(place.read_bytes()).hexdigest(), writes=False) if place else None
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        if name := _first(names):
+            path = os.path.join(root, name)
+            return Mark(path, file_digest(path), writes=False)
+    return None
+
+
+def _first(names: Iterable[str]) -> str:
+    """Return the first name that is not that of a mark, a lease or a half-written file."""
+    return min((name for name in names if not name.startswith(".") and ".part-" not in name), default="")
+
+
+def _any(folder: Path) -> Mark:
+    if mark := found(folder):
+        return mark
+    raise BuildError(f"nothing can be written in {str(folder)!r}: give a writable folder with --out")

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline.errors import BuildError, RecipeError, first_line
 from pipeline.paths import read_text
+from pipeline.terminal.numbers import plain
 
 ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})/?")
 CONTINUE = "run the same command again to continue"
@@ -72,7 +73,7 @@ def connected(address: str, wait: float) -> Any:
     except Exception as fault:
         why = "no reply" if isinstance(fault, TimeoutError) else first_line(fault)
     raise UnreachableError(
-        f"no Dask scheduler answers at {address} within {wait:g} s ({why}): start one with `dask scheduler`, and "
+        f"no Dask scheduler answers at {address} within {plain(wait)} s ({why}): start one with `dask scheduler`, and "
         f"{CONTINUE}"
     )
 

@@ -16,11 +16,11 @@ from pipeline.figures.style import (
     Picture,
     canvas,
     panel,
-    percent,
     styled,
 )
 from pipeline.rows import kilo
 from pipeline.store.manifest import Cell, Made, Manifest
+from pipeline.terminal.numbers import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,7 +189,7 @@ def _histogram(axes: Axes, family: str, counts: Sequence[int], *, top: float, la
 
 def _depth_words(family: str, counts: Sequence[int]) -> str:
     total = sum(counts) or 1
-    least, most = percent(min(counts) / total), percent(max(counts) / total)
+    least, most = percent(min(counts) / total, 1), percent(max(counts) / total, 1)
     return f"{family}: {sum(counts):,} needles, {least} to {most} in each tenth"
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pipeline.figures.builds import bare, cell, shade
-from pipeline.figures.style import INK, PAPER, SOFT, Picture, panel, percent, styled
+from pipeline.figures.style import INK, PAPER, SOFT, Picture, panel, styled
 from pipeline.rows import kilo
+from pipeline.terminal.numbers import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +75,7 @@ def _cell(axes: Axes, place: tuple[int, int], found: Heat | None) -> None:
 def _heat_words(title: str, cells: Sequence[Heat], bins: Sequence[str]) -> str:
     best, worst = max(cells, key=lambda each: each.mean), min(cells, key=lambda each: each.mean)
     ends = (
-        f"{word} {percent(each.mean)} at {kilo(each.length)} and depth {bins[each.depth]}"
+        f"{word} {percent(each.mean, 1)} at {kilo(each.length)} and depth {bins[each.depth]}"
         for word, each in (("highest", best), ("lowest", worst))
     )
     doubt = f"fewer than {FEW} rows or an interval of {100 * UNSURE:.0f} points"

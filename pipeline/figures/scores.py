@@ -9,8 +9,9 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 from pipeline.figures.labels import ABOVE, BELOW, LEFT, PANEL, Size, fitted, spaced
-from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, panel, percent, styled
+from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, panel, styled
 from pipeline.rows import kilo
+from pipeline.terminal.numbers import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,4 +198,4 @@ def _curve_words(title: str, lines: Sequence[Line], guesses: Sequence[Guess]) ->
 
 def _ends(means: Mapping[int, float]) -> str:
     lengths = sorted({min(means), max(means)})
-    return ", ".join(f"{percent(means[length])} at {kilo(length)}" for length in lengths)
+    return ", ".join(f"{percent(means[length], 1)} at {kilo(length)}" for length in lengths)

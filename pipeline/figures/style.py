@@ -175,12 +175,3 @@ def compact(body: str) -> str:
     body = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", body)
     body = TAG.sub(lambda found: re.sub(r"(\d\.\d\d)\d+", r"\1", re.sub(r"\s*\n\s*", " ", found[0])), body)
     return re.sub(r">\s*\n\s*<", "><", body)
-
-
-def percent(share: float) -> str:
-    """Return a share in percent with one digit.
-
-    >>> percent(0.256)
-    '25.6 %'
-    """
-    return f"{100 * share:.1f} %"

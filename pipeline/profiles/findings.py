@@ -17,6 +17,7 @@ from pipeline.profiles.keeping import PROFILE
 from pipeline.profiles.loading import profile_source, read_config
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.trials import LINES, RULES, joints, plain_lines, speed, strange_lines
+from pipeline.terminal.numbers import percent, plain
 
 DAYS = 366
 OPENED = re.compile(r"<[\w:]*think[\w:]*>\s*$|\[THINK\]\s*$|\u25c1think\u25b7\s*$")
@@ -37,13 +38,13 @@ def findings(profile: Profile, folder: Path) -> Iterator[str]:
 def _engines(profile: Profile) -> Iterator[str]:
     counter, second = profile.counter(), profile.second()
     rate = speed(counter)
-    yield f"counted by {counter.name}: {rate / 1e6:.2g} Mtok/s here{_slowly(rate)}"
+    yield f"counted by {counter.name}: {plain(rate / 1e6, 2)} Mtok/s here{_slowly(rate)}"
     if second is None:
         yield "counted again by nothing: no other engine reads this vocabulary"
         return
     found = list(differences(profile))
     same = f"the same ids on {LINES} lines of plain and {LINES} of foreign text" if not found else "; ".join(found)
-    yield f"counted again by {second.name}: {speed(second) / 1e6:.2g} Mtok/s here; {same}"
+    yield f"counted again by {second.name}: {plain(speed(second) / 1e6, 2)} Mtok/s here; {same}"
 
 
 def _slowly(rate: float) -> str:
@@ -116,4 +117,4 @@ def joint_records(profile: Profile) -> list[dict[str, Any]]:
 
 
 def _fares(broken: int, tried: int) -> str:
-    return f"{broken / tried:.0%} do not add up" if broken else f"adds up ({tried})"
+    return f"{percent(broken / tried)} do not add up" if broken else f"adds up ({tried})"

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from pipeline.assemble.jobs import PackJob, draw_sample, samples_in
+from pipeline.assemble.jobs import draw_sample, samples_in
 from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
+from pipeline.assemble.shards import PackJob
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.paths import StoreError, StorePath, held_there, in_order
 from pipeline.prove.proof import Proof, recorded
@@ -66,7 +67,8 @@ class ProveJob:
 class Verdict:
     """What became clear about a shard: its proof if the rows hold, what is wrong, and which files are proven broken.
 
-    With neither proof nor fault nothing of the shard was built yet. `known` is the proof that was there before.
+    With neither proof nor fault the shard was not built yet, or last from another recipe. `known` is the proof that was
+    there before.
     """
 
     path: Path
@@ -168,10 +170,16 @@ def judged(job: ProveJob) -> Verdict:
 def _judged(job: ProveJob, witness: Witness) -> Verdict:
     with held_there(*job.files, job.path):
         missing = [path for path in job.files if not path.exists()]
+        if job.full and not (job.listed or job.path.exists()) and (missing == [*job.files] or _is_of_another(job)):
+            return Verdict(job.path)
         if missing:
-            unbuilt = job.full and len(missing) == len(job.files) and not (job.listed or job.path.exists())
-            return Verdict(job.path, fault="" if unbuilt else f"{str(missing[0])!r} is missing")
+            return Verdict(job.path, fault=f"{str(missing[0])!r} is missing")
         return _judged_bytes(job, witness)
+
+
+def _is_of_another(job: ProveJob) -> bool:
+    """Tell whether a file of a shard was made from another recipe, and not yet replaced."""
+    return any(content_key(path) not in (None, job.pack.shard.key) for path in job.files)
 
 
 def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pipeline.assemble.fit import FitJob
 from pipeline.assemble.homes import at_home
-from pipeline.assemble.jobs import FileJob, run_pack
+from pipeline.assemble.jobs import FileJob
+from pipeline.assemble.shards import run_pack
 from pipeline.errors import FitError
 from pipeline.paths import held_there
 from pipeline.prove.balance import BalanceJob

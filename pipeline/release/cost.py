@@ -12,6 +12,7 @@ from pipeline.profiles import Profile
 from pipeline.profiles.trials import speed
 from pipeline.prove.witness import SAMPLE
 from pipeline.release.extend import Extension
+from pipeline.terminal.numbers import size
 
 BASE = 4e-7
 """Seconds that a token takes to be drawn, packed, written and proven, beside all counting; measured on one core."""
@@ -39,7 +40,7 @@ class Cost:
             "tier": self.tier,
             "rows": self.rows,
             "tokens": self.tokens,
-            "MB on disk": ceil(self.tokens * DISK_BYTES / 1e6),
+            "on disk": size(ceil(self.tokens * DISK_BYTES)),
             "about": lasting(self.seconds),
         }
 

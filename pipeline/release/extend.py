@@ -139,7 +139,12 @@ def next_folder(source: Path, out: Path | None) -> Path:
 
 def _target(lock: Lock, folder: Path | None, out: Path | None) -> Path:
     first = replace(next(iter(lock.tiers.values())).recipe, version=raised(lock.version, "minor"))
-    return out or (folder.resolve().parent if folder else Path("outputs")) / first.folder
+    return out or (_beside(folder) if folder else Path("outputs")) / first.folder
+
+
+def _beside(folder: Path) -> Path:
+    """Return the folder in which a folder lies, in the words in which that was given."""
+    return folder.parent if folder.parent.resolve() == folder.resolve().parent else folder / ".."
 
 
 def _check_profile(lock: Lock, profile: Profile) -> None:

@@ -15,6 +15,7 @@ from pipeline.store.chance import Chance, Pooled, chances_in, pooled
 from pipeline.store.manifest import PORTIONS, Made, Portions, TierCell, Tokenizer
 from pipeline.store.parquet import columns_of
 from pipeline.store.split import Split
+from pipeline.terminal.numbers import size
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
 DIGITS = 12
@@ -59,7 +60,7 @@ def _vocabulary(made: Tokenizer) -> str:
 
 
 def _totals(splits: Sequence[Split]) -> list[Block]:
-    columns = [Column("tokenizer"), *(Column(name, numeric=True) for name in ("rows", "tokens", "MB", "solved"))]
+    columns = [Column("tokenizer"), *(Column(name, numeric=True) for name in ("rows", "tokens", "size", "solved"))]
     columns += [Column("counted again", numeric=True), Column("counter"), Column("second counter"), Column("template")]
     checked = any(made.proven.checked for split in splits for made in split.manifest.tiers.values())
     text = (
@@ -76,7 +77,7 @@ def _total(split: Split) -> list[str]:
         split.tokenizer,
         f"{totals.rows:,}",
         f"{totals.tokens:,}",
-        f"{totals.bytes / 1e6:,.1f}",
+        size(totals.bytes),
         f"{sum(each.solved for each in proven):,}",
         f"{sum(each.recounted for each in proven):,}",
         ", ".join(sorted({name for each in proven for name in each.counter})),

@@ -16,6 +16,7 @@ from pipeline.report.failures import SHOWN, cut, folded
 from pipeline.rows import Row, kilo
 from pipeline.store.manifest import TierCell
 from pipeline.store.split import Selection, Split
+from pipeline.terminal.numbers import percent
 
 CHANCE = ("uniform", "any_reply", "best_constant")
 """Baselines that are chance, the first that a row has."""
@@ -78,7 +79,9 @@ def _rows(split: Split, family: str, subtask: str, cell: TierCell) -> Iterator[R
 def _example(row: Row, other: Row | None = None) -> Example:
     metadata, rule = json.loads(row["metadata"]), _rule(row["scorer"])
     named = {name: value for name, value in metadata.get("baselines", {}).items() if name in CHANCE}
-    chance = next((f"{named[name]:.1%} ({name.replace('_', ' ')})" for name in CHANCE if name in named), "not stated")
+    chance = next(
+        (f"{percent(named[name], 1)} ({name.replace('_', ' ')})" for name in CHANCE if name in named), "not stated"
+    )
     return Example(
         name=f"{row['family']}.{row['subtask']}",
         facts=f"{kilo(row['length'])}, complexity {row['complexity']}, {row['shots']} demonstrations",

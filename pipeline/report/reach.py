@@ -11,6 +11,7 @@ from pipeline.report.models import Asked, share
 from pipeline.rows import kilo
 from pipeline.score.effective import Effective, interval_of, told
 from pipeline.score.lengths import Curve, Where
+from pipeline.terminal.numbers import plain
 
 
 def reach(asked: Asked) -> Iterator[Block]:
@@ -21,7 +22,7 @@ def reach(asked: Asked) -> Iterator[Block]:
         yield Note("These models were asked no subtask in common, so there is no curve to compare them by.")
         return
     yield Note(
-        f"Effective length: the longest up to which a model keeps {100 * asked.kept:g} % of its score at "
+        f"Effective length: the longest up to which a model keeps {plain(100 * asked.kept)} % of its score at "
         f"{kilo(lengths[0])} and stays above guessing. In brackets its 95 % interval."
         + (" Rows of one length do not tell it: ask longer ones." if len(lengths) == 1 else "")
     )

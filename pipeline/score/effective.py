@@ -18,6 +18,7 @@ from pipeline.rows import kilo
 from pipeline.score.intervals import LEVEL, Floats
 from pipeline.score.lengths import EVERYWHERE, Curve, Curves, LengthScore, Where
 from pipeline.score.results import Scored
+from pipeline.terminal.numbers import plain
 from pipeline.typed import Share, Whole
 
 KEPT = 0.85
@@ -65,7 +66,7 @@ def effective_length(curve: Curve, kept: float = KEPT) -> Effective:
         PredictionsError: if the share is not above 0 and at most 1.
     """
     if not 0 < kept <= 1:
-        raise PredictionsError(f"the share of the score to be kept is {kept:g}: give one above 0 and at most 1")
+        raise PredictionsError(f"the share of the score to be kept is {plain(kept)}: give one above 0 and at most 1")
     points = _measured(curve.points)
     asked = max((point.length for point in curve.points), default=0)
     if not points:

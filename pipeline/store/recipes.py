@@ -21,11 +21,19 @@ def recipe_path(out: Path, tier: str) -> Path:
 def keep_recipe(out: Path, recipe: Recipe) -> None:
     """Write a recipe to the release folder, unless it is there already."""
     check_release(out, recipe)
-    text = json.dumps(asdict(recipe), indent=1) + "\n"
+    if not is_kept(out, recipe):
+        with written_aside(recipe_path(out, recipe.tier), secret=is_secret(recipe.seed)) as aside:
+            aside.write_text(_text(recipe), encoding="ascii")
+
+
+def is_kept(out: Path, recipe: Recipe) -> bool:
+    """Tell whether a release folder keeps just this recipe of its tier."""
     path = recipe_path(out, recipe.tier)
-    if not path.is_file() or path.read_bytes() != text.encode():
-        with written_aside(path, secret=is_secret(recipe.seed)) as aside:
-            aside.write_text(text, encoding="ascii")
+    return path.is_file() and path.read_bytes() == _text(recipe).encode()
+
+
+def _text(recipe: Recipe) -> str:
+    return json.dumps(asdict(recipe), indent=1) + "\n"
 
 
 def check_release(out: Path, recipe: Recipe) -> None:

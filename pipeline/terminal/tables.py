@@ -6,15 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def row_count(count: int) -> str:
-    """Return a number of rows in words.
-
-    >>> row_count(1), row_count(2000)
-    ('1 row', '2,000 rows')
-    """
-    return f"{count:,} row{'' if count == 1 else 's'}"
-
-
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return records as an aligned table with a header; numbers to the right."""
     if not rows:

@@ -12,6 +12,7 @@ from pipeline.rows import Column
 from pipeline.store.chance import Chance, Pooled, chances_in, pooled
 from pipeline.store.manifest import TierCell
 from pipeline.tasks import TASKS
+from pipeline.terminal.numbers import size
 
 Place = tuple[str, str]
 BLIND = ("uniform", "any_reply")
@@ -135,7 +136,7 @@ def _config_record(facts: Facts, name: str) -> dict[str, Any]:
         "config": f"`{name}`" + (" (default)" if name == facts.tiers[0] else ""),
         "rows": sum(shard.rows for shard in own),
         "prompt tokens": sum(shard.prompt_tokens for shard in own) if name != "index" else 0,
-        "MB": round(sum(shard.file(part)[0] or 0 for shard in own) / 1e6, 2),
+        "size": size(sum(shard.file(part)[0] or 0 for shard in own)),
         "what": "all columns but `prompt` and `messages`" if name == "index" else f"`{family}`" if family else "all",
     }
 

@@ -28,8 +28,8 @@ FIRST = 0.95
 work that can be left undone."""
 NEAR = (7, 4, 2)
 """What indices weigh by their distance from the nearer end, as in filler."""
-STRETCH, ATTEMPTS = 3, 40
-"""Operations in a stretch; operations at one place that are tried before a draft is given up."""
+ATTEMPTS = 40
+"""Operations at one place that are tried before a draft is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,16 @@ class Draft:
         failed = len(self.operations) - sum(_shows(view, other) for other in self.others)
         return Program(tuple(self.operations), view, tuple(self.true), view.output(self.true), failed)
 
-    def stretches(self, weights: Weights, ways: Sequence[int], rng: Random, *, quotas: bool) -> Iterator[Draft | None]:
-        """Yield the draft with some more operations, which are drawn anew each time, or None where it is stuck.
+    def stretches(
+        self, weights: Weights, ways: Sequence[int], size: int, rng: Random, *, quotas: bool
+    ) -> Iterator[Draft | None]:
+        """Yield the draft with `size` operations more, which are drawn anew each time, or None where it is stuck.
 
         `ways` tells for each operation of the whole program whether it lengthens the list (1), shortens it (-1) or may
         do either (0). With `quotas` a kind weighs as much as it is still wanting of its share of the whole.
         """
         done = len(self.operations)
-        coming = ways[done : done + (len(ways) - done - 1) % STRETCH + 1]
+        coming = ways[done : done + size]
         wanted = self.wanting(weights, len(ways)) if quotas else dict[str, float](weights)
         while True:
             yield self._stretched(wanted.copy(), coming, rng, quotas=quotas)
@@ -87,11 +89,14 @@ class Draft:
         last = longer.operations[-1].name if longer.operations else ""
         for way in ways:
             kinds = _kinds(way, last == "reverse", len(longer.true) < 3)
-            sums = list(accumulate([max(wanted[kind], LEAST) for kind in kinds]))
+            sums = _sums(kinds, wanted)
             for _ in range(ATTEMPTS):
                 last = kinds[one_of(rng, sums)]
                 if longer.add(last, draw_arguments(rng, last, longer.true)):
                     break
+                if last == "sort":  # It has no arguments that another attempt could change.
+                    kinds = [kind for kind in kinds if kind != last]
+                    sums = _sums(kinds, wanted)
             else:
                 return None
             if quotas:
@@ -111,6 +116,10 @@ def _shows(view: View, items: list[int]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _sums(kinds: Sequence[str], wanted: Mapping[str, float]) -> Sequence[float]:
+    return list(accumulate([max(wanted[kind], LEAST) for kind in kinds]))
 
 
 def one_of(rng: Random, sums: Sequence[float]) -> int:

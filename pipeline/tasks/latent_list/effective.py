@@ -133,10 +133,10 @@ class Search:
 
     def _kept_of(self, states: States, place: int, allowed: int) -> States:
         """Return the lists that can reach the answer from a place on, those that differ no more taken as one."""
-        face, fewest, rival = self._faces[place].__getitem__, self._fewest, self._rivals.__contains__
+        face, fewest, rivals = self._faces[place].__getitem__, self._fewest, self._rivals
         changes, kept = self._faces[place] != self._faces[place - 1], States()
         for items, used in states.items():
-            known = (place, len(items), sum(map(rival, items)))
+            known = (place, len(items), sum(map(rivals.__contains__, items)) if rivals else 0)
             if known not in fewest:
                 fewest[known] = self._counted(*known)
             if used + fewest[known] <= allowed:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from random import Random
 
-from pipeline.tasks.latent_list.draft import STRETCH, Draft, Program
+from pipeline.tasks.latent_list.draft import Draft, Program
 from pipeline.tasks.latent_list.effective import effective
 from pipeline.tasks.latent_list.slices import Wish, choose, miss, proven, shows_all
 from pipeline.worlds.programs import HIGH, LOW, START
@@ -25,25 +25,35 @@ GOALS = {"print": (7, 10), "sum": (7, 10), "min": (3, 10), "max": (3, 10), "len"
 """The effective complexity with which a program is taken at once, as a share of its operations."""
 TRIES, SHORT = 2, 5
 """Last stretches of a program from which the nearest to the wish is taken; what counts as few operations."""
-PATIENCE, STRETCHES, CANDIDATES = 12, 12, 12
+PATIENCE, STRETCHES, CANDIDATES = 12, 20, 12
 """Stretches that are tried at one place, and in all, before a draft is given up; programs from which the hardest is
 taken if none is enough."""
+STRETCH = {False: 3, True: 6}
+"""Operations in a stretch, without quotas and with them: least and greatest numbers show few drafts, but of those that
+grow or shrink for longer at once, more."""
 
 
 def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
     """Draw some programs of a view and return the nearest to the wish; with few operations there are few to choose."""
-    drawn = [_hard(name, complexity, wish, rng) for _ in range(1 if complexity > SHORT or name == "len" else 5)]
+    drawn = []
+    for _ in range(1 if complexity > SHORT or name == "len" else 5):
+        drawn.append(_hard(name, complexity, wish, rng))
+        if not miss(drawn[-1].view, drawn[-1].final, wish):
+            break
     return min(drawn, key=lambda program: miss(program.view, program.final, wish))
 
 
 def _hard(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
-    """Return the first program of the wished sign of which enough is needed, or of some the one that needs most."""
+    """Return the first program of the wished sign of which enough is needed, or of some the one that needs most.
+
+    A program of the other sign counts only until there is one: to tell what it needs costs as much as to draw it.
+    """
     share, of = GOALS[name]
     best, most = None, (False, -1)
     for tried in range(CANDIDATES * CANDIDATES):
         program = _fitted(_draw(name, complexity, wish, rng), wish)
-        size = effective(program.operations, program.view)
         signed = name not in ("min", "max") or int(program.output) * wish.sign > 0
+        size = effective(program.operations, program.view) if signed or not best else None
         if size is not None and (signed, size) > most:
             best, most = program, (signed, size)
         if best and ((most[0] and most[1] * of >= share * complexity) or tried >= CANDIDATES):
@@ -84,10 +94,13 @@ def _drafted(name: str, ways: Sequence[int], wish: Wish, rng: Random) -> Program
     weights = WEIGHTS if name not in ("min", "max") else SHRINKING if wish.beyond(name) else GROWING
     drafts = [Draft()]
     for _ in range(STRETCHES):
-        ends = filter(None, islice(drafts[-1].stretches(weights, ways, rng, quotas=quotas), PATIENCE))
-        if len(ways) - len(drafts[-1].operations) <= STRETCH:
+        left = len(ways) - len(drafts[-1].operations)
+        size = (left - 1) % STRETCH[quotas] + 1
+        ends = filter(None, islice(drafts[-1].stretches(weights, ways, size, rng, quotas=quotas), PATIENCE))
+        if size == left:
             programs = list(islice(_finished(ends, name, wish, rng), TRIES))
-            return min(programs, key=lambda program: miss(program.view, program.final, wish)) if programs else None
+            if programs:
+                return min(programs, key=lambda program: miss(program.view, program.final, wish))
         longer = next((draft for draft in ends if name == "len" or provable(draft, name)), None)
         drafts = [*drafts, longer] if longer else drafts[:-1] or [Draft()]
     return None

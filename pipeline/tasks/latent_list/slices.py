@@ -118,7 +118,7 @@ def least(view: View, true: Sequence[int]) -> int:
 
 
 def miss(view: View, true: Sequence[int], wish: Wish) -> int:
-    """Return how far a view is from the wish; less is nearer."""
+    """Return how far a view is from the wish, at least 0; less is nearer."""
     if view.name == "len":
         return 0
     if view.name == "print":
@@ -129,7 +129,7 @@ def miss(view: View, true: Sequence[int], wish: Wish) -> int:
 def _miss(value: int, wish: Wish) -> int:
     """Compare sizes as a ratio, in whole numbers; a wrong sign is worse than any size."""
     least, most = sorted((abs(value), wish.size))
-    return (most * 16) // least + (1 << 24) * (value * wish.sign < 0)
+    return (most * 16) // least - 16 + (1 << 24) * (value * wish.sign < 0)
 
 
 def _matrix(lists: Sequence[Sequence[int]], width: int, gone: int) -> Table:

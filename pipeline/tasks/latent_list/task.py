@@ -37,7 +37,7 @@ class LatentList(Task):
     family = "latent_list"
     subtask: str
     title: str
-    version = 2
+    version = 3
     scorer = "latent_list"
     shots = 2
     most_shots = 9
