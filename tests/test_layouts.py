@@ -64,7 +64,7 @@ def test_another_sample_of_a_row_is_laid_out_anew(plan: Plan) -> None:
     assert [unit.unit for unit in kept.of(plan, sample).placed] == placed[0]
 
 
-def test_layouts_of_another_shard_or_plan_are_not_kept(plan: Plan, tmp_path: Path) -> None:
+def test_layouts_of_another_family_or_plan_are_not_kept(plan: Plan, tmp_path: Path) -> None:
     kept, (cut,) = Layouts(BUDGET), plan.cuts("latent_list")
     sample = drawn_rows(plan)[0]
     assert kept.of(plan, sample) is not kept.of(plan, sample)
@@ -72,8 +72,22 @@ def test_layouts_of_another_shard_or_plan_are_not_kept(plan: Plan, tmp_path: Pat
     first = kept.of(plan, sample)
     other = make_plan(plan.recipe, ("o200k",), tmp_path / "other")
     assert kept.of(other, sample) is not first
-    kept.turn_to(plan, cut._replace(number=1))
+    kept.turn_to(plan, cut._replace(family="recall"))
     assert kept.of(plan, sample) is not first
+
+
+def test_layouts_of_another_shard_make_room_for_those_of_this_one(plan: Plan) -> None:
+    first, second, third = drawn_rows(plan)
+    sizes = [size_of(laid_out(plan, sample), CELL.length) for sample in (first, second, third)]
+    kept, (cut,) = Layouts(max(sum(sizes[:2]), sum(sizes[1:]))), plan.cuts("latent_list")
+    kept.turn_to(plan, cut)
+    laid = [kept.of(plan, sample) for sample in (first, second)]
+    kept.turn_to(plan, cut._replace(number=1))
+    assert [kept.of(plan, sample) for sample in (first, second)] == laid
+    held = kept.of(plan, third)
+    assert kept.of(plan, third) is held
+    assert kept.of(plan, second) is laid[1]
+    assert kept.of(plan, first) is not laid[0]
 
 
 def test_no_more_is_kept_than_there_is_room_for(plan: Plan) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from difflib import SequenceMatcher
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from pipeline.prove.row import answer_faults, turns_of
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
+from pipeline.tasks.mrcr.chance import similarity as guessed
 from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
 from pipeline.worlds.writing.catalogue import grammar_library
 from pipeline.worlds.writing.checks import Writing
@@ -486,3 +488,12 @@ def test_a_corpus_of_one_format_is_refused(tmp_path: Path, topics_given: int) ->
     plan = plan_of(tmp_path, each)
     with pytest.raises(PoolError, match="0 share neither"):
         plan.task(each).layout(sample_of(plan, 0), *row_streams(plan, each, 0))
+
+
+def test_guesses_are_as_alike_as_the_scorer_finds_them() -> None:
+    rng = Random(1)
+    for size in (0, 1, 50, 199, 200, 201, 600) * 12:
+        letters = rng.choice(("ab", "abcd e", "abcdefghijklmnop  ee"))
+        one = "".join(rng.choices(letters, k=size))
+        other = one[: size // 3] + "".join(rng.choices(letters, k=rng.choice((size, 250)))) + one[size // 2 :]
+        assert guessed(one, other) == similarity(one, other)

@@ -1,4 +1,4 @@
-"""Layouts that this process made of a shard's rows: proving needs those that packing made, in every profile.
+"""Layouts that this process made of a family's rows: proving needs those that packing made, in every profile.
 
 A proof that trusts nothing but a shard's bytes lays its rows out anew.
 """
@@ -9,7 +9,7 @@ from pipeline.assemble.plan import Cut, Plan, row_streams
 from pipeline.tasks.base import Layout, Sample
 
 BUDGET = 32 * 1024 * 1024
-"""Bytes of the layouts that are kept, about: those of a shard, unless its rows are short and many."""
+"""Bytes of the layouts that are kept, about: those of a shard, unless its rows are short and many, or of several."""
 EACH = 16 * 1024
 """Bytes of a layout beside what is counted."""
 
@@ -27,22 +27,27 @@ def size_of(layout: Layout, length: int) -> int:
 
 
 class Layouts:
-    """Keeps the layouts of one shard's rows, as far as there is room: the same rows come again in the same order."""
+    """Keeps the layouts of one shard's rows, as far as there is room: the same rows come again in the same order.
+
+    What room is left is for other shards of the family: they come again in the next profile.
+    """
 
     def __init__(self, budget: int) -> None:
         self._budget, self._size = budget, 0
         self._plan: Plan | None = None
-        self._for: tuple[Cut, bool] | None = None
-        self._kept: dict[str, tuple[Sample, Layout]] = {}
+        self._for: tuple[str, bool] | None = None
+        self._cut: Cut | None = None
+        self._kept: dict[str, tuple[Sample, Layout, int, Cut | None]] = {}
 
     def turn_to(self, plan: Plan, cut: Cut, *, full: bool = False) -> None:
-        """Keep layouts of this shard's rows from now on, and drop those of another one.
+        """Keep layouts of this shard's rows from now on, and drop those of other families.
 
         For a `full` proof those that packing made are dropped, too.
         """
-        if plan is not self._plan or (cut, full) != self._for:
+        if plan is not self._plan or (cut.family, full) != self._for:
             self.clear()
-            self._plan, self._for = plan, (cut, full)
+            self._plan, self._for = plan, (cut.family, full)
+        self._cut = cut
 
     def clear(self) -> None:
         """Drop all layouts; those that are made from now on are kept for the same shard."""
@@ -57,10 +62,19 @@ class Layouts:
         fresh = laid_out(plan, sample)
         if plan is self._plan and not known:
             size = size_of(fresh, sample.stratum.length)
+            self._make_room(size)
             if self._size + size <= self._budget:
                 self._size += size
-                self._kept[sample.id] = sample, fresh
+                self._kept[sample.id] = sample, fresh, size, self._cut
         return fresh
+
+    def _make_room(self, size: int) -> None:
+        """Drop as many layouts of other shards as `size` bytes need, the oldest first."""
+        if self._size + size > self._budget:
+            for name in [name for name, kept in self._kept.items() if kept[3] != self._cut]:
+                self._size -= self._kept.pop(name)[2]
+                if self._size + size <= self._budget:
+                    return
 
 
 LAYOUTS = Layouts(BUDGET)

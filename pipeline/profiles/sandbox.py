@@ -74,7 +74,9 @@ class Allowance(jinja2.sandbox.ImmutableSandboxedEnvironment):
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         """Reckon, if what comes out is bounded."""
         if operator == "+" and isinstance(left, str) and isinstance(right, str):  # nearly all there is
-            self.pay(TURN + len(left) + len(right))
+            self.left -= TURN + len(left) + len(right)
+            if self.left < 0:
+                self.pay(0)
             return left + right
         numbers = [each for each in (left, right) if isinstance(each, int)]
         if operator == "*" and len(numbers) == 1:

@@ -46,6 +46,8 @@ STANZA = "stanza"
 TRIES = 200
 """How often a stanza is written anew until it does."""
 Value = TypeVar("Value")
+Deck = tuple[tuple[str, str | bool], tuple[Phrase, ...]]
+"""The alternatives of a rule, and the name of their deck."""
 
 
 def base_name(name: str) -> str:
@@ -93,7 +95,9 @@ class Realiser:
     def __init__(self, grammar: Grammar, shared: Rules, topic: Topic, rng: Random) -> None:
         self._topic, self._rng, self._decks = unnamed(topic) if grammar.secret else topic, rng, Decks(rng)
         self._grammar, self._shared, self._bits = grammar, shared, rng.getrandbits
+        self._of_tone: dict[str, tuple[Rules, dict[str, Deck]]] = {}
         self._rules: Rules = {}
+        self._named_decks: dict[str, Deck] = {}
         self._bound: dict[str, str] = {}
         self._used: dict[str, set[str]] = {}
         self._tone, self._asides = "", 0
@@ -104,17 +108,22 @@ class Realiser:
         Raises:
             ValueError: for a rule that never ends, or verse that does not scan.
         """
-        own = {**self._grammar.rules, **tone.rules} if tone else self._grammar.plain
-        self._rules = {**self._shared, **own}
         self._tone = tone.name if tone else ""
+        if self._tone not in self._of_tone:
+            own = {**self._grammar.rules, **tone.rules} if tone else self._grammar.plain
+            self._of_tone[self._tone] = {**self._shared, **own}, {}
+        self._rules, self._named_decks = self._of_tone[self._tone]
         self._bound, self._used, self._asides = {}, {}, 0
         return tidy(self._phrase(self._dealt(rule), DEPTH))
 
     def _dealt(self, rule: str) -> Phrase:
-        own = f"{rule}_{self._topic.domain}"
-        rule = own if own in self._rules else rule
-        deck = (rule, self._tone if rule in TONED else bool(self._tone))
-        return self._decks.deal(deck, self._rules[rule])
+        deck = self._named_decks.get(rule)
+        if deck is None:
+            own = f"{rule}_{self._topic.domain}"
+            chosen = own if own in self._rules else rule
+            name = (chosen, self._tone if chosen in TONED else bool(self._tone))
+            deck = self._named_decks[rule] = name, self._rules[chosen]
+        return self._decks.deal(*deck)
 
     def _phrase(self, phrase: Phrase, depth: int) -> str:
         said: list[str] = []
@@ -125,12 +134,16 @@ class Realiser:
                 said.append(self._reference(part, depth))
             else:
                 inner = part.options[below(self._bits, len(part.options))] if isinstance(part, Choice) else part.phrase
-                if inner:
+                if len(inner) == 1 and isinstance(plain := inner[0], str):  # as most variants are
+                    said.append(plain)
+                elif inner:
                     said.append(self._phrase(inner, depth))
         return "".join(said)
 
     def _reference(self, reference: Reference, depth: int) -> str:
-        value = self._value(reference.name, reference.form, depth)
+        value = self._bound.get(reference.name)
+        if value is None:
+            value = self._value(reference.name, reference.form, depth)
         if reference.bind:
             self._bound[reference.bind] = value
         if not reference.form:
@@ -144,8 +157,7 @@ class Realiser:
         return value.upper() if reference.form == "upper" else value
 
     def _value(self, name: str, form: str, depth: int) -> str:
-        if name in self._bound:
-            return self._bound[name]
+        """Return the value of a name that is not bound."""
         if name == "aside":
             self._asides += 1
             if self._asides > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 SMALL = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ARTICLE = re.compile(r"([Aa])(?<!\w.)n? (?:(?=[\"'(]?([A-Za-z0-9][\w-]*))|)")
@@ -125,6 +126,7 @@ def marked(phrase: str) -> str:
     return f"{OPEN}{phrase}{SHUT}" if is_many(phrase) else phrase
 
 
+@lru_cache(maxsize=1 << 12)
 def starts_with_vowel(word: str) -> bool:
     """Tell whether a word begins with a vowel sound, so that its article is ``an``."""
     return bool(VOWEL.match(word)) and not CONSONANT.match(word)

@@ -24,7 +24,6 @@ BEHIND = r"(?= (?:[a-z]|$))"
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")
 """What may not stand behind a slot that something is said behind."""
 Part = str | Reference | Choice | Toned
-Variants = Mapping[str, tuple[str, ...]]
 
 
 def varied(grammar: Grammar) -> Grammar:
@@ -35,17 +34,25 @@ def varied(grammar: Grammar) -> Grammar:
 
 
 def _varied(phrase: Phrase, known: tuple[str, ...]) -> Phrase:
-    return _around_slots(tuple(new for part in phrase for new in _parts(part, known) if new != ""), known)
+    parts: list[Part] = []
+    for part in phrase:
+        if isinstance(part, str):
+            parts += _said(part, known)
+        elif isinstance(part, Choice):
+            parts.append(Choice(tuple(_varied(option, known) for option in part.options)))
+        else:
+            parts.append(part)
+    return _around_slots(parts, known)
 
 
-def _around_slots(phrase: Phrase, known: tuple[str, ...]) -> Phrase:
+def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
     """Return a phrase with a choice of what stands around each of its slots that has variants."""
-    parts = list(phrase)
+    slots = _slots(known)
     for at in range(len(parts) - 2, -1, -1):
         said, slot = parts[at], parts[at + 1]
-        if isinstance(said, str) and isinstance(slot, Reference) and not slot.form.isalpha():
+        if isinstance(slot, Reference) and isinstance(said, str) and not slot.form.isalpha():
             behind = parts[at + 2] if at + 2 < len(parts) else ""
-            for before, needed, options in _slots(known).get(base_name(slot.name), ()):
+            for before, needed, options in slots.get(base_name(slot.name), ()):
                 if _fits(said, before, behind, needed):
                     choice = Choice(tuple((left, slot, right) for left, right in options))
                     parts[at : at + 2] = [said.removesuffix(before), choice]
@@ -74,29 +81,21 @@ def _slots(known: tuple[str, ...]) -> Mapping[str, list[tuple[str, str, list[tup
     return slots
 
 
-def _parts(
-    part: str | Reference | Choice | Toned, known: tuple[str, ...]
-) -> Iterator[str | Reference | Choice | Toned]:
-    if isinstance(part, Choice):
-        yield Choice(tuple(_varied(option, known) for option in part.options))
-    elif isinstance(part, str):
-        yield from _said(part, known)
-    else:
-        yield part
-
-
-def _said(text: str, known: tuple[str, ...]) -> Iterator[str | Choice]:
+def _said(text: str, known: tuple[str, ...]) -> list[str | Choice]:
+    """Return the parts of a text, none of them empty: most texts are one."""
     pattern, variants = _table(known)
+    parts: list[str | Choice] = []
     done = 0
     for found in pattern.finditer(text):
-        yield text[done : found.start()]
-        yield Choice(tuple((variant,) for variant in variants[found[0]]))
+        parts += [text[done : found.start()], variants[found[0]]]
         done = found.end()
-    yield text[done:]
+    parts.append(text[done:])
+    return [part for part in parts if part != ""]
 
 
 @cache
-def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Variants]:
+def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Mapping[str, Choice]]:
+    """Return a pattern of all that has variants, and the choice that stands in for each."""
     variants: dict[str, tuple[str, ...]] = {}
     short: set[str] = set()
     for section, asked, said in parse_variants(pool_text(FILE)):
@@ -108,7 +107,8 @@ def _table(known: tuple[str, ...]) -> tuple[re.Pattern[str], Variants]:
     for form in sorted(variants, key=len, reverse=True):
         by_letter.setdefault(form[0], []).append(re.escape(form[1:]) + (BEHIND if form in short else r"\b"))
     pattern = "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in by_letter.items())
-    return re.compile(f"{BEFORE}(?:{pattern})"), variants
+    choices = {form: Choice(tuple((variant,) for variant in forms)) for form, forms in variants.items()}
+    return re.compile(f"{BEFORE}(?:{pattern})"), choices
 
 
 def _cases(said: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
