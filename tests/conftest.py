@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from builds import Place, chosen
+from builds import SHARD_TOKENS, Place, chosen
 from loopback import Hub
 from loopback.client import settled
 from pipeline.assemble import homes
+from pipeline.assemble import plan as plans
 from pipeline.errors import RecipeError
 from pipeline.publish.staging import Staged
 from pipeline.store.split import Split
@@ -54,6 +55,14 @@ def _chosen(config: pytest.Config) -> list[Place]:
 def _room() -> None:
     """Let this process keep what it made: it holds more for tests than a worker may, and would forget at each build."""
     homes.MOST = 1 << 40
+
+
+@pytest.fixture(scope="module")
+def small_shards() -> Iterator[None]:
+    """Let the small recipe of `builds` have several shards."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plans, "SHARD_TOKENS", SHARD_TOKENS)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from frozen import SHARD, carrara, published, resealed, rewritten, said, went, w
 from loopback import Hub
 from loopback.client import CLIENTS_OWN
 from pipeline import __version__
-from pipeline.assemble import plan as plans
 from pipeline.frozen.lock import write_lock
 from pipeline.profiles import load_profile
 from pipeline.publish.hub import release
@@ -26,12 +25,7 @@ from pipeline.store.parquet import read_rows
 from pipeline.store.split import Split
 from pipeline.tasks import TASKS
 
-
-@pytest.fixture(autouse=True, scope="module")
-def small_shards() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
-        yield
+pytestmark = pytest.mark.usefixtures("small_shards")
 
 
 @pytest.fixture(scope="module")

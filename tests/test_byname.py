@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import huggingface_hub
@@ -19,7 +18,6 @@ from frozen import carrara, said, went, written
 from loopback import Hub
 from loopback.client import hurried
 from models import CODE, DATED, TEMPLATE, folder_of, saved, small, with_code
-from pipeline.assemble import plan as plans
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile
 from pipeline.profiles.adopting import Source, Wanted, adopt
@@ -29,17 +27,12 @@ from pipeline.publish.staging import stage
 from pipeline.store.parquet import read_rows
 from pipeline.store.split import open_split
 
+pytestmark = pytest.mark.usefixtures("small_shards")
+
 CELLS = (("bio", "standard", [1], [4096], 2), ("mrcr", "chat", [2], [16384], 1))
 NAME = "org/small"
 KEPT = "org__small"
 SAME = ("id", "family", "subtask", "length", "complexity", "question", "target", "answers", "choices")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def small_shards() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
-        yield
 
 
 @pytest.fixture

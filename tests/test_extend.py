@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 import builds
 from frozen import CELLS, carrara, said, went, written
-from pipeline.assemble import plan as plans
 from pipeline.assemble.plan import Plan
 from pipeline.frozen.changes import changes
 from pipeline.frozen.lock import LOCK_NAME, read_lock
@@ -22,12 +20,7 @@ from pipeline.release.extend import link_frozen, next_folder
 from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
 
-
-@pytest.fixture(autouse=True, scope="module")
-def small_shards() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
-        yield
+pytestmark = pytest.mark.usefixtures("small_shards")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -13,7 +12,6 @@ import pytest
 
 import builds
 from frozen import CELLS, SHARD, carrara, said, went, written
-from pipeline.assemble import plan as plans
 from pipeline.errors import FrozenError
 from pipeline.frozen.lock import LOCK_NAME, Lock, read_lock, write_lock
 from pipeline.recipe import load_recipe
@@ -21,12 +19,7 @@ from pipeline.release.freeze import lock_of
 from pipeline.schema import schemas
 from pipeline.tasks import TASKS
 
-
-@pytest.fixture(autouse=True, scope="module")
-def small_shards() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
-        yield
+pytestmark = pytest.mark.usefixtures("small_shards")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ import shapes
 from frozen import carrara, said, went, written
 from loopback import Hub
 from models import folder_of, small
-from pipeline.assemble import plan as plans
 from pipeline.engine import MARK
 from pipeline.errors import BuildError
 from pipeline.paths import Lease, StorePath, asking, place
@@ -26,15 +25,10 @@ from pipeline.worlds.corpora.imports import import_corpora
 from pipeline.worlds.corpora.reading import Source
 from stores import Faulty, faulty
 
+pytestmark = pytest.mark.usefixtures("small_shards")
+
 OUT = StorePath("memory://bucket/v1.0.0")
 ROW = OUT / "o200k" / "data" / "bio" / "32k" / "test-00001-of-00003.parquet"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def small_shards() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
-        yield
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,12 @@ from pipeline.prove.shard import ProveJob
 from pipeline.tasks.bio.standard import Standard
 from stores import faulty
 
+pytestmark = pytest.mark.usefixtures("small_shards")
+
 BOTH = ("o200k", "cl100k")
 SEALED = ("recipes", *(f"{name}/{part}" for name in BOTH for part in ("data", "keys", "proofs", "manifest.json")))
 SECOND = '[[strata]]\nfamily = "recall"\nsubtasks = ["niah_s1"]\ncomplexity = [1]\nlengths = [2048]\nrows = 1\n'
 STORE = StorePath("memory://bucket/v1.0.0")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def small_shards() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plans, "SHARD_TOKENS", builds.SHARD_TOKENS)
-        yield
 
 
 @pytest.fixture(scope="module")

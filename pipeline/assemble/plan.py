@@ -32,6 +32,8 @@ MOST_SHARDS = 9_000
 """Of a family in a tier: the Hub asks for fewer than 10,000 files a folder."""
 DISK_BYTES = 0.7
 """Bytes per token in compressed shards, of all families together: 0.63 at 128k, 0.71 at 1m."""
+RESERVED = frozenset({"samples", "segments", "recipes", "corpora"})
+"""Folders of a release that no profile may be called."""
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -239,7 +241,7 @@ def make_plan(recipe: Recipe, profiles: tuple[str, ...], out: Path, families: tu
             raise RecipeError(unknown("family in this recipe:", family, recipe.families))
     loaded = tuple(load_profile(name) for name in dict.fromkeys(profiles))
     for profile in loaded:
-        if not re.search(PLAIN, profile.name) or profile.name in ("samples", "segments", "recipes", "corpora"):
+        if not re.search(PLAIN, profile.name) or profile.name in RESERVED:
             raise RecipeError(
                 f"a profile cannot be called {profile.name!r}, since its name becomes a folder's: use letters "
                 "and digits"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from pipeline.assemble.owned import remove
-from pipeline.assemble.plan import Plan
+from pipeline.assemble.plan import RESERVED, Plan
 from pipeline.errors import CarraraError
 from pipeline.paths import in_order
 from pipeline.profiles import Profile, load_profile
@@ -15,6 +16,7 @@ from pipeline.prove.proof import recorded
 from pipeline.recipe import digest
 from pipeline.store.manifest import Made, manifest_path, read_manifest, unseal
 from pipeline.store.recipes import is_kept
+from pipeline.typed import PLAIN
 
 
 def give_up(plan: Plan) -> list[str]:
@@ -41,9 +43,8 @@ def give_up(plan: Plan) -> list[str]:
 
 
 def _others(plan: Plan) -> set[str]:
-    """Return the profiles of a folder that are sealed, or of whose rows of this tier something is proven."""
-    sealed = {path.parent.name for path in plan.out.glob("*/manifest.json")}
-    return sealed | {path.parents[2].name for path in plan.out.glob(f"*/proofs/*/{plan.recipe.tier}")}
+    """Return the names of all that may be profiles of a folder."""
+    return {path.name for path in plan.out.glob("*") if re.search(PLAIN, path.name)} - RESERVED
 
 
 def _differs(plan: Plan, profile: Profile | None, made: Made) -> bool:
