@@ -234,5 +234,5 @@ class Stages:
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    with at_home(job.home):
+    with at_home(job.home, job.pack.shard.profile):
         return job.pack.shard.rows, job.pack.shard.tokens, fn(job)

@@ -20,6 +20,7 @@ from pipeline.assemble.pools import Pool
 from pipeline.assemble.shards import PackJob
 from pipeline.engine import Inline
 from pipeline.engine.memory import give_back, resident
+from pipeline.profiles import load_profile
 from pipeline.prove.order import home_by_home
 from pipeline.prove.shard import ProveJob
 from pipeline.recipe import Recipe, Stratum, load_recipe
@@ -74,6 +75,22 @@ def test_a_process_that_is_far_too_large_keeps_nothing(monkeypatch: pytest.Monke
     leave(-homes.OVER - (100 << 20), monkeypatch)
     make_room(HERE)
     assert not kept()
+
+
+def test_a_large_process_closes_the_counters_of_earlier_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = load_profile("o200k"), load_profile("cl100k")
+    make_room(HERE, first)
+    opened = first.counter()
+    make_room(HERE, second)
+    assert first.counter() is opened  # a small process keeps it
+    leave(-(100 << 20), monkeypatch)
+    make_room(HERE, second)
+    assert first.counter() is opened  # what this profile needs is kept
+    make_room(THERE)
+    assert first.counter() is opened  # jobs that do not come profile by profile close nothing
+    make_room(HERE, first)
+    assert first.counter() is not opened
+    assert first.counter().count("one two") == opened.count("one two")
 
 
 def test_caches_of_functions_without_a_module_are_left_alone() -> None:

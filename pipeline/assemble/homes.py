@@ -1,7 +1,8 @@
 """What a process keeps from job to job: all that jobs of one home made, as long as there is room for it.
 
 What jobs of one home need (worlds, pools, lines that were read) is made once and kept, since the next job usually has
-the same home. A process that came to many homes would keep all of it: at 1M that is more than a worker may have.
+the same home. A process that came to many homes would keep all of it: at 1M that is more than a worker may have. The
+same holds for the vocabularies of a build in many profiles.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
+from pipeline.assemble.cutting import cutter
 from pipeline.assemble.drawn import DRAWN
 from pipeline.assemble.jobs import POOLS
 from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
 from pipeline.engine.collecting import uncollected
 from pipeline.engine.memory import give_back, resident
+from pipeline.profiles import Profile, close_counters
 from pipeline.tasks.line_cache import LINES
 
 START = resident()
@@ -38,24 +41,39 @@ FORGOTTEN = (
 """The modules of which nothing is kept from one home to the next; counters are opened again at a higher cost."""
 
 _last: list[Home | None] = [None]
+_counted: list[Profile | None] = [None]
+"""The profile that shards were made or proven of last."""
 
 
 @contextmanager
-def at_home(home: Home) -> Iterator[None]:
-    """Run a job at its home: with room for it, and without looking for cycles meanwhile."""
-    make_room(home)
+def at_home(home: Home, profile: Profile | None = None) -> Iterator[None]:
+    """Run a job at its home: with room for it, and without looking for cycles meanwhile.
+
+    Jobs that come profile by profile say their `profile`, so that a large process closes the counters of earlier ones.
+    """
+    make_room(home, profile)
     with uncollected():
         yield
 
 
-def make_room(home: Home) -> None:
-    """Forget what was made if the process is large and this is another home, or if it is far too large."""
+def make_room(home: Home, profile: Profile | None = None) -> None:
+    """Forget what was made if the process is large and this is another home, or if it is far too large.
+
+    If that was not enough, and this is another profile, close the counters of earlier ones.
+    """
     left, _last[0] = _last[0] != home, home
     room = START + MOST - NEEDED - PER_TOKEN * home.longest
     if resident() > room:
         _give_back()
     if resident() > (room if left else room + OVER):
         forget()
+        _give_back()
+    fresh = profile not in (None, _counted[0])
+    _counted[0] = profile or _counted[0]
+    if fresh and resident() > room:
+        cutter.cache_clear()
+        close_counters()
+        gc.collect()
         _give_back()
 
 

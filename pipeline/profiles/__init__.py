@@ -7,6 +7,15 @@
 
 from pipeline.profiles.counters import Counter
 from pipeline.profiles.loading import DEFAULT_PROFILES, base_profiles, load_profile, shipped_profiles
-from pipeline.profiles.profile import OPEN, Profile
+from pipeline.profiles.profile import OPEN, Profile, close_counters
 
-__all__ = ["DEFAULT_PROFILES", "OPEN", "Counter", "Profile", "base_profiles", "load_profile", "shipped_profiles"]
+__all__ = [
+    "DEFAULT_PROFILES",
+    "OPEN",
+    "Counter",
+    "Profile",
+    "base_profiles",
+    "close_counters",
+    "load_profile",
+    "shipped_profiles",
+]

@@ -128,7 +128,10 @@ class BuiltinCounter(BaseCounter):
 
 
 class TokenizersCounter(InContext):
-    """Hugging Face tokenizers, from a tokenizer.json or built from SentencePiece pieces."""
+    """Hugging Face tokenizers, from a tokenizer.json or built from SentencePiece pieces.
+
+    Its fast calls leave out where each token stands in the text, which takes half of the time of an encode.
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         super().__init__("tokenizers")
@@ -146,11 +149,18 @@ class TokenizersCounter(InContext):
         self._tokenizer.no_padding()
 
     def _encode(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        ids: list[int] = self._encodings([text])[0].ids
         return ids
 
+    def _count(self, text: str) -> int:
+        return len(self._encodings([text])[0])
+
     def _counts(self, texts: Sequence[str]) -> Iterable[int]:
-        return map(len, self._tokenizer.encode_batch(texts, add_special_tokens=False))
+        return map(len, self._encodings(texts))
+
+    def _encodings(self, texts: Sequence[str]) -> list[Any]:
+        found: list[Any] = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return found
 
 
 class SplintrJsonCounter(InContext):

@@ -143,6 +143,12 @@ class Profile:
         return templates.sent_tokens(self.template, messages, frame, counter)
 
 
+def close_counters() -> None:
+    """Close all counters of this process; each is opened again when it is asked for."""
+    for opened in (_opened, _second, _quick):
+        opened.cache_clear()
+
+
 @lru_cache(maxsize=OPEN)
 def _opened(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
     """Open the fast counter: profiles that differ in their templates alone share one."""
