@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from pipeline.assemble.plan import make_plan
 from pipeline.engine import Inline
+from pipeline.errors import FitError
 from pipeline.metrics import score
 from pipeline.prove.balance import balance_faults
 from pipeline.prove.row import answer_faults, cell_place
@@ -69,9 +70,9 @@ def cell(subtask: str, rows: int, length: int = 4096, complexity: int | None = N
     return Stratum("recall", subtask, "32k", length, asked, rows, knobs=told)
 
 
-def built(folder: Path, *cells: Stratum) -> Iterator[tuple[Stratum, Row]]:
+def built(folder: Path, *cells: Stratum, reserve: int | None = None) -> Iterator[tuple[Stratum, Row]]:
     """Yield the rows of some strata, each with its stratum."""
-    plan = make_plan(Recipe("tried", "0", 11, "32k", cells), ("o200k",), folder)
+    plan = make_plan(Recipe("tried", "0", 11, "32k", cells, reserve=reserve), ("o200k",), folder)
     assert all(Stages(plan, Inline).build())
     places = {cell_place(one): one for one in cells}
     for shard in plan.all_shards():
@@ -278,6 +279,25 @@ def test_bursts_are_frequent_where_they_come_and_rare_in_all() -> None:
     whole, part = Counter(found), Counter(found[3000:4000])
     assert {rank for rank, _ in whole.most_common(10)} == set(range(10))
     assert len({rank for rank, _ in part.most_common(10)} - set(range(10))) >= 4
+
+
+@pytest.mark.parametrize("knobs", [("cwe", 10, {}), ("fwe", 3, {}), *(one for one in KNOBS if one[0][1:] == "we")])
+def test_lists_beside_long_replies_are_dealt_for_the_words_that_fit(
+    knobs: tuple[str, int, dict[str, Any]], tmp_path: Path
+) -> None:
+    subtask, complexity, told = knobs
+    cells = [cell(subtask, 4, length, complexity, **told) for length in (4096, 6144, 8192)]
+    for stratum, row in built(tmp_path, *cells, reserve=1900):
+        assert answer_faults(row, stratum) == []
+        found = Counter(lists_text.read_list(row["prompt"])).most_common()
+        last, following = found[complexity - 1][1], found[complexity][1]
+        assert following >= 0.35 * last or not told.get("bursts", 1), "no word comes in a burst"
+
+
+def test_lists_that_are_too_short_for_what_they_ask_are_refused_before_they_are_packed(tmp_path: Path) -> None:
+    for subtask in ("cwe", "fwe"):
+        with pytest.raises(FitError, match=r"2048.*o200k: \d+ tokens .* cannot be told from less\).*reserve \(900\)"):
+            list(built(tmp_path / subtask, cell(subtask, 2, 2048), reserve=900))
 
 
 def test_zipf_weights_are_exact_integers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,12 @@ def test_every_row_of_a_million_tokens_in_the_default_profiles(tmp_path: Path) -
 def test_one_row_of_a_million_tokens_of_every_family(tmp_path: Path) -> None:
     cells = hardest("1m", 1048576)
     prove(Recipe("sweep", "0", 5, "1m", cells), ("o200k",), tmp_path)
+
+
+def test_a_row_of_every_task_beside_replies_that_think(tmp_path: Path) -> None:
+    recipe = load_recipe("32k-thinking")
+    cells = tuple(replace(cell, rows=1, full=1) for cell in recipe.strata)
+    prove(replace(recipe, strata=cells), ("llama3.1",), tmp_path)
 
 
 @pytest.mark.parametrize("third", range(THIRDS))

@@ -88,10 +88,12 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:
     max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
     room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
-    if room >= needed:
+    least = max(layout.filler.least for layout in layouts)
+    if room >= max(needed, least):
         return None
+    why = "three times its largest unit" if needed > least else "what it asks cannot be told from less"
     return FitError(
-        f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but {needed} "
-        "are needed "
-        f"(three times its largest unit): drop this length from the recipe, or lower shots or reserve ({max_new})"
+        f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but "
+        f"{max(needed, least)} are needed ({why}): drop this length from the recipe, or lower shots or reserve "
+        f"({max_new})"
     )

@@ -8,7 +8,7 @@ then go to the unit boundary nearest to their depth.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
@@ -63,6 +63,8 @@ def pack(
     ranked = any(rank is not None for rank in at)
     if ranked and (filler.ranks is None or filler.policy != "ranked" or None in at):
         raise ValueError("placed units stand at ranks: all of them, and among ranked filler")
+    if filler.fitted:
+        filler = replace(filler, order=filler.fitted(room, pool))
     prefix, gap = _prefix(room, pool, filler)
     for closers in _closers(len(prefix), filler):
         units = _closed(prefix, gap, closers, pool, filler, rng)

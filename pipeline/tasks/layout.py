@@ -92,6 +92,9 @@ class Filler:
     are none, the next units of the order do, so that no unit is kept from its place in the order. ``free`` and
     ``sequence`` keep the order and put spares at random places, or where `joints` (one for each unit of the pool) says
     that one may stand before a unit, and last. ``ranked`` sorts all by `ranks` (one for each unit), stably.
+
+    Where a prefix will not do in prompts of any size, `fitted` gives the order for so many tokens, with the tokens of
+    each unit of the pool, and `least` is how many tokens of filler there must be.
     """
 
     pool: str
@@ -100,6 +103,8 @@ class Filler:
     policy: FillerOrder = "free"
     ranks: Indices | None = None
     joints: Joints | None = None
+    fitted: Callable[[int, NDArray[np.int64]], Order] | None = None
+    least: int = 0
 
 
 class Numbering(Protocol):

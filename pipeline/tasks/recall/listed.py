@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, spread, words
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Filler, Key, Layout, Order, Piece, Placed, Published, Sample, Task, Turns, unit
 from pipeline.tasks.finding import whole_lines
 from pipeline.tasks.haystacks import SPARES
 from pipeline.tasks.recall import lists_text as text
@@ -21,6 +21,8 @@ MOST = 1.25
 """Words of a list in the profile that needs the fewest tokens, in times of those in most profiles, at most."""
 MANY = 4
 """Of so many times as many words it is quicker to draw some than to shuffle all."""
+KEPT = 0.9
+"""With fewer words than so many times those of most profiles a list is dealt anew, for as many as there are."""
 BURST, SHARE = 0.6, 0.4
 """How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
 
@@ -28,8 +30,9 @@ BURST, SHARE = 0.6, 0.4
 class Listed(Task):
     """The words that come most often are asked for; `complexity` is how many.
 
-    The whole list is dealt, so that counts are what they should be whatever its length. One occurrence of each asked
-    word is placed by itself and marked.
+    The whole list is dealt, so that counts are what they should be whatever its length. Where a reply takes much of the
+    window, it is dealt for the words that are left: half of a list is none of half the words, since some bursts are
+    over in it and others have not begun. One occurrence of each asked word is placed by itself and marked.
     """
 
     family = "recall"
@@ -46,20 +49,27 @@ class Listed(Task):
     """By how much of its own count the last of the asked words leads, at least."""
 
     @abstractmethod
-    def weights(self, stratum: Stratum) -> Sequence[int]:
-        """Return how often the words of a list come, in proportion, the most frequent first."""
+    def weights(self, stratum: Stratum, part: float = 1) -> Sequence[int]:
+        """Return how often the words of a list come, in proportion, the most frequent first.
+
+        A list of a `part` of the usual words may have fewer different ones.
+        """
 
     @abstractmethod
-    def bursts(self, stratum: Stratum) -> Bursts:
+    def bursts(self, stratum: Stratum, part: float = 1) -> Bursts:
         """Return the words that come in one stretch of the list alone, where more often than those that are asked."""
 
     @abstractmethod
     def words(self, streams: Streams) -> Sequence[str]:
         """Return all words that lists of a seed are made of, in the order of their pool."""
 
-    def places(self, stratum: Stratum, *, least: bool = False) -> int:
-        """Return how many words a list of a stratum has in most profiles, or at least."""
-        return int((stratum.length - self.max_new_tokens - self.fixed) / self.tokens_per_word[least])
+    def places(self, stratum: Stratum, part: float = 1, *, least: bool = False) -> int:
+        """Return how many words a list of a stratum has in most profiles, or at least; or a part of them."""
+        return int(part * self._room(stratum.length) / self.tokens_per_word[least])
+
+    def _room(self, length: int) -> int:
+        """Return about how many tokens a list has in prompts of a length that keep what a reply needs."""
+        return length - self.max_new_tokens - self.fixed
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the words that come most often."""
@@ -82,9 +92,13 @@ class Listed(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Deal the list, with words that come once for spares."""
         stratum, places = sample.stratum, self._places(sample.stratum, own)
-        weights, bursts = self.weights(stratum), self.bursts(stratum)
-        ranks = arrivals(own.of("filler"), weights, int(MOST * self.places(stratum)), bursts)
-        spares, others = np.split(places[len(weights) + bursts.count :], [SPARES])
+        spares, others = np.split(places[len(self.weights(stratum)) + self.bursts(stratum).count :], [SPARES])
+        usual = self._dealt(stratum, own, places)
+
+        def fitted(room: int, tokens: Indices) -> Order:
+            part = np.searchsorted(np.cumsum(tokens[usual]), room) / self.places(stratum)
+            return Given(usual if part >= KEPT else self._dealt(stratum, own, places, float(part)))
+
         placed = [
             Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))
             for number, line in enumerate(sample.relevant)
@@ -93,9 +107,22 @@ class Listed(Task):
         return Layout(
             head=tuple(self._head(stratum, own, shown)),
             placed=tuple(placed),
-            filler=Filler(self.pools(stratum)[0].name, Given(places[ranks]), spares),
+            filler=Filler(
+                self.pools(stratum)[0].name,
+                Given(usual),
+                spares,
+                fitted=fitted,
+                least=int(KEPT * self._room(self.shortest)),
+            ),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
+
+    def _dealt(self, stratum: Stratum, own: Streams, places: Indices, part: float = 1) -> Indices:
+        """Deal a list, or one of a part of its words: of the words at some places, as `_places` has them."""
+        weights, bursts = self.weights(stratum, part), self.bursts(stratum, part)
+        ranks = arrivals(own.of("filler"), weights, int(MOST * self.places(stratum, part)), bursts)
+        ranks[ranks >= len(weights)] += len(self.weights(stratum)) - len(weights)
+        return places[ranks]
 
     def _head(self, stratum: Stratum, own: Streams, shown: Sequence[str]) -> Iterator[Piece]:
         yield Piece(text.INTRODUCTION.format(what=self.what), "instruction")

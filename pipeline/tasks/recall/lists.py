@@ -37,16 +37,17 @@ class CommonWords(Listed):
     """Other words of a list at most; the rest of the pool is for spares and the example."""
     fixed, tokens_per_word = 330, (2.8, 3.05)
 
-    def weights(self, stratum: Stratum) -> Sequence[int]:
+    def weights(self, stratum: Stratum, part: float = 1) -> Sequence[int]:
         """Return the ratio ten times, then one for each other word: as many as come often enough."""
         ratio = int(stratum.knob("ratio", RATIO["ratio"][0]))
         asked = int(ratio * (self.count + BURST * _bursts(stratum, RATIO)))
-        return [ratio] * self.count + [1] * min(self.others, self.places(stratum, least=True) // LEAST[ratio] - asked)
+        others = self.places(stratum, part, least=True) // LEAST[ratio] - asked
+        return [ratio] * self.count + [1] * min(self.others, others)
 
-    def bursts(self, stratum: Stratum) -> Bursts:
+    def bursts(self, stratum: Stratum, part: float = 1) -> Bursts:
         """Return words that come less than two thirds as often as the asked ones, but more often where they come."""
         ratio = int(stratum.knob("ratio", RATIO["ratio"][0]))
-        return Bursts(_bursts(stratum, RATIO), BURST * ratio, SHARE, self.places(stratum))
+        return Bursts(_bursts(stratum, RATIO), BURST * ratio, SHARE, self.places(stratum, part))
 
     def words(self, streams: Streams) -> Sequence[str]:
         """Return common English words."""
@@ -72,15 +73,15 @@ class FrequentWords(Listed):
     size, letters, most = 16_384, 6, 2048
     """Coded words of a seed, their letters, and how many a list has at most."""
 
-    def weights(self, stratum: Stratum) -> Sequence[int]:
+    def weights(self, stratum: Stratum, part: float = 1) -> Sequence[int]:
         """Return the law's weights for as many words as 64th parts of the length, 50 or more."""
         alpha = float(stratum.knob("alpha", ALPHA["alpha"][0]))
         return zipf(f"{alpha:g}", min(self.most, max(50, stratum.length // 64)))
 
-    def bursts(self, stratum: Stratum) -> Bursts:
+    def bursts(self, stratum: Stratum, part: float = 1) -> Bursts:
         """Return words that come less often than the third, but more often than the second where they come."""
         weight = BURST * self.weights(stratum)[self.count - 1]
-        return Bursts(_bursts(stratum, ALPHA), weight, SHARE / 2, self.places(stratum))
+        return Bursts(_bursts(stratum, ALPHA), weight, SHARE / 2, self.places(stratum, part))
 
     def words(self, streams: Streams) -> Sequence[str]:
         """Return random words, no two of which are the same."""
