@@ -20,10 +20,11 @@ from pipeline.assemble.jobs import draw_sample, render_job
 from pipeline.assemble.joining import MARKED
 from pipeline.assemble.plan import Plan, make_plan, row_streams
 from pipeline.engine import Inline
+from pipeline.errors import FitError
 from pipeline.metrics import SCORERS, score
 from pipeline.prove.row import answer_faults, cell_place, turns_of
 from pipeline.prove.witness import Witness
-from pipeline.recipe import load_recipe, shipped_recipes
+from pipeline.recipe import Recipe, Stratum, load_recipe, shipped_recipes
 from pipeline.schema import schemas
 from pipeline.stages import Stages
 from pipeline.store.parquet import read_rows
@@ -289,6 +290,32 @@ def test_every_stratum_fits_every_profile(tier: str, family: str, tmp_path: Path
         for spec in plan.all_pools():
             render_job(plan, spec).run()  # once for all recipes of the tier
         check_fit(plan, plan.profiles)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize(
+    ("length", "reserve"), [pytest.param(1024, None, marks=pytest.mark.slow), (2048, None), (8192, 5120)]
+)
+def test_what_fits_is_right_and_all_else_is_refused_before_it_is_packed(
+    length: int, reserve: int | None, family: str, tmp_path: Path
+) -> None:
+    for task in (task for (name, _), task in TASKS.items() if name == family):
+        for forms in [task.complexities] if task.paired else [(each,) for each in task.complexities]:
+            cells = tuple(Stratum(family, task.subtask, "32k", length, form, 4) for form in forms)
+            recipe = Recipe("short", "0", 5, "32k", cells, reserve=reserve)
+            plan = make_plan(recipe, ("o200k",), tmp_path / f"{task.subtask}-{forms[0]}")
+            if not is_built(plan):
+                made = {path.relative_to(plan.out).parts[0] for path in plan.out.rglob("*.parquet")}
+                assert made <= {"segments"}, task.subtask
+
+
+def is_built(plan: Plan) -> bool:
+    """Build a plan and tell whether it fits."""
+    try:
+        return all(Stages(plan, Inline, quiet=True).build())
+    except FitError:
+        return False
 
 
 def test_demonstrations_can_be_switched_off_and_on(tmp_path: Path, smoke: Plan) -> None:

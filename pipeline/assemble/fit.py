@@ -88,12 +88,22 @@ def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:
     max_new = knife.profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
     room = knife.profile.window(cell.length) - max_new - max(map(knife.fixed_tokens, layouts))
-    least = max(layout.filler.least for layout in layouts)
-    if room >= max(needed, least):
+    least = max(_least_tokens(plan, cell, layout, knife) for layout in layouts)
+    if room >= needed + least:
         return None
-    why = "three times its largest unit" if needed > least else "what it asks cannot be told from less"
+    why = "three times its largest unit"
+    if least:
+        why = f"{why}, behind as much as tells what it asks"
     return FitError(
-        f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but "
-        f"{max(needed, least)} are needed ({why}): drop this length from the recipe, or lower shots or reserve "
-        f"({max_new})"
+        f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but {needed + least} "
+        f"are needed ({why}): drop this length from the recipe, or lower shots or reserve ({max_new})"
     )
+
+
+def _least_tokens(plan: Plan, cell: Stratum, layout: Layout, knife: Cutter) -> int:
+    """Return the tokens of the filler without which a row cannot be answered."""
+    filler = layout.filler
+    if not filler.least:
+        return 0
+    spec = next(spec for spec in plan.task(cell).pools(cell) if spec.name == filler.pool)
+    return int(knife.unit_tokens(pool_of(plan, spec).take(filler.order.take(filler.least), facts=False)).sum())

@@ -94,7 +94,7 @@ class Filler:
     that one may stand before a unit, and last. ``ranked`` sorts all by `ranks` (one for each unit), stably.
 
     Where a prefix will not do in prompts of any size, `fitted` gives the order for so many tokens, with the tokens of
-    each unit of the pool, and `least` is how many tokens of filler there must be.
+    each unit of the pool. At least the first `least` units must fit, or what is asked cannot be told.
     """
 
     pool: str

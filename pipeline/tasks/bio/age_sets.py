@@ -49,7 +49,7 @@ def decoys_of(stratum: Stratum) -> int:
     """
     if not density(stratum) or stratum.knob("pairs", ONE) != ONE:
         return 0
-    return min(DECOYS, (stratum.length - TAKEN) // TOKENS_PER_DECOY)
+    return max(0, min(DECOYS, (stratum.length - TAKEN) // TOKENS_PER_DECOY))
 
 
 def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:

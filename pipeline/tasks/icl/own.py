@@ -157,7 +157,14 @@ class OwnIntents(Task):
         return Layout(
             head=head(DOMAIN, f"own-{pool.form_of(stratum)}", stratum.complexity),
             placed=(),
-            filler=Filler(self._pool(stratum, sample.latent["mapping"]).name, Given(order), NONE, "ranked", ranks),
+            filler=Filler(
+                self._pool(stratum, sample.latent["mapping"]).name,
+                Given(order),
+                NONE,
+                "ranked",
+                ranks,
+                least=stratum.complexity,
+            ),
             tail=tail(DOMAIN, sample.question),
         )
 

@@ -151,7 +151,7 @@ def filler(stratum: Stratum, which: int, known: Labels, own: Streams) -> Filler:
     spares, order = Rounds(own.of("filler"), count, size).split(min(SPARES, 2 * count))
     name, listed = name_of(stratum, which), Listed(order)
     if stratum.knob("rounds", ROUNDS[0]) == "balanced":
-        return Filler(name, listed, spares)
+        return Filler(name, listed, spares, least=count)
     turns = np.argsort(words(own.of("blocks"), count), kind="stable")
     within = words(own.of("places"), count * size).astype(np.int64)
-    return Filler(name, listed, spares, "ranked", (np.repeat(turns, size) << 32) + within)
+    return Filler(name, listed, spares, "ranked", (np.repeat(turns, size) << 32) + within, least=count)

@@ -112,7 +112,7 @@ class Listed(Task):
                 Given(usual),
                 spares,
                 fitted=fitted,
-                least=int(KEPT * self._room(self.shortest)),
+                least=int(KEPT * self._room(self.shortest) / self.tokens_per_word[True]),
             ),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )

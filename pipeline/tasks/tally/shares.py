@@ -26,6 +26,8 @@ ACTS = tuple(domain("request").acts)
 THINGS = tuple(domain("request").things)
 WEIGHTS = (18, 13, 11, 10, 9, 9, 6, 6, 6, 6)
 """How often the acts of a prompt are asked for, the most frequent first."""
+LINES = 60
+"""Lines of the dealt list in which the leader is safely ahead of its rival, give or take one of each."""
 LOW = 4
 """Acts of the least weight, whose lines close gaps."""
 NO_BURSTS = Bursts(0, 0.0, 0.0, 1)
@@ -90,6 +92,7 @@ class Shares(TallyTask):
             spares,
             "ranked",
             self._places(sample, own, lead, rival),
+            least=LINES,
         )
 
     def _places(self, sample: Sample, own: Streams, lead: int, rival: int) -> Indices:
