@@ -136,7 +136,7 @@ def test_every_paragraph_is_another_and_most_runs_of_words_too(texts: list[str])
 def test_most_runs_of_words_of_a_1m_prompt_are_others() -> None:
     cell, seed = replace(cell_of("standard-essay", 1), tier="1m"), Streams((SEED, "any"))
     written = list(essays.paragraphs(seed, "1m"))
-    taken = [written[one] for one in prose(streams(cell, 0)[0], cell).order.take(10_000).tolist()]
+    taken = [written[one] for one in prose(streams(cell, 0)[0], cell).order.take(10_100).tolist()]
     assert sum(map(len, taken)) > 4_600_000
     words = [re.findall(r"[a-z0-9']+", text.lower()) for text in taken]
     grams = [tuple(said[at : at + 8]) for said in words for at in range(len(said) - 7)]
