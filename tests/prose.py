@@ -7,19 +7,22 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from pipeline.worlds.words import pool
+from pipeline.worlds.writing.realise import DAYS
 from pipeline.worlds.writing.topics import Topic, topics
 
 DETERMINERS = "a|an|the|my|your|his|its|our|their|some|any|no|every|another"
 PARTICLES = "bring|call|fold|give|hand|hang|lock|pack|pick|put|send|set|take|throw|tie|turn|use|wake|wear|write"
 SPEAKERS = "|".join(sorted({line[2:] for line in pool("writing/people")}))
 WEATHERS = "drizzle|fog|wind|frost|sunshine|rain|sleet|heat|thunder|mist"
+NOT_A_SUBJECT = "".join(f"(?<!(?:along|.hand), and on {day} )" for day in DAYS)
+"""Before what is told of a text's subject, which may be weather: whatever comes to hand, and on Tuesday it was rain."""
 SAYING = "asked|called|cried|said|whispered"
 RULES = {
     "a word twice": r"(?i)\b(?!had\b|that\b)([a-z]+) \1\b",
     "a wrong article": r"(?i)\ba (?!(?:u(?:[snt][ei]|ku|n[iy])|eu|ewe|one\b|once))[aeiou]\w|\ba (?:hour|heir|honest)"
     r"|\ban (?!hour|heir|honest)[bcdfghjklmnpqrstvwxyz]\w",
     "two determiners": rf"(?i)(?<!, )\b(?:{DETERMINERS}) (?:a|an|the|my|your|our|their|every|each)\b(?! of)",
-    "an article behind its adjective": r"(?<!the )\b(?:new|old|fresh|other|real) an? ",
+    "an article behind its adjective": r"(?<!the )(?<!so )\b(?:new|old|fresh|other|real) an? ",
     "a noun is missing": r"\b(?:a|an|the) (?:of|and|or|to|in|at|is|are|was|were|with|has|had|by|from|for)\b(?!-)"
     r"|\b(?:a|an|the|my|your|our|their) ?[.,;:!?](?!\.)",
     "a word is missing": r"(?i)\b(?:of|from|with|into) (?:of|to|with|are|were)\b|\b(?:it|this|them) about with\b",
@@ -49,11 +52,13 @@ RULES = {
     "a comma between a name and its verb": r"(?m)(?:^|[.!?] )[A-Z][a-z]+ [A-Z][a-z]+, (?:can|has|holds|is|keeps|says"
     r"|waits|was|will)\b",
     "a thing that is a who": r"\b(?:hotels?|museums?|newsrooms?|offices?|papers?|shops?|stations?) who\b",
-    "weather that somebody is": rf"\b(?:[Ii]t is|[Ii]t was|[Ii]t's) (?:{WEATHERS})\b(?! that| and| who| at)",
-    "a comma that cuts": r"\bbut, and\b|\b(?:been|was) given, an?\b|\bpoint, at\b|\bmore [a-z]+, than\b",
+    "weather that somebody is": rf"{NOT_A_SUBJECT}\b(?:[Ii]t is|[Ii]t was|[Ii]t's) (?:{WEATHERS})\b"
+    r"(?! that| and| who| at| on|, and nothing else, that)",
+    "a comma that cuts": r"\bbut, and\b|\b(?:been|was) given, an?\b|\bpoint, at\b(?! [^,.]+, at which)"
+    r"|\bmore [a-z]+, than\b",
     "a capital behind a comma": r", (?:But|He|In|It|On|She|That|The|There|They|This|We|When|You)\b(?! [A-Z])(?!\")",
-    "a participle is wrong": r"\b(?:are|be|been|has|have|is|was|were) (?:became|began|came|did|gave|knew|took|went"
-    r"|wrote)\b",
+    "a participle is wrong": r"(?<!Whoever it )\b(?:are|be|been|has|have|is|was|were) (?:became|began|came|did"
+    r"|gave|knew|took|went|wrote)\b",
     "an amount of things that are counted": r"\b(?:good|great) deal of (?!its\b|this\b)[a-z]+s\b(?<!ss)",
     "a verb that waits for itself": r"(?i)\b(come|go|get|seem|start|begin|try)s? to \1\b",
 }

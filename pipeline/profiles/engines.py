@@ -144,6 +144,7 @@ class TokenizersCounter(InContext):
                 self._tokenizer = module.Tokenizer.from_str(data.decode())
             except Exception as error:  # the package raises plain Exception for a file it cannot read
                 raise _unusable(vocabulary, "tokenizers cannot read it", error) from None
+        self._tokenizer.add_special_tokens(_beyond(self._tokenizer))
         self._tokenizer.encode_special_tokens = True
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -161,6 +162,12 @@ class TokenizersCounter(InContext):
     def _encodings(self, texts: Sequence[str]) -> list[Any]:
         found: list[Any] = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
         return found
+
+
+def _beyond(tokenizer: Any) -> list[Any]:
+    """Return the tokens that a tokenizer adds to its vocabulary and does not call special, such as ``</think>``."""
+    added = tokenizer.get_added_tokens_decoder().values()
+    return [each for each in added if not each.special and tokenizer.model.token_to_id(each.content) is None]
 
 
 class SplintrJsonCounter(InContext):
