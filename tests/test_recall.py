@@ -296,7 +296,7 @@ def test_lists_beside_long_replies_are_dealt_for_the_words_that_fit(
 
 def test_lists_that_are_too_short_for_what_they_ask_are_refused_before_they_are_packed(tmp_path: Path) -> None:
     for subtask in ("cwe", "fwe"):
-        with pytest.raises(FitError, match=r"2048.*o200k: \d+ tokens .* what it asks\).*reserve \(900\)"):
+        with pytest.raises(FitError, match=r"2048.*o200k: \d+ tokens .*\(enough to settle .*reserve \(900\)"):
             list(built(tmp_path / subtask, cell(subtask, 2, 2048), reserve=900))
 
 

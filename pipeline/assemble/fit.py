@@ -93,7 +93,7 @@ def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, 
         return None
     why = "three times its largest unit"
     if least:
-        why = f"{why}, behind as much as tells what it asks"
+        why = f"enough to settle the answer, and {why}"
     return FitError(
         f"{cell} does not fit profile {knife.profile.name}: {room} tokens are left for filler, but {needed + least} "
         f"are needed ({why}): drop this length from the recipe, or lower shots or reserve ({max_new})"
