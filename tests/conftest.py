@@ -3,16 +3,18 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
-from builds import SHARD_TOKENS, Place, chosen
+from builds import SHARD_TOKENS, SWEPT, Place, chosen
 from loopback import Hub
 from loopback.client import settled
 from pipeline.assemble import homes
 from pipeline.assemble import plan as plans
 from pipeline.errors import RecipeError
+from pipeline.profiles import profile
 from pipeline.publish.staging import Staged
 from pipeline.store.split import Split
 from published import built, staged
@@ -53,8 +55,13 @@ def _chosen(config: pytest.Config) -> list[Place]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _room() -> None:
-    """Let this process keep what it made: it holds more for tests than a worker may, and would forget at each build."""
+    """Let this process keep what it made: it holds more for tests than a worker may, and would forget at each build.
+
+    It keeps the vocabularies that tests go over, too: opening one takes longer than most tests.
+    """
     homes.MOST = 1 << 40
+    for name in ("_opened", "_second"):
+        setattr(profile, name, lru_cache(maxsize=len(SWEPT))(getattr(profile, name).__wrapped__))
 
 
 @pytest.fixture(scope="module")

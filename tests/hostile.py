@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner, Result
 
 import made
+from pace import within
 from pipeline.cli import cli
 from pipeline.export import EXPORTS
 from pipeline.frozen.lock import Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock, write_lock
@@ -118,9 +118,9 @@ def commands(folder: Path, out: Path, predictions: Path) -> dict[str, list[str]]
 
 def held(args: list[str], home: Path, out: Path) -> Result:
     """Run a command: it ends soon, with a code of ours, one line of error, and no file but below `out`."""
-    before, began = _files(home, out), time.process_time()
-    done = CliRunner().invoke(cli, args)
-    assert time.process_time() - began < MOST_SECONDS, args
+    before = _files(home, out)
+    with within(MOST_SECONDS, args):
+        done = CliRunner().invoke(cli, args)
     assert done.exception is None or isinstance(done.exception, SystemExit), (args, done.exception)
     assert done.exit_code in (0, 1, 2, 130), (args, done.exit_code)
     assert "this is unexpected" not in done.stderr, (args, done.stderr)

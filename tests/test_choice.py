@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from pace import within
 from pipeline.metrics import score
 
 CHOICES = ["red", "green", "a heron", "I don't know"]
@@ -209,9 +208,8 @@ def test_times_and_numbers_are_whole(choices: list[str], reply: str, wanted: flo
     "piece", ["a", "-", "1", " ", "(", "Answer: ", "<think>", "</think>", "not ", "no a ", "*", "a\n", "A, B or "]
 )
 def test_hostile_replies_score_nothing_and_cost_nothing(row: dict[str, object], piece: str) -> None:
-    start = time.process_time()
-    assert score(row, piece * (1_000_000 // len(piece))) == 0.0
-    assert time.process_time() - start < 1.0
+    with within(1.0):
+        assert score(row, piece * (1_000_000 // len(piece))) == 0.0
 
 
 @pytest.mark.parametrize("reply", [None, 5, ["B"], {"a": "B"}, b"B"])

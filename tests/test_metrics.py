@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
+from pace import within
 from pipeline.metrics import SCORERS, score, scorers_of
 
 HOBBY = {
@@ -200,9 +200,8 @@ def test_a_target_of_zero_needs_zero() -> None:
     "piece", ["a", "-", "1", " ", "[", "Answer: ", "<think>", "</think>", "\\boxed{", "a, ", "*", "\n"]
 )
 def test_hostile_replies_score_nothing_and_cost_nothing(row: dict[str, object], piece: str) -> None:
-    start = time.process_time()
-    assert score(row, piece * (1_000_000 // len(piece))) == 0.0
-    assert time.process_time() - start < 1.0
+    with within(1.0):
+        assert score(row, piece * (1_000_000 // len(piece))) == 0.0
 
 
 @pytest.mark.parametrize("reply", [None, 5, 1.5, ["-120"], {"a": 1}, b"-120"])
