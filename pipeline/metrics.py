@@ -36,7 +36,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from difflib import SequenceMatcher
 from functools import lru_cache, partial
 from importlib import import_module
-from itertools import groupby, islice, pairwise, takewhile
+from itertools import filterfalse, groupby, islice, pairwise, takewhile
 from math import fsum, log2
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -188,8 +188,10 @@ def _undated(row: Row, prediction: str) -> str:
 
 def unaccented(text: str) -> str:
     """Return a text with straight quotes and without accents; answers of users' own texts may have some."""
-    letters = unicodedata.normalize("NFD", text.translate(STRAIGHT))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    straight = text.translate(STRAIGHT)
+    if straight.isascii():
+        return straight
+    return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFD", straight)))
 
 
 def _unwrapped(text: str) -> str:

@@ -40,6 +40,12 @@ def hardest(tier: str, length: int) -> tuple[Stratum, ...]:
     )
 
 
+def of_a_third(tier: str, length: int, third: int) -> tuple[Stratum, ...]:
+    """Return those rows of a third of the families."""
+    families = list(dict.fromkeys(family for family, _ in TASKS))[third::THIRDS]
+    return tuple(cell for cell in hardest(tier, length) if cell.family in families)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["32k", "32k-thinking", "128k"])
 def test_every_row_of_a_recipe_in_every_profile(name: str, tmp_path: Path) -> None:
@@ -51,8 +57,9 @@ def test_every_row_of_a_million_tokens_in_the_default_profiles(tmp_path: Path) -
     prove(load_recipe("1m"), DEFAULT_PROFILES, tmp_path)
 
 
-def test_one_row_of_a_million_tokens_of_every_family(tmp_path: Path) -> None:
-    cells = hardest("1m", 1048576)
+@pytest.mark.parametrize("third", [0, *(pytest.param(third, marks=pytest.mark.slow) for third in (1, 2))])
+def test_one_row_of_a_million_tokens_of_every_family(third: int, tmp_path: Path) -> None:
+    cells = of_a_third("1m", 1048576, third)
     prove(Recipe("sweep", "0", 5, "1m", cells), ("o200k",), tmp_path)
 
 
@@ -65,7 +72,6 @@ def test_a_row_of_every_task_beside_replies_that_think(tmp_path: Path) -> None:
 @pytest.mark.parametrize("third", range(THIRDS))
 def test_rows_of_the_window_of_128k_in_every_profile(third: int, tmp_path: Path) -> None:
     """A third of the families in a third of the profiles: all pairs are in the sweep of 128k."""
-    families = list(dict.fromkeys(family for family, _ in TASKS))[third::THIRDS]
-    cells = tuple(cell for cell in hardest("128k", 131072) if cell.family in families)
+    cells = of_a_third("128k", 131072, third)
     profiles = (*SWEPT, "o200k")[third::THIRDS]
     prove(Recipe("sweep", "0", 5, "128k", cells), profiles, tmp_path)
