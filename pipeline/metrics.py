@@ -1776,7 +1776,7 @@ def _told_points(row: Row, prediction: str, people: tuple[str, ...]) -> dict[Pai
     found, asked = dict[Pair, list[str]](), _asked(row)
     last, names, year, held, alone = list[Pair](), list[str](), "", list[str](), False
     for sentence, ids in _summary_sentences(row, prediction):
-        said = list(_named_in(sentence, people, asked))
+        said = _named_in(sentence, people, asked)
         own, years = ([text for is_year, text in said if is_year is kind] for kind in (False, True))
         bare, pairs = bool(years) and _is_heading(DATE_PARTS.sub("", sentence)), list[Pair]()
         if own and years:
@@ -1869,10 +1869,12 @@ def _worth_a_line(held: object) -> bool:
     return isinstance(held, dict | list) or (isinstance(held, str) and " " in held)
 
 
-def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> Iterator[tuple[bool, str]]:
-    """Yield the people and years that a sentence names, in order, each with whether it is a year.
+@lru_cache(maxsize=256)
+def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> tuple[tuple[bool, str], ...]:
+    """Return the people and years that a sentence names, in order, each with whether it is a year.
 
     What it says of purchases that do not stand is left out, and of a purchase that was restored all but its first year.
+    Replies that do not end say the same again and again.
     """
     restored, kept = RESTORED.search(sentence), list[list[tuple[bool, str]]]()
     plural: int | None = None  # where several purchases begin, of which it may be said that none stands
@@ -1890,7 +1892,7 @@ def _named_in(sentence: str, people: tuple[str, ...], asked: frozenset[str]) -> 
                 pass
         elif not undone and not (names and NEVER.search(clause)):
             kept.append(said)
-    yield from (one for some in kept for one in some)
+    return tuple(one for some in kept for one in some)
 
 
 def _scanned(clause: str, people: tuple[str, ...], asked: frozenset[str]) -> list[tuple[bool, str]]:

@@ -19,6 +19,11 @@ from pipeline.tasks import TASKS
 THIRDS = 3
 
 
+def one_for_every_run(kept: int) -> list[pytest.ParameterSet]:
+    """Return all thirds, of which one is swept with the other tests."""
+    return [pytest.param(third, marks=[pytest.mark.slow] * (third != kept)) for third in range(THIRDS)]
+
+
 def prove(recipe: Recipe, profiles: tuple[str, ...], out: Path) -> None:
     """Build a recipe and prove it again from its bytes with full second counts."""
     stages = Stages(make_plan(recipe, profiles, out), processes(2), quiet=True)
@@ -57,7 +62,7 @@ def test_every_row_of_a_million_tokens_in_the_default_profiles(tmp_path: Path) -
     prove(load_recipe("1m"), DEFAULT_PROFILES, tmp_path)
 
 
-@pytest.mark.parametrize("third", [0, *(pytest.param(third, marks=pytest.mark.slow) for third in (1, 2))])
+@pytest.mark.parametrize("third", one_for_every_run(1))
 def test_one_row_of_a_million_tokens_of_every_family(third: int, tmp_path: Path) -> None:
     cells = of_a_third("1m", 1048576, third)
     prove(Recipe("sweep", "0", 5, "1m", cells), ("o200k",), tmp_path)
@@ -69,7 +74,7 @@ def test_a_row_of_every_task_beside_replies_that_think(tmp_path: Path) -> None:
     prove(replace(recipe, strata=cells), ("llama3.1",), tmp_path)
 
 
-@pytest.mark.parametrize("third", range(THIRDS))
+@pytest.mark.parametrize("third", one_for_every_run(0))
 def test_rows_of_the_window_of_128k_in_every_profile(third: int, tmp_path: Path) -> None:
     """A third of the families in a third of the profiles: all pairs are in the sweep of 128k."""
     cells = of_a_third("128k", 131072, third)
