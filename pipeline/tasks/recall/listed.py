@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 import numpy as np
@@ -18,11 +18,11 @@ from pipeline.tasks.recall import lists_text as text
 from pipeline.worlds.frequencies import Bursts, arrivals
 
 MOST = 1.25
-"""Words of a list in the profile that needs the fewest tokens, in times of those in most profiles, at most."""
+"""A list is dealt for so many times the words that it has in most profiles."""
 MANY = 4
 """Of so many times as many words it is quicker to draw some than to shuffle all."""
 KEPT = 0.9
-"""With fewer words than so many times those of most profiles a list is dealt anew, for as many as there are."""
+"""With fewer words than so many times those of most profiles, or more than were dealt, a list is dealt anew."""
 BURST, SHARE = 0.6, 0.4
 """How often a word of a burst comes, in times of the last asked word, and in how much of the list."""
 
@@ -32,7 +32,8 @@ class Listed(Task):
 
     The whole list is dealt, so that counts are what they should be whatever its length. Where a reply takes much of the
     window, it is dealt for the words that are left: half of a list is none of half the words, since some bursts are
-    over in it and others have not begun. One occurrence of each asked word is placed by itself and marked.
+    over in it and others have not begun. Where the words that come most often have few tokens, it is dealt for more.
+    One occurrence of each asked word is placed by itself and marked.
     """
 
     family = "recall"
@@ -95,9 +96,11 @@ class Listed(Task):
         spares, others = np.split(places[len(self.weights(stratum)) + self.bursts(stratum).count :], [SPARES])
         usual = self._dealt(stratum, own, places)
 
+        def dealt(part: float) -> Indices:
+            return self._dealt(stratum, own, places, part)
+
         def fitted(room: int, tokens: Indices) -> Order:
-            part = np.searchsorted(np.cumsum(tokens[usual]), room) / self.places(stratum)
-            return Given(usual if part >= KEPT else self._dealt(stratum, own, places, float(part)))
+            return Given(_full(usual, dealt, self.places(stratum), room, tokens))
 
         placed = [
             Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))
@@ -118,8 +121,8 @@ class Listed(Task):
         )
 
     def _dealt(self, stratum: Stratum, own: Streams, places: Indices, part: float = 1) -> Indices:
-        """Deal a list, or one of a part of its words: of the words at some places, as `_places` has them."""
-        weights, bursts = self.weights(stratum, part), self.bursts(stratum, part)
+        """Deal a list, or one of a part of its words or more: of the words at some places, as `_places` has them."""
+        weights, bursts = self.weights(stratum, min(part, 1)), self.bursts(stratum, part)
         ranks = arrivals(own.of("filler"), weights, int(MOST * self.places(stratum, part)), bursts)
         ranks[ranks >= len(weights)] += len(self.weights(stratum)) - len(weights)
         return places[ranks]
@@ -162,6 +165,22 @@ class Listed(Task):
             shown, answer = found.groups()
             if answer.split(", ") != text.most_frequent(Counter(shown.splitlines()), self.count)[0]:
                 yield "the answer of an example is wrong"
+
+
+def _full(usual: Indices, dealt: Callable[[float], Indices], places: int, room: int, tokens: Indices) -> Indices:
+    """Return a list that fills the room: the usual one, or one dealt anew for a part of its words or more."""
+    order = usual
+    if (part := _fit(tokens[order], room) / places) < KEPT:
+        order = dealt(part)
+    while tokens[order].sum() < room:
+        order = dealt(_fit(tokens[order], room) / places)
+    return order
+
+
+def _fit(tokens: Indices, room: int) -> float:
+    """Return how many words of a list fit; of words like these, where they do not fill the room."""
+    sums = np.cumsum(tokens)
+    return float(np.searchsorted(sums, room) * max(1, room / sums[-1]))
 
 
 def _example(rng: Random, words: Sequence[str], count: int) -> str:
