@@ -1456,7 +1456,7 @@ def _statements(row: Row, prediction: str, facts: Sequence[Fact], *, listing: bo
     behind, marked = _marked(text)
     text, ids = _with_ids_apart(behind if marked and SOURCE.search(behind) else text)
     asked, found, numbers = _asked(row), list[Statement](), iter(ids)
-    for place, piece in enumerate(_joined(_cut(text, listing=listing), listing=listing)):
+    for place, piece in enumerate(_joined(_cut(text, listing=listing), facts, listing=listing)):
         own = tuple(dict.fromkeys(number for _, number in zip(range(piece.count(ID)), numbers, strict=False)))
         said = piece.replace(ID, " ").strip()
         claimed = frozenset(_claimed(said, facts, asked, listing=listing)) if place < MOST else frozenset[int]()
@@ -1496,12 +1496,15 @@ def _cut(text: str, *, listing: bool) -> Iterator[str]:
             yield from ITEM_END.split(sentence) if listing else [sentence]
 
 
-def _joined(pieces: Iterable[str], *, listing: bool) -> Iterator[str]:
-    """Yield pieces that say something, each with the ids that stand alone behind it if it has none, or is an item."""
+def _joined(pieces: Iterable[str], facts: Sequence[Fact] = (), *, listing: bool) -> Iterator[str]:
+    """Yield pieces that say something, each with the ids that stand alone behind it if it has none, or is an item.
+
+    A value may consist of ordinary words alone (*The Cradle and the Well*): its ids do not stand alone.
+    """
     held = list[str]()
     for piece in pieces:
         bare = NAMING_IDS.fullmatch(piece.replace(ID, " ")) and not any(map(str.isdigit, piece))
-        alone = ID in piece and (bare or _idle(piece))
+        alone = ID in piece and (bare or (_idle(piece) and not _states(piece.replace(ID, " "), facts)))
         if held and alone and (listing or not any(ID in one for one in held)):
             held.append(ID * piece.count(ID))
         elif TOKEN.search(piece) or ID in piece:
@@ -1510,6 +1513,12 @@ def _joined(pieces: Iterable[str], *, listing: bool) -> Iterator[str]:
             held = [piece]
     if held:
         yield " ".join(held)
+
+
+def _states(said: str, facts: Sequence[Fact]) -> bool:
+    """Tell whether a value of a fact stands in a text."""
+    words = f" {normalised(said)} "
+    return any(f" {NORMALISED(form)} " in words for fact in facts for form in fact.forms)
 
 
 def _claimed(said: str, facts: Sequence[Fact], asked: frozenset[str], *, listing: bool) -> Iterator[int]:

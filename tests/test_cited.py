@@ -86,6 +86,14 @@ def test_lists_are_scored_by_five_of_their_things(
         assert tuple(figures(LISTING, reply, scorers_of(quirk)).values()) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize("form", ["- The {} [{}]", "{} [{}],", "[{1}] {0}", "* **The {}** [{}]"])
+def test_values_of_ordinary_words_alone_are_items(form: str) -> None:
+    items = [("Carpet of Gretenstoke", 57622), ("Cradle and the Well", 58963), ("Well and the Cradle", 40463)]
+    target = ", ".join(f"{value} [{number}]" for value, number in items)
+    row = {**LISTING, "question": "Which novels won a prize?", "target": target, "answers": [target]}
+    assert set(figures(row, "\n".join(form.format(*item) for item in items)).values()) == {1}
+
+
 def normal(said: str) -> str:
     """Return a text as ALCE compares it: small, without punctuation, articles and needless blanks."""
     said = "".join(letter for letter in said.lower() if letter not in string.punctuation)
