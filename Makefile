@@ -37,6 +37,9 @@ FETCH = $(if $(FETCHED),@$(CARRARA) fetch $(FETCHED) --pip '$(PYTHON) -m pip' >&
 HOW := $(if $(SIZE),--size $(SIZE)) $(if $(OUT),--out '$(OUT)') $(if $(WORKERS),--workers $(WORKERS)) $(foreach name,$(TOKENIZERS),--tokenizer $(name))
 FOLDER := $(if $(OUT),$(OUT),outputs/v2.0.0)
 
+# Images of Python often switch bytecode off; then every process compiles all its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 LIGHT := lm-eval inspect
 ALL := $(basename $(notdir $(wildcard tests/harnesses/*.txt)))
 

@@ -39,8 +39,12 @@ class Copy:
         return self.ran("git", *who, *args)
 
     def ran(self, *args: str, fails: bool = False) -> str:
-        """Run a command in the copy, with the copy's own package; return what it prints."""
-        env = {**os.environ, "PYTHONPATH": str(self.folder)}
+        """Run a command in the copy, with the copy's own package; return what it prints.
+
+        Tests that are run there keep their folders beside the copy, and clear away none of others.
+        """
+        own = {"PYTHONPATH": str(self.folder), "PYTEST_DEBUG_TEMPROOT": str(self.folder.parent)}
+        env = {**os.environ, **own}
         seen = subprocess.run(args, cwd=self.folder, env=env, capture_output=True, text=True, timeout=300, check=False)
         assert bool(seen.returncode) == fails, f"{shlex.join(args)}\n{seen.stdout}\n{seen.stderr}"
         return seen.stderr if fails else seen.stdout

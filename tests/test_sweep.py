@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from builds import SWEPT
 from pipeline.assemble.plan import make_plan
-from pipeline.engine import processes
+from pipeline.engine import Inline, processes
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.stages import Stages
@@ -24,9 +26,9 @@ def one_for_every_run(kept: int) -> list[pytest.ParameterSet]:
     return [pytest.param(third, marks=[pytest.mark.slow] * (third != kept)) for third in range(THIRDS)]
 
 
-def prove(recipe: Recipe, profiles: tuple[str, ...], out: Path) -> None:
+def prove(recipe: Recipe, profiles: tuple[str, ...], out: Path, engine: Callable[[], Executor] = Inline) -> None:
     """Build a recipe and prove it again from its bytes with full second counts."""
-    stages = Stages(make_plan(recipe, profiles, out), processes(2), quiet=True)
+    stages = Stages(make_plan(recipe, profiles, out), engine, quiet=True)
     assert all(stages.build())
     assert all(stages.verify())
     rows = sum(cell.rows for cell in recipe.strata)
@@ -54,12 +56,12 @@ def of_a_third(tier: str, length: int, third: int) -> tuple[Stratum, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["32k", "32k-thinking", "128k"])
 def test_every_row_of_a_recipe_in_every_profile(name: str, tmp_path: Path) -> None:
-    prove(load_recipe(name), base_profiles(), tmp_path)
+    prove(load_recipe(name), base_profiles(), tmp_path, processes(2))
 
 
 @pytest.mark.slow
 def test_every_row_of_a_million_tokens_in_the_default_profiles(tmp_path: Path) -> None:
-    prove(load_recipe("1m"), DEFAULT_PROFILES, tmp_path)
+    prove(load_recipe("1m"), DEFAULT_PROFILES, tmp_path, processes(2))
 
 
 @pytest.mark.parametrize("third", one_for_every_run(1))
