@@ -29,13 +29,15 @@ from pipeline.prove.shard import ProveJob, judged, move_aside, read_proofs, writ
 from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
 from pipeline.prove.unsealing import give_up
 from pipeline.prove.whole import held_to_seal, sealed
+from pipeline.recipe import Recipe
 from pipeline.store.manifest import Manifest
-from pipeline.store.occupied import occupied, unchanged
+from pipeline.store.occupied import at_work, occupied, unchanged
 from pipeline.store.recipes import check_release, keep_recipe
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
 from pipeline.terminal.spent import Spent
 
+J = TypeVar("J")
 R = TypeVar("R")
 
 
@@ -85,7 +87,7 @@ class Stages:
         packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        for spent in self._run("pack", run_packed, home_by_home(owed)):
+        for spent in self._run("pack", self._working(run_packed), home_by_home(owed)):
             self.spent.add(spent)
         return len(owed)
 
@@ -99,7 +101,7 @@ class Stages:
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        for spent, path, proof in self._run("build", run_made, home_by_home(owed)):
+        for spent, path, proof in self._run("build", self._working(run_made), home_by_home(owed)):
             self.spent.add(spent)
             self.fresh[path] = proof
         kept = isinstance(self.plan.out, StorePath)
@@ -210,10 +212,14 @@ class Stages:
         for job in (job for job, state in states if state == "broken"):
             say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
         with meter(label, len(owed), quiet=self.quiet) as shown:
-            for spent in run(run_file, owed, self.open_executor):
+            for spent in run(self._working(run_file), owed, self.open_executor):
                 self.spent.add(spent)
                 shown.advance(1, 0)
         return len(owed)
+
+    def _working(self, fn: Callable[[J], R]) -> Callable[[J], R]:
+        """Return a function that does the same, but keeps the folder for this recipe as long as it runs."""
+        return partial(_done_there, self.plan.out, self.plan.recipe, fn)
 
     def _run(self, label: str, fn: Callable[[ProveJob], R], jobs: Sequence[ProveJob]) -> list[R]:
         """Run a function on shards and return what it says of each, in the order in which they end."""
@@ -231,6 +237,11 @@ class Stages:
             ProveJob(PackJob(self.plan, shard), full, known[shard.profile.name].get(shard.name))
             for shard in self.plan.all_shards()[number - 1 :: of]
         ]
+
+
+def _done_there(out: Path, recipe: Recipe, fn: Callable[[J], R], job: J) -> R:
+    with at_work(out, recipe):
+        return fn(job)
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:

@@ -10,18 +10,24 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from sysconfig import get_path
 from typing import Any
 
 import builds
 
 QUIET = ("--no-dashboard",)
+BARE, BARE_PATH = (sys.executable, "-S"), {"PYTHONPATH": get_path("purelib")}
+"""A Python, and what it needs in its environment, that reads no .pth files, so that no checkout is found."""
 
 
 class Cluster:
-    """A scheduler and its workers, in a folder of their own; nothing of it outlives the block."""
+    """A scheduler and its workers, in a folder of their own; nothing of it outlives the block.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    A scheduler that is `bare` has the packages that are installed, but not Carrara, which is in a checkout.
+    """
+
+    def __init__(self, folder: Path, *, bare: bool = False) -> None:
+        self.folder, self.bare = folder, bare
         self.file = folder / "scheduler.json"
         self.started: list[subprocess.Popen[bytes]] = []
         self.logs: dict[int, Path] = {}
@@ -32,8 +38,9 @@ class Cluster:
         """Start the scheduler, also one in place of one that died."""
         self.file.unlink(missing_ok=True)
         self.scheduler = self._start(
-            "scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file, "--idle-timeout", 300
-        )
+            "scheduler", "--host", "127.0.0.1", "--port", port, "--scheduler-file", self.file, "--idle-timeout", 300,
+            python=BARE if self.bare else (sys.executable,), env=BARE_PATH if self.bare else None,
+        )  # fmt: skip
         builds.wait_for(lambda: self.file.is_file() and self.file.read_text().strip().endswith("}"))
         self.address = str(json.loads(self.file.read_text())["address"])
 
@@ -54,12 +61,17 @@ class Cluster:
         )  # fmt: skip
 
     def _start(
-        self, kind: str, *options: object, cwd: Path | None = None, env: dict[str, str] | None = None
+        self,
+        kind: str,
+        *options: object,
+        python: Sequence[str] = (sys.executable,),
+        cwd: Path | None = None,
+        env: dict[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
         path = self.folder / f"{kind}-{len(self.started)}.log"
         with path.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
+                [*python, "-m", f"distributed.cli.dask_{kind}", *map(str, options), *QUIET],
                 cwd=cwd or self.folder,
                 env={**os.environ, **(env or {}), "DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "spawn"},
                 stdout=log,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import pickle
 import random
@@ -16,11 +17,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import builds
-from clusters import Cluster, writers
+from clusters import BARE, BARE_PATH, Cluster, writers
 from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
 from pipeline import __version__
@@ -28,10 +30,12 @@ from pipeline.assemble import plan as plans
 from pipeline.engine import LIVES, run
 from pipeline.engine.dask import dask, refuse_unfit
 from pipeline.engine.mark import Marked
+from pipeline.engine.paused import held_up
 from pipeline.engine.remote import Charge, Failed, Mark, Seen, call, file_digest, look, question
 from pipeline.engine.scheduler import scheduler_at
-from pipeline.errors import BuildError, RecipeError
+from pipeline.errors import BuildError, ProfileError, RecipeError
 from pipeline.paths import place
+from pipeline.profiles import load_profile
 
 PAUSE = 0.05
 """Seconds that a worker takes for each row more than it needs."""
@@ -416,6 +420,61 @@ def test_workers_that_are_all_gone(bare: Cluster, tmp_path: Path, capsys: pytest
     assert time.monotonic() - started < 20
 
 
+def worker_said(status: str, **tasks: int) -> dict[str, Any]:
+    """Return what a scheduler says of a worker, of what is read of it."""
+    return {"status": status, "memory_limit": 300 << 20, "metrics": {"task_counts": tasks}}
+
+
+@pytest.mark.parametrize(
+    ("workers", "held"),
+    [
+        ({"a": worker_said("running", ready=2)}, ""),
+        ({"a": worker_said("paused", executing=1, ready=2)}, ""),
+        ({"a": worker_said("paused"), "b": worker_said("running")}, ""),
+        ({"a": worker_said("running"), "b": worker_said("paused", ready=1)}, "b"),
+        ({"a": worker_said("paused"), "b": worker_said("paused", ready=1)}, "b"),
+        ({"b": worker_said("paused"), "a": worker_said("paused")}, "a"),
+        ({}, ""),
+    ],
+)
+def test_which_paused_worker_holds_jobs_up(workers: dict[str, dict[str, Any]], held: str) -> None:
+    said = held_up(workers)
+    assert said.startswith(f"worker {held} is paused for lack of memory") if held else not said
+
+
+def test_a_worker_that_dask_pauses_is_one_line(bare: Cluster, tmp_path: Path) -> None:
+    """Its limit is less than it has from the start; the next worker has room for all."""
+    worker = bare.worker("--memory-limit", "100MiB")
+    name = bare.joined(worker)
+    said = line_of(lambda: list(run(builds.noted, [(str(tmp_path), 1)], dask(bare.address, tmp_path, 3))))
+    assert said == (
+        f"worker {name} is paused for lack of memory, and jobs wait: start workers with more than 100 MiB "
+        "(--memory-limit), and run the same command again to continue"
+    )
+    bare.stop(worker)
+    assert left(tmp_path) == []
+
+
+def test_a_worker_keeps_below_the_memory_at_which_dask_pauses_it(bare: Cluster, tmp_path: Path) -> None:
+    worker = bare.worker("--memory-limit", "1GiB")
+    bare.joined(worker)
+    assert list(run(builds.allowed, [4 << 30, 1 << 20], dask(bare.address, tmp_path, 20))) == [816043786, 1 << 20]
+    bare.stop(worker)
+    assert builds.allowed(4 << 30) == 4 << 30
+
+
+def test_a_scheduler_without_carrara_serves_workers_that_have_it(
+    recipe: Path, whole: dict[str, str], tmp_path: Path
+) -> None:
+    env, code = {**os.environ, **BARE_PATH}, "import distributed, pipeline.engine"
+    lacks = subprocess.run([*BARE, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "No module named 'pipeline" in lacks.stderr
+    with Cluster(tmp_path / "cluster", bare=True) as made:
+        made.joined(made.worker())
+        build(made, recipe, tmp_path / "out")
+    assert builds.contents(tmp_path / "out") == whole
+
+
 UNFIT: dict[str, tuple[str, str]] = {
     "no package": ("raise ModuleNotFoundError(\"No module named 'pipeline'\")", "lacks Carrara (ModuleNotFoundError"),
     "a stranger": ("", "lacks Carrara (another package is called pipeline)"),
@@ -455,27 +514,35 @@ def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Pa
     here, mark = look(), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True)
     work = pickle.dumps((builds.double, 4))
     for charge, lacks in (
-        (Charge(here._replace(arrow="9.0.0"), mark), "and here is 9.0.0"),
+        (Charge(here._replace(packages=("9.0.0", *here.packages[1:])), mark), "and here is 9.0.0"),
         (Charge(here._replace(sha256="0"), mark), "with other files than here"),
         (Charge(here, mark._replace(sha256="0")), f"has another folder {str(tmp_path)!r} than this machine"),
         (Charge(here, mark, (mark._replace(path=str(tmp_path / "gone" / "mark")),)), "does not see the folder"),
         (Charge(here, mark._replace(path=str(tmp_path / "gone" / "mark"))), "does not see the folder"),
     ):
-        told = call(work, charge)
+        told = pickle.loads(call(work, pickle.dumps(charge)))
         assert isinstance(told, Failed)
         assert isinstance(told.fault, BuildError)
         assert lacks in str(told.fault)
-    assert call(work, Charge(here, mark)) == 8
+    assert pickle.loads(call(work, pickle.dumps(Charge(here, mark)))) == 8
 
 
 def test_faults_of_jobs_travel_with_the_place_where_they_were_raised(tmp_path: Path) -> None:
     (tmp_path / "mark").write_text("here", encoding="ascii")
     charge = Charge(look(), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False))
-    plain = call(pickle.dumps((int, "x")), charge)
-    assert isinstance(plain.fault, ValueError)
-    assert "Traceback" in pickle.loads(pickle.dumps(plain)).fault.__notes__[0]
-    odd = call(pickle.dumps((builds.odd_fault, 1)), charge)
-    assert str(odd.fault) == "OddError: 1"
+
+    def said_of(*work: object) -> Exception:
+        told = pickle.loads(call(pickle.dumps(work), pickle.dumps(charge)))
+        assert isinstance(told, Failed)
+        return told.fault
+
+    plain = said_of(int, "x")
+    assert isinstance(plain, ValueError)
+    assert "Traceback" in plain.__notes__[0]
+    assert str(said_of(builds.odd_fault, 1)) == "OddError: 1"
+    own = said_of(load_profile, "no/such.toml")
+    assert isinstance(own, ProfileError)
+    assert str(own).startswith(f"worker on {socket.gethostname()!r}: ")
 
 
 def test_a_folder_that_is_not_shared(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,6 +571,13 @@ def test_what_is_no_address(address: str, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="`dask scheduler --scheduler-file` wrote") as caught:
         dask(address, tmp_path, 0.1)
     assert repr(address) in str(caught.value)
+
+
+def test_a_file_that_names_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps({"address": str(path)}), encoding="ascii")
+    with pytest.raises(RecipeError, match="is not the address of a scheduler"):
+        dask(str(path), tmp_path, 0.1)
 
 
 def test_addresses() -> None:

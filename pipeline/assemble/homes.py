@@ -20,7 +20,7 @@ from pipeline.assemble.jobs import POOLS
 from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
 from pipeline.engine.collecting import uncollected
-from pipeline.engine.memory import give_back, resident
+from pipeline.engine.memory import give_back, most_allowed, resident
 from pipeline.profiles import Profile, close_counters
 from pipeline.tasks.line_cache import LINES
 
@@ -62,7 +62,7 @@ def make_room(home: Home, profile: Profile | None = None) -> None:
     If that was not enough, and this is another profile, close the counters of earlier ones.
     """
     left, _last[0] = _last[0] != home, home
-    room = START + MOST - NEEDED - PER_TOKEN * home.longest
+    room = most_allowed(START + MOST) - NEEDED - PER_TOKEN * home.longest
     if resident() > room:
         _give_back()
     if resident() > (room if left else room + OVER):

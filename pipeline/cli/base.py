@@ -15,6 +15,7 @@ import click
 
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
+from pipeline.cli.numbers import Number
 from pipeline.cli.places import PLACE
 from pipeline.engine import processes
 from pipeline.engine.dask import WAIT, dask
@@ -115,7 +116,7 @@ def run_options(command: Callable[..., None]) -> Callable[..., None]:
                 "wrote); all its workers must see the same folder, or reach the same store.",
             ),
             click.option(
-                "--dask-wait", "wait", type=click.FloatRange(0, min_open=True), default=WAIT, show_default=True,
+                "--dask-wait", "wait", type=Number(0, min_open=True), default=WAIT, show_default=True,
                 metavar="SECONDS", help="How long to wait for a first worker, and for a new one if all are lost.",
             ),
             click.option("--quiet", is_flag=True, help="Do not show progress."),

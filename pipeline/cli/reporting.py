@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pipeline.cli.group import cli
+from pipeline.cli.numbers import Number
 from pipeline.cli.places import PLACE
 from pipeline.cli.scoring import check_quirks
 from pipeline.cli.selecting import EXPORT, QUIRK, STACK, WHERE, selecting, selection_of
@@ -44,7 +45,7 @@ from pipeline.terminal.printing import say
 )
 @click.option(
     "--kept",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Number(0, 1, min_open=True),
     default=KEPT,
     show_default=True,
     metavar="SHARE",

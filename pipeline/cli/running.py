@@ -16,6 +16,7 @@ from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.predictions import Predictions
 from pipeline.ask.run import COLUMNS, run_rows
 from pipeline.cli.group import cli
+from pipeline.cli.numbers import Number
 from pipeline.cli.options import KEY_FILE, api_key
 from pipeline.cli.places import PLACE
 from pipeline.cli.scoring import REPORTED
@@ -56,7 +57,7 @@ SAME = ("endpoint", "date")
     "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
 @click.option(
-    "--timeout", type=click.FloatRange(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each try."
+    "--timeout", type=Number(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each try."
 )
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
 @click.option(

@@ -13,6 +13,7 @@ from pipeline.ask.corpus import ask_corpus, replies_path
 from pipeline.ask.endpoint import Endpoint
 from pipeline.ask.replies import Wish
 from pipeline.cli.group import cli
+from pipeline.cli.numbers import Number
 from pipeline.cli.options import KEY_FILE, api_key
 from pipeline.cli.places import DISK
 from pipeline.errors import PoolError, RecipeError, unknown
@@ -57,7 +58,7 @@ FORMATS, TOPICS = 8, 12
     "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
 )
 @click.option(
-    "--timeout", type=click.FloatRange(1, 86400), default=120.0, show_default=True, help="Seconds to wait for each try."
+    "--timeout", type=Number(1, 86400), default=120.0, show_default=True, help="Seconds to wait for each try."
 )
 @click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
 @click.option(

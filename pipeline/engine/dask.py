@@ -7,6 +7,7 @@ with a cluster is said in one line, at the start where it can be known then, and
 from __future__ import annotations
 
 import pickle
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -16,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.engine import remote
 from pipeline.engine.mark import Marked, found
+from pipeline.engine.paused import held_up
 from pipeline.engine.remote import Charge, Failed, Mark, Seen, look, question, unfit
 from pipeline.engine.running import IN_FLIGHT, Watched
 from pipeline.engine.scheduler import CONTINUE, UnreachableError, connected, hush, scheduler_at
@@ -32,6 +33,8 @@ CLOSING = 3.0
 """Seconds that leaving a cluster may take."""
 COUNTED = 10.0
 """Seconds after which workers are counted again: more of them are to be held at work."""
+CALL = "__import__('pipeline.engine.remote', fromlist=['call']).call(work, charge)"
+"""What workers evaluate: it names nothing of Carrara to the scheduler, which may lack it."""
 
 
 def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: bool = True) -> Callable[[], Executor]:
@@ -95,7 +98,7 @@ class OnDask(Watched):
         self._address, self._wait = address, wait
         self._reply = min(wait, WAIT) / 2
         self._flying: dict[Future[Any], Any] = {}
-        self._alone_since: float | None = None
+        self._since: dict[str, float] = {}
         self._end = time.monotonic() + wait
         self.pulse = max(0.2, min(2.0, wait / 4))
         self.most_threads = 1
@@ -103,6 +106,7 @@ class OnDask(Watched):
         self._marked: list[Marked] = []
         try:
             self._charge = Charge(look(), *self._marks(folders, writes=writes))
+            self._sent = pickle.dumps(self._charge)
             refuse_unfit(self._first_workers(), self._charge.here)
         except BaseException:
             self.shutdown()
@@ -138,14 +142,22 @@ class OnDask(Watched):
         Raises:
             BrokenExecutor: if the scheduler does not say.
         """
-        try:
-            found: Mapping[str, int] = self._client.sync(self._client.scheduler.ncores, callback_timeout=self._reply)
-        except Exception as fault:
-            raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
+        found: Mapping[str, int] = self._asked(self._client.scheduler.ncores)
         self._counted = time.monotonic()
         self.window = max(IN_FLIGHT, 2 * len(found))
         self.most_threads = max([1, *found.values()])
         return found
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        """Return what the scheduler answers.
+
+        Raises:
+            BrokenExecutor: if it does not.
+        """
+        try:
+            return self._client.sync(ask, callback_timeout=self._reply)
+        except Exception as fault:
+            raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
 
     def _looked(self) -> dict[str, Seen]:
         """Return what the workers see; one that has just gone is left out."""
@@ -163,7 +175,7 @@ class OnDask(Watched):
                 f"restart them, and {CONTINUE}"
             ) from fault
         return {
-            name: Seen("?", "", "", "", first_line(each)) if isinstance(each, Exception) else Seen(*each)
+            name: Seen("?", "", "", (), first_line(each)) if isinstance(each, Exception) else Seen(*each)
             for name, each in sorted(said.items())
             if not isinstance(each, OSError)
         }
@@ -179,7 +191,8 @@ class OnDask(Watched):
         outer: Future[R] = Future()
         work = pickle.dumps((partial(fn, **kwargs), *args))
         try:
-            inner = self._client.submit(remote.call, work, self._charge, pure=False)
+            given = {"work": work, "charge": self._sent}
+            inner = self._client.submit(eval, CALL, given, key=f"carrara-{secrets.token_hex(16)}")
         except Exception as fault:
             raise BrokenExecutor(f"the scheduler at {self._address} is lost") from fault
         self._flying[outer] = inner
@@ -189,37 +202,40 @@ class OnDask(Watched):
     async def _hand_over(self, outer: Future[Any], inner: Any) -> None:
         """Hand over the result of a call, in the loop of the client: a thread might wait there for ever."""
         try:
-            result = await inner
+            result = pickle.loads(await inner)
         except BaseException as fault:
             outer.set_exception(self._told(fault))
         else:
             outer.set_exception(result.fault) if isinstance(result, Failed) else outer.set_result(result)
         finally:
+            self._since = {}
             self._flying.pop(outer, None)
 
     def _told(self, fault: BaseException) -> Exception:
         """Return what is said if the cluster did not run a job to its end."""
-        if isinstance(fault, ImportError | AttributeError):
+        if isinstance(fault, ImportError | AttributeError | TypeError):
             return BuildError(
                 f"a worker that joined {self._address} late cannot run jobs ({first_line(fault)}): install Carrara "
                 f"{self._charge.here.version} wherever workers start"
             )
-        return BrokenExecutor(f"{type(fault).__name__} at {self._address}")
+        said = f"{type(fault).__name__} at {self._address}"
+        return BrokenExecutor(f"{said}: {first_line(fault)}" if isinstance(fault, RuntimeError) else said)
 
     def check(self) -> None:
-        """Look whether there are workers.
+        """Look whether there are workers, and whether they work.
 
         Raises:
             BrokenExecutor: if the scheduler does not answer.
-            BuildError: if all workers are gone for longer than is to be waited.
+            BuildError: if all workers are gone, or one holds jobs up, for longer than is to be waited.
         """
-        threads, now = self._threads(), time.monotonic()
-        self._alone_since = None if threads else self._alone_since or now
-        if self._alone_since and now - self._alone_since > self._wait:
-            raise BuildError(
-                f"all workers of {self._address} are gone, and none came within {plain(self._wait)} s: start some, and "
-                f"{CONTINUE}"
-            )
+        gone = "" if self._threads() else f"all workers of {self._address} are gone, and none came"
+        held = gone or held_up(self._asked(self._client.scheduler.identity)["workers"])
+        now = time.monotonic()
+        began = self._since.get(held, now)
+        self._since = {held: began} if held else {}
+        if held and now - began > self._wait:
+            within = f"{held} within {plain(self._wait)} s: start some" if gone else held
+            raise BuildError(f"{within}, and {CONTINUE}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         """Cancel what has not ended and leave the cluster, which goes on."""

@@ -59,7 +59,7 @@ class Marked:
 
     def _make(self, path: Path) -> None:
         self._close()
-        self._held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        self._held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         with suppress(OSError):  # a file system without locks
             fcntl.flock(self._held, fcntl.LOCK_SH)
         os.write(self._held, secrets.token_bytes(32))

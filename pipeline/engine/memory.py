@@ -10,6 +10,8 @@ from pathlib import Path
 
 STATM = Path("/proc/self/statm")
 
+_most: list[int | None] = [None]
+
 
 def resident() -> int:
     """Return the bytes of memory that this process has now, or, where the system does not say, the most it had."""
@@ -17,6 +19,16 @@ def resident() -> int:
         return int(STATM.read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most if sys.platform == "darwin" else most * 1024
+
+
+def keep_below(most: int | None) -> None:
+    """Say how many bytes this process may have in all, as where it is given no more work from there on."""
+    _most[0] = most
+
+
+def most_allowed(most: int) -> int:
+    """Return how many bytes this process may have in all if it would take `most` of itself."""
+    return min(most, _most[0] or most)
 
 
 def give_back() -> None:

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,8 +23,15 @@ from typing import Any, NamedTuple
 TRIES, WAIT = 10, 0.1
 """How often, and after how many seconds, a worker looks for the file that marks the shared folder."""
 
+PACKAGES = ("pyarrow", "tiktoken", "splintr-rs", "toktok-rs", "tokenizers")
+"""What besides Carrara decides bytes: it writes the files, or is named in proofs by its version."""
+FOR_SOME = "tokenizers"
+"""Of these, the one that few profiles need: a worker that lacks it may do without."""
+PAUSED_AT = 0.95
+"""Share that a worker takes of the memory from which on it is given no more jobs."""
+
 _TURN = threading.Lock()
-_FIT: set[Charge] = set()
+_FIT: set[bytes] = set()
 
 
 class Mark(NamedTuple):
@@ -35,12 +43,15 @@ class Mark(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What is somewhere: its host, versions (empty if there is none), the digest of the package, and a fault."""
+    """What is somewhere: its host, the version of Carrara, its digest, versions of `PACKAGES`, and a fault.
+
+    A version is empty if there is none.
+    """
 
     host: str
     version: str
-    arrow: str
     sha256: str
+    packages: tuple[str, ...]
     fault: str = ""
 
 
@@ -64,8 +75,9 @@ def look(*marks: Mark) -> Seen:
         known: dict[str, str] = pipeline.__dict__.setdefault("_digest_at_start", {})
         digest = known.setdefault("sha256", package_digest(Path(str(pipeline.__file__)).parent))
     except Exception as fault:
-        return Seen(socket.gethostname(), "", "", "", f"{type(fault).__name__}: {fault}")
-    return Seen(socket.gethostname(), str(release), _arrow(), digest, next(filter(None, map(mark_fault, marks)), ""))
+        return Seen(socket.gethostname(), "", "", (), f"{type(fault).__name__}: {fault}")
+    wrong = next(filter(None, map(mark_fault, marks)), "")
+    return Seen(socket.gethostname(), str(release), digest, tuple(map(_version, PACKAGES)), wrong)
 
 
 def question(*marks: Mark) -> str:
@@ -77,9 +89,9 @@ def question(*marks: Mark) -> str:
     )
 
 
-def _arrow() -> str:
+def _version(package: str) -> str:
     try:
-        return version("pyarrow")
+        return version(package)
     except PackageNotFoundError:
         return ""
 
@@ -161,8 +173,10 @@ def unfit(seen: Seen, here: Seen) -> str:
         return f"has Carrara {seen.version}, and here is {here.version}: {install}"
     if seen.sha256 != here.sha256:
         return f"has Carrara {seen.version} with other files than here: {install}"
-    if seen.arrow != here.arrow:
-        return f"has pyarrow {seen.arrow or '(none)'}, and here is {here.arrow}, so that bytes may differ: install that"
+    for name, there, ours in zip(PACKAGES, seen.packages, here.packages, strict=True):
+        if there != ours and not (name == FOR_SOME and "" in (there, ours)):
+            right = f"install {ours} there" if ours else "remove it there, or install it here"
+            return f"has {name} {there or '(none)'}, and here is {ours or 'none'}, so that bytes may differ: {right}"
     return seen.fault
 
 
@@ -172,18 +186,36 @@ class Failed(NamedTuple):
     fault: Exception
 
 
-def call(work: bytes, charge: Charge) -> Any:
-    """Run a job that was pickled with its function, one at a time in a process, if this worker is fit for it."""
+def call(work: bytes, charge: bytes) -> bytes:
+    """Run a job that was pickled with its function, one at a time in a process, if this worker is fit for it.
+
+    Args:
+        work: a tuple of the function and its arguments, pickled.
+        charge: the `Charge`, pickled.
+
+    Returns:
+        The result, or what `Failed`, pickled: a scheduler unpacks what it passes on, and may lack Carrara.
+    """
     with _TURN:
         try:
             _check_fit(charge)
-            fn, *given = pickle.loads(work)
-            return fn(*given)
+            return pickle.dumps(_done(*pickle.loads(work)))
         except Exception as fault:
-            return Failed(_portable(fault))
+            return pickle.dumps(Failed(_portable(fault)))
 
 
-def _check_fit(charge: Charge) -> None:
+def _done(fn: Callable[..., Any], *given: Any) -> Any:
+    """Call a function; what is wrong with this machine is said with its name."""
+    from pipeline.errors import BuildError, ProfileError
+
+    try:
+        return fn(*given)
+    except (BuildError, ProfileError) as fault:
+        fault.args = (f"worker on {socket.gethostname()!r}: {fault}",)
+        raise
+
+
+def _check_fit(charge: bytes) -> None:
     """Look at this worker before its first job: it may have joined late, or have begun anew.
 
     Raises:
@@ -191,13 +223,28 @@ def _check_fit(charge: Charge) -> None:
     """
     if charge in _FIT:
         return
+    from pipeline.engine.memory import keep_below
     from pipeline.errors import BuildError
 
+    here, mark, others = pickle.loads(charge)
+    keep_below(_pausing())
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["RAYON_NUM_THREADS"] = "1"
-    if fault := unfit(look(charge.mark, *charge.others), charge.here):
+    if fault := unfit(look(mark, *others), here):
         raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
     _FIT.add(charge)
+
+
+def _pausing() -> int | None:
+    """Return the bytes of memory up to which Dask gives this process jobs; None if it sets no limit."""
+    try:
+        from distributed import get_worker
+
+        manager = get_worker().memory_manager
+        limit = (manager.memory_limit or 0) * (manager.memory_pause_fraction or 0)
+    except (ImportError, ValueError, AttributeError):  # no worker of Dask, or one of another version
+        return None
+    return int(PAUSED_AT * limit) or None
 
 
 def _portable(fault: Exception) -> Exception:

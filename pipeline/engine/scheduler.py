@@ -30,7 +30,7 @@ def scheduler_at(given: str, wait: float = 0) -> str:
         RecipeError: if that is no address.
     """
     if given.endswith(".json"):
-        return scheduler_at(_written(Path(given), time.monotonic() + wait))
+        given = _written(Path(given), time.monotonic() + wait)
     found = ADDRESS.fullmatch(given)
     if not found or not 0 < int(found["port"]) < 65536:
         raise RecipeError(

@@ -8,13 +8,14 @@ from pipeline.paths.asking import StoreError
 from pipeline.paths.given import on_disk, place, written
 from pipeline.paths.held import held_once, held_there
 from pipeline.paths.lease import Lease, clear_dead, holder_of
-from pipeline.paths.local import aside_of, checked_file, clear_unheld, read_text
+from pipeline.paths.local import NO_LOCKS, aside_of, checked_file, clear_unheld, opened_to_lock, read_text
 from pipeline.paths.many import fetched_ahead, in_order
 from pipeline.paths.naming import renaming, short_names
 from pipeline.paths.ranges import readable, streamed
 from pipeline.paths.store import StorePath
 
 __all__ = [
+    "NO_LOCKS",
     "Lease",
     "StoreError",
     "StorePath",
@@ -28,6 +29,7 @@ __all__ = [
     "holder_of",
     "in_order",
     "on_disk",
+    "opened_to_lock",
     "place",
     "read_text",
     "readable",

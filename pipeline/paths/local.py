@@ -7,10 +7,13 @@ import os
 import secrets
 import socket
 from contextlib import suppress
-from errno import EINVAL
+from errno import EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
 from pathlib import Path
 
 from pipeline.paths.store import StorePath
+
+NO_LOCKS = (ENOLCK, ENOSYS, EOPNOTSUPP)
+"""What locking says where the file system has no locks."""
 
 
 def aside_of(path: Path) -> Path:
@@ -19,13 +22,21 @@ def aside_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.part-{host}-{secrets.token_hex(4)}-{os.getpid()}")
 
 
+def opened_to_lock(path: Path) -> int:
+    """Open a file that is only to be locked, and return its descriptor.
+
+    It is opened for writing wherever that is allowed: NFS locks no other file for one process alone.
+    """
+    return os.open(path, (os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY) | os.O_NONBLOCK)
+
+
 def clear_unheld(aside: Path) -> None:
     """Remove a file that a killed process left aside; one that a living process holds locked stays.
 
     Where files cannot be locked, nobody can tell, and all stay.
     """
     with suppress(OSError):
-        held = os.open(aside, os.O_RDWR)
+        held = opened_to_lock(aside)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             aside.unlink()

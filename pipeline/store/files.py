@@ -18,6 +18,8 @@ from pipeline.paths import StoreError, StorePath, aside_of, checked_file, clear_
 
 NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
 """What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
+TURN = ".turn"
+"""The name of a file that one process at a time holds; folders themselves cannot be locked on NFS."""
 
 
 @contextmanager
@@ -195,15 +197,33 @@ def alone_in(folder: Path) -> Iterator[None]:
 
     Stores have no locks: of two that end at the same moment there one may undo what the other wrote.
     """
-    held = -1
-    with suppress(OSError):  # none there, or a file system without locks
-        held = -1 if isinstance(folder, StorePath) else os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        fcntl.flock(held, fcntl.LOCK_EX) if held >= 0 else None
+    held, path = -1, folder / TURN
+    if not isinstance(folder, StorePath):
+        with suppress(OSError):  # no such folder, one that nobody may write, or a file system without locks
+            held = _held_alone(path)
     try:
         yield
     finally:
         if held >= 0:
+            path.unlink(missing_ok=True)
             os.close(held)
+
+
+def _held_alone(path: Path) -> int:
+    """Make a file and wait for its lock; one that was removed meanwhile is made again."""
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(held), path.stat()):
+                return held
+        except FileNotFoundError:
+            pass
+        except OSError:  # a file system without locks
+            path.unlink(missing_ok=True)
+            os.close(held)
+            raise
+        os.close(held)
 
 
 def file_digest(path: Path) -> str:

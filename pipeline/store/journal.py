@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pipeline.errors import BuildError, CarraraError
-from pipeline.paths import StorePath
+from pipeline.paths import NO_LOCKS, StorePath
 from pipeline.store.files import check_regular
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -45,7 +45,7 @@ class Journal(ABC):
         except OSError as fault:
             raise self._unwritten(fault) from None
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take_turn()
             self._read()
         except OSError as fault:
             self._file.close()
@@ -58,6 +58,13 @@ class Journal(ABC):
     def __exit__(self, *_: object) -> None:
         """Close the file."""
         self._file.close()
+
+    def _take_turn(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as fault:
+            if fault.errno not in NO_LOCKS:
+                raise
 
     @abstractmethod
     def _note(self, number: int, line: bytes) -> None:

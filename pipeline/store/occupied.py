@@ -2,8 +2,10 @@
 
 Who builds holds a shared lock on a file of its recipe, so that parts and repeated builds of one recipe go together. Who
 verifies holds one on the recipe that is kept there, which needs no right to write, so that no build changes what is
-being proven. The kernel lets go of a lock when the process dies, in whatever container or way: a stale file holds
-nobody up.
+being proven. A job of a build holds the lock too while it runs, on whatever machine: it may outlive the command that
+sent it. The kernel lets go of a lock when the process dies, in whatever container or way: a stale file holds nobody up.
+
+Files are opened for writing wherever that is allowed, also if nothing is written: NFS locks no others for one alone.
 
 Stores have no locks. Who builds there has a lease, which others see; who verifies has none, since nothing is written,
 and of two that begin within the same moments neither may see the other where listings are late.
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pipeline.errors import BuildError
-from pipeline.paths import Lease, StorePath, clear_dead, holder_of
+from pipeline.paths import Lease, StorePath, clear_dead, holder_of, opened_to_lock
 from pipeline.recipe import Recipe, digest
 from pipeline.store.files import disk_fault
 from pipeline.store.recipes import recipe_path
@@ -54,6 +56,32 @@ def occupied(out: Path, recipe: Recipe) -> Iterator[None]:
                 f"another command is verifying tier {recipe.tier} of {str(out)!r}: wait for it, or give another folder "
                 "with --out"
             )
+        yield
+    finally:
+        _let_go(path, file)
+
+
+@contextmanager
+def at_work(out: Path, recipe: Recipe) -> Iterator[None]:
+    """Keep a folder for the builds of a recipe while one of their jobs runs. In a store nothing is held.
+
+    Raises:
+        BuildError: if no build of it holds the folder any more: another may have begun.
+    """
+    if isinstance(out, StorePath):
+        yield
+        return
+    path = _place(out, recipe)
+    try:
+        file = _shared(path, os.O_RDONLY)
+        if file is None:
+            sorted(path.parent.iterdir())  # NFS may remember that there was none until the folder is read again
+            file = _shared(path, os.O_RDONLY)
+    except OSError:  # one that may not be read here
+        file = -1
+    if file is None:
+        raise BuildError(f"the build of {str(out)!r} that this job belongs to has ended: run the same command again")
+    try:
         yield
     finally:
         _let_go(path, file)
@@ -125,26 +153,52 @@ def _others(own: P, *, itself: bool) -> Iterator[P]:
 
 
 def _held(path: Path) -> int:
-    """Open the file of a recipe and share its lock; one that was removed meanwhile is made again."""
+    """Open the file of a recipe and share its lock; one that was removed meanwhile is made again.
+
+    A file of somebody else that may not be written is shared as it is, unless nobody holds it any more.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_SH)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(file), path.stat()):
-                    os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
-                    return file
-            os.close(file)
+            try:
+                file = _shared(path, os.O_RDWR | os.O_CREAT)
+            except PermissionError:
+                if not path.exists():
+                    raise
+                file = _shared(path, os.O_RDONLY) if _holder(path) or path.exists() else None
+            else:
+                _sign(file)
+            if file is not None:
+                return file
     except OSError as fault:
         raise BuildError(disk_fault(path, fault)) from fault
+
+
+def _sign(file: int | None) -> None:
+    """Write into a file who holds it."""
+    if file is not None:
+        os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+
+
+def _shared(path: Path, how: int) -> int | None:
+    """Open a file and share its lock; return None if there is none, or it was removed meanwhile."""
+    try:
+        file = os.open(path, how, 0o666)
+    except FileNotFoundError:
+        return None
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_SH)
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(file), path.stat()):
+            return file
+    os.close(file)
+    return None
 
 
 def _holder(path: Path) -> str:
     """Return who holds the lock of a recipe's file; a file that nobody holds is removed."""
     with suppress(OSError):
-        file = os.open(path, os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY)
+        file = opened_to_lock(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
@@ -160,7 +214,7 @@ def _is_verified(path: Path) -> bool:
     """Tell whether somebody holds the lock of a kept recipe for longer than a build that asks the same."""
     for _ in range(TRIES):
         try:
-            file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            file = opened_to_lock(path)
         except OSError:
             return False
         try:
@@ -180,4 +234,5 @@ def _let_go(path: Path, file: int) -> None:
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()
-    os.close(file)
+    with suppress(OSError):  # of a job that holds none
+        os.close(file)
