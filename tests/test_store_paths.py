@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import pickle
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
@@ -23,6 +27,7 @@ from pipeline.paths import (
     Lease,
     StoreError,
     StorePath,
+    asking,
     checked_file,
     fetched_ahead,
     held_once,
@@ -30,12 +35,14 @@ from pipeline.paths import (
     holder_of,
     in_order,
     many,
+    objects,
     on_disk,
     place,
     readable,
     written,
 )
 from pipeline.paths import lease as leases
+from pipeline.store import parquet
 from pipeline.store.files import tree_aside, written_aside
 from stores import Faulty, faulty
 
@@ -231,6 +238,8 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(store: type[Faulty]
         (type("NoCredentialsError", (Exception,), {"__module__": "botocore"})("none"), "no valid credentials"),
         (type("NoSuchBucket", (FileNotFoundError,), {})("gone"), "there is no bucket 'memory://bucket': make it"),
         (NotImplementedError(), "cannot be written"),
+        (OSError("Forbidden: b/x\nno"), r"access is denied \(Forbidden: b/x\)"),
+        (ValueError("Parameter validation failed:\nInvalid bucket name"), "failed: Invalid bucket name"),
     ):
         store.calls.clear()
         store.faults["cat_file"] = [lasting]
@@ -242,6 +251,104 @@ def test_what_passes_is_tried_again_and_what_does_not_is_not(store: type[Faulty]
     store.faults["cat_file"] = [KeyError("a fault of ours")]
     with pytest.raises(KeyError):
         path.read_bytes()
+
+
+def refusal(code: str, status: int) -> Exception:
+    """Return what the client of S3 raises."""
+    fault = type("ClientError", (Exception,), {"__module__": "botocore"})(f"An error occurred ({code})")
+    fault.response = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}  # type: ignore[attr-defined]
+    return fault
+
+
+def test_an_empty_object_has_no_last_bytes(store: type[Faulty]) -> None:
+    path = StorePath("memory://bucket/x")
+    path.write_bytes(b"")
+    store.faults["cat_file"] = [refusal("InvalidRange", 416)]
+    assert path.tail(8) == b""
+    store.faults["cat_file"] = [refusal("InvalidRange", 416)]
+    assert parquet.content_key(path) is None
+
+
+@pytest.mark.parametrize(("code", "status"), [("ExpiredToken", 400), ("InvalidAccessKeyId", 403)])
+def test_credentials_are_named_though_a_reply_to_head_has_no_reason(
+    code: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refusing:
+        def info(self, url: str) -> None:
+            raise refusal(str(status), status)
+
+        def cat_file(self, url: str, **_: int) -> None:
+            raise refusal(code, status)
+
+    monkeypatch.setattr(asking, "system", lambda url: Refusing())
+    with pytest.raises(StoreError, match=rf"no valid credentials \(.*{code}.*\): set AWS_ACCESS_KEY_ID"):
+        StorePath("s3://bucket/x").exists()
+    monkeypatch.setattr(Refusing, "cat_file", lambda *_, **__: b"")
+    with pytest.raises(StoreError, match="access is denied" if status == 403 else "the store refuses"):
+        StorePath("s3://bucket/x").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "sends", "tries"), [("gs://b/x", False, 1), ("gs://b/x", True, 7), ("s3://b/x", False, 7)]
+)
+def test_silence_is_no_slow_line_where_whole_requests_are_limited(
+    url: str, sends: bool, tries: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, made = [0.0], list[float]()
+
+    def silent(_: object) -> None:
+        made.append(clock[0])
+        clock[0] += 30
+        raise TimeoutError
+
+    monkeypatch.setattr(asking, "system", lambda _: None)
+    monkeypatch.setattr(asking.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(asking.time, "sleep", lambda _: None)
+    with pytest.raises(StoreError, match="does not answer in time"):
+        asking.asked(url, silent, sends=sends)
+    assert len(made) == tries
+
+
+def test_a_file_system_of_google_makes_one_attempt() -> None:
+    """What it repeats by itself is undone; `decorator`, which it uses, names what it wraps."""
+    made = []
+
+    class Google:
+        def single(self, what: str) -> None:
+            made.append(what)
+            raise OSError(what)
+
+        def _request(self, what: str) -> None:
+            for _ in range(6):
+                with suppress(OSError):
+                    self.single(what)
+
+        _request.__wrapped__ = single  # type: ignore[attr-defined]
+
+    with pytest.raises(OSError, match="x"):
+        asking._once_only(Google(), "gs")._request("x")
+    assert made == ["x"]
+
+
+def test_a_digest_of_google_is_known_beside_its_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Google:
+        read = 0
+
+        def pipe_file(self, url: str, data: bytes) -> None:
+            digest = b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
+            self.said = {"size": len(data), "type": "file", "etag": "CJ", "md5Hash": digest, "updated": "2026"}
+
+        def info(self, url: str) -> dict[str, object]:
+            return self.said
+
+        def cat_file(self, url: str) -> bytes:
+            self.read += 1
+            return b""
+
+    system = Google()
+    monkeypatch.setattr(asking, "system", lambda url: system)
+    objects.put("gs://b/x", b"12")
+    assert system.read == 0
 
 
 def test_a_fault_of_the_store_is_no_absence(store: type[Faulty]) -> None:
@@ -368,16 +475,24 @@ def test_what_a_user_types(tmp_path: Path) -> None:
         ("s4://bucket/x", "unknown kind of store 's4': did you mean 's3'"),
         ("s3://", "names no folder of a store: give one such as s3://bucket/release"),
         ("s3://bucket/../x", "names no folder"),
-        ("s3:/bucket/x", "'s3:/bucket/x' has one slash: give s3://bucket/x"),
+        ("s3:/bucket/x", "'s3:/bucket/x' is neither a path nor the URL of a store: give one such as s3://bucket/x"),
+        ("s3:bucket/x", "give one such as s3://bucket/x"),
+        ("s3a:bucket/x", "give one such as s3a://bucket/x"),
+        ("arn:aws:s3:::bucket/x", "give one such as s3://bucket/release"),
+        ("simplecache::s3://bucket/x", "give one such as s3://bucket/release"),
+        ("file:/data/x", "give one such as file:///data/x"),
+        ("file://localhost/data/x", "names no path from the root: give one such as file:///data/release"),
+        ("file://", "names no path from the root"),
         ("http://127.0.0.1:9000/bucket/x", "is the address of a server: set AWS_ENDPOINT_URL to that"),
         ("", "a path is empty: give a folder or a file"),
-        ("simplecache::s3://bucket/x", None),
     ):
-        if said is None:
-            assert not isinstance(place(given_), StorePath)
-            continue
         with pytest.raises(RecipeError, match=said):
             place(given_)
+
+
+def test_a_store_that_its_address_does_not_open() -> None:
+    with pytest.raises(StoreError, match="needs more than its address: give fsspec its host, in its configuration"):
+        place("ftp://host/x").exists()
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,6 +524,36 @@ def test_a_lease_is_held_by_the_living(store: type[Faulty], monkeypatch: pytest.
     monkeypatch.setattr(leases, "WATCHED", 0.05)
     assert holder_of(path, 0.05) == ""
     assert not path.exists()
+
+
+def test_a_lease_that_is_not_renewed_is_held_until_it_is_gone(
+    store: type[Faulty], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the Hub each renewal would be a commit."""
+    monkeypatch.setattr(leases, "kind_of", lambda url: "hf")
+    monkeypatch.setattr(leases, "WATCHED", 0.05)
+    path = StorePath("memory://bucket/out/.building")
+    with Lease(path) as own:
+        other = path.with_name("other")
+        other.write_bytes(own.content.replace(b'"space": "', b'"space": "elsewhere '))
+        assert holder_of(other, 0.05) != ""
+        assert other.exists()
+
+
+def test_a_lease_that_is_being_renewed_is_gone_in_the_end(store: type[Faulty], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "RENEWED", 0.01)
+    put, begun = StorePath.write_bytes, threading.Event()
+
+    def late(path: StorePath, data: bytes) -> int:
+        begun.set()
+        time.sleep(0.2)
+        return put(path, data)
+
+    with Lease(StorePath("memory://bucket/out/.building")) as own:
+        monkeypatch.setattr(StorePath, "write_bytes", late)
+        assert begun.wait(5)
+    assert not own.path.exists()
+    assert not own._renewing.is_alive()
 
 
 def test_a_lease_is_renewed(store: type[Faulty], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import click
 
 from pipeline.cli.base import checked_size, open_stages, profile_names, run_options
 from pipeline.cli.group import cli
-from pipeline.cli.places import PLACE
+from pipeline.cli.places import DISK, PLACE
 from pipeline.errors import RecipeError
 from pipeline.frozen.lock import LOCK_NAME
 from pipeline.recipe import SEED_BITS, load_recipe
@@ -105,7 +105,7 @@ def extend(
 )
 @click.option(
     "--out",
-    type=PLACE,
+    type=DISK,
     help="File to write, if there is only one recipe.  [default: its name and version]",
 )
 def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:

@@ -7,10 +7,13 @@ every process opens its own.
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib import import_module
+from inspect import signature
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -27,6 +30,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "gs": {"requests_timeout": 30},  # of a whole request, also of one that sends a shard
 }
+LIMITED = frozenset({"gs"})
+"""Protocols with a limit for whole requests: silence takes as long there as a slow line."""
 """How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
@@ -49,6 +54,8 @@ AT_FAULT = frozenset({errno.EBUSY, getattr(errno, "EREMOTEIO", errno.EBUSY)})
 """... and what s3fs makes of them."""
 MOVED = frozenset({409, 412})
 """... and of one where each change is a commit, and another came first."""
+RANGE = 416
+"""... and of one that has fewer bytes than were asked for."""
 _OPEN: dict[tuple[str, int], Any] = {}
 
 
@@ -66,7 +73,7 @@ def kind_of(url: str) -> str:
     return ALIASES.get(protocol, protocol)
 
 
-def asked(url: str, act: Callable[[Any], R]) -> R:
+def asked(url: str, act: Callable[[Any], R], *, sends: bool = False) -> R:
     """Return what a store says; what may pass is tried again, a few times and for a while.
 
     An attempt that took longer than a store that is silent was under way: a large object over a slow line. The while
@@ -75,6 +82,7 @@ def asked(url: str, act: Callable[[Any], R]) -> R:
     Args:
         url: what is asked for.
         act: asks a file system of fsspec.
+        sends: whether it sends an object.
 
     Raises:
         FileNotFoundError: if nothing is there.
@@ -85,10 +93,12 @@ def asked(url: str, act: Callable[[Any], R]) -> R:
         begun = time.monotonic()
         try:
             return act(system(url))
+        except StoreError:
+            raise
         except Exception as fault:
-            if time.monotonic() - begun > CONNECT + REPLY:
+            if time.monotonic() - begun > CONNECT + REPLY and (sends or kind_of(url) not in LIMITED):
                 end = time.monotonic() + LONGEST
-            again, told = _told(url, fault)
+            again, told = _told(url, _explained(url, fault))
             if told is None:
                 raise
             if not again or pause is None or time.monotonic() + pause > end:
@@ -108,13 +118,43 @@ def system(url: str) -> Any:
         for name, value in conf.get(key[0], {}).items():
             ours = options.get(name)
             options[name] = {**ours, **value} if isinstance(ours, dict) and isinstance(value, dict) else value
+        if lacking := _lacking(fsspec.get_filesystem_class(key[0]), options):
+            said = f"a store of this kind needs more than its address: give fsspec its {lacking}, in its configuration"
+            raise StoreError(errno.EINVAL, said, url)
         opened = fsspec.filesystem(key[0], skip_instance_cache=True, use_listings_cache=False, **options)
-        if kind_of(url) == "s3":
-            opened.retries = 1  # one attempt is one attempt: the others are made here, for all protocols alike
-        if kind_of(url) == "hf":
-            import_module("huggingface_hub.utils").disable_progress_bars()
-        _OPEN[key] = opened
+        _OPEN[key] = _once_only(opened, kind_of(url))
     return _OPEN[key]
+
+
+def _lacking(kind: type[Any], options: Mapping[str, Any]) -> str:
+    """Return the name of an argument that a file system cannot be opened without; nothing if it has all."""
+    wanted = list(signature(kind.__init__).parameters.values())[1:]
+    needed = (each.name for each in wanted if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD)
+    return next((name for name in needed if name not in options), "")
+
+
+def _once_only(opened: Any, kind: str) -> Any:
+    """Have a file system make one attempt and say nothing: others are made here, for all protocols alike."""
+    if kind == "s3":
+        opened.retries = 1
+    if kind == "gs":
+        logging.getLogger("gcsfs").setLevel(logging.CRITICAL + 1)
+        if single := getattr(type(opened)._request, "__wrapped__", None):
+            opened._request = partial(single, opened)
+    if kind == "hf":
+        import_module("huggingface_hub.utils").disable_progress_bars()
+    return opened
+
+
+def _explained(url: str, fault: Exception) -> Exception:
+    """Return what is said of credentials if more is asked for: a reply to HEAD has no body, and gives no reason."""
+    if kind_of(url) != "s3" or not {_code(each) for each in _causes(fault)} & {"400", "403"}:
+        return fault
+    try:
+        system(url).cat_file(url, start=0, end=1)
+    except Exception as fuller:
+        return fuller if _is_unknown_user(fuller) else fault
+    return fault
 
 
 def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
@@ -125,13 +165,13 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     root = "/".join(url.split("/")[:3])
     if "NoSuchBucket" in names or "InvalidBucketName" in names:
         return False, StoreError(errno.EIO, f"there is no bucket {root!r}: make it, or give another", url)
-    if any(name in names for name in UNKNOWN_USER):
+    status = next((number for each in chain if (number := _status(each))), 0)
+    if _is_unknown_user(fault) or status == 401:
         wanted = CREDENTIALS.get(kind_of(url), "the credentials of this store")
         return False, StoreError(errno.EACCES, f"no valid credentials ({said}): set {wanted}", url)
-    status = next((number for each in chain if (number := _status(each))), 0)
     if isinstance(fault, FileNotFoundError) or status == 404:
         return False, FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), url)
-    if isinstance(fault, PermissionError) or status in (401, 403):
+    if isinstance(fault, PermissionError) or status == 403 or said.startswith("Forbidden"):  # as gcsfs says it
         return False, StoreError(
             errno.EACCES, f"access is denied ({said}): use credentials that may read, write and list there", url
         )
@@ -149,6 +189,16 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     if isinstance(fault, OSError | RuntimeError | ValueError) or type(fault).__module__.partition(".")[0] != "builtins":
         return False, StoreError(getattr(fault, "errno", 0) or errno.EIO, f"the store refuses ({said})", url)
     return False, None
+
+
+def _is_unknown_user(fault: Exception) -> bool:
+    names = " ".join(f"{type(each).__name__} {_code(each)}" for each in _causes(fault))
+    return any(name in names for name in UNKNOWN_USER)
+
+
+def is_empty(fault: Exception) -> bool:
+    """Tell whether a store says that an object has not one of the bytes that were asked for."""
+    return any(_status(each) == RANGE for each in _causes(fault))
 
 
 def _continue(root: str) -> str:
@@ -177,4 +227,6 @@ def _status(fault: BaseException) -> int:
 
 
 def _first_line(fault: BaseException) -> str:
-    return " ".join((str(fault).strip().splitlines() or [""])[0].split())[:200]
+    """Return the first line of what an error says, with the second if it ends in a colon."""
+    first, *more = str(fault).strip().splitlines() or [""]
+    return " ".join(" ".join([first, *more[:1]] if first.endswith(":") else [first]).split())[:200]

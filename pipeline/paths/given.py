@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pipeline.errors import RecipeError, adding, unknown
-from pipeline.paths.asking import kind_of
+from pipeline.paths.asking import ALIASES, kind_of
 from pipeline.paths.local import aside_of
 from pipeline.paths.store import StorePath
 
@@ -37,6 +37,8 @@ def place(given: str | os.PathLike[str]) -> Path:
         return _local(text)
     protocol, rest = found[1].lower(), found[2]
     if protocol in LOCAL:
+        if not rest.startswith("/"):
+            raise RecipeError(f"{text!r} names no path from the root: give one such as file:///data/release")
         return Path(rest)
     _check_known(protocol, text)
     path = StorePath(f"{protocol}://{rest}")
@@ -46,11 +48,15 @@ def place(given: str | os.PathLike[str]) -> Path:
 
 
 def _local(text: str) -> Path:
-    protocol, _, rest = text.partition(":/")
     if not text:
         raise RecipeError("a path is empty: give a folder or a file")
-    if protocol in (*EXTRAS, "memory") and not Path(text).exists():
-        raise RecipeError(f"{text!r} has one slash: give {protocol}://{rest}")
+    protocol, _, rest = text.partition(":")
+    if "://" in text or protocol == "arn" or (rest and protocol in (*EXTRAS, *ALIASES, *LOCAL, "memory")):
+        if Path(text).exists():
+            return Path(text)
+        right = f"{protocol}:///{rest.lstrip('/')}" if protocol in LOCAL else f"{protocol}://{rest.lstrip('/')}"
+        wanted = "s3://bucket/release" if protocol == "arn" or "://" in text else right
+        raise RecipeError(f"{text!r} is neither a path nor the URL of a store: give one such as {wanted}")
     return Path(text)
 
 

@@ -2,7 +2,7 @@
 
 A lease is put again every few seconds for as long as its process lives. One of this machine is known to be dead when
 its process is; one of another machine when it has not been put again for a while, which is watched and not reckoned,
-since clocks differ.
+since clocks differ. On the Hub each renewal would be a commit: a lease there is not renewed, and held until it is gone.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ RENEWED = 15.0
 WATCHED = 20.0
 """Seconds without a renewal after which a lease of another machine is dead."""
 LOOK = 1.0
+ENDING = 5.0
+"""Seconds to wait for a renewal that is under way when the lease is to be removed."""
 UNKNOWN = "a process of another machine"
 
 
@@ -37,8 +39,11 @@ class Lease:
 
     def __init__(self, path: StorePath) -> None:
         self.path = path.with_name(f"{path.name}-{secrets.token_hex(4)}")
-        self._said = json.dumps({"host": socket.gethostname(), **_self()}).encode()
+        self._renews = kind_of(str(path)) != "hf"
+        said = {"host": socket.gethostname(), "renewed": self._renews, **_self()}
+        self._said = json.dumps(said).encode()
         self._ended = threading.Event()
+        self._renewing = threading.Thread(target=self._renew, daemon=True, name="carrara-lease")
 
     @property
     def content(self) -> bytes:
@@ -53,23 +58,25 @@ class Lease:
         """
         try:
             self.path.write_bytes(self._said)
-        except OSError:
+        except BaseException:
             self._remove()  # it may be there all the same
             raise
-        if kind_of(str(self.path)) != "hf":  # where each renewal would be a commit
-            threading.Thread(target=self._renew, daemon=True, name="carrara-lease").start()
+        if self._renews:
+            self._renewing.start()
         return self
 
     def _renew(self) -> None:
         while not self._ended.wait(RENEWED):
             with suppress(OSError):  # it is put again later
                 self.path.write_bytes(self._said)
-            if self._ended.is_set():
+            if self._ended.is_set():  # and perhaps no longer waited for
                 self._remove()
 
     def __exit__(self, *_: object) -> None:
         """Remove the lease."""
         self._ended.set()
+        if self._renewing.is_alive():
+            self._renewing.join(ENDING)
         self._remove()
 
     def _remove(self) -> None:
@@ -95,7 +102,9 @@ def holder_of(path: StorePath, seconds: float = WATCHED) -> str:
     if said.get("space") == _self()["space"]:
         alive = _start_of(said.get("process")) == said.get("started")
     else:
-        alive = seconds < WATCHED or _is_renewed(path, before, time.monotonic() + seconds)
+        alive = (
+            seconds < WATCHED or said.get("renewed") is False or _is_renewed(path, before, time.monotonic() + seconds)
+        )
     if alive:
         return "".join(filter(str.isprintable, who))
     with suppress(StoreError):

@@ -10,15 +10,15 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pipeline.paths.asking import StoreError, asked, kind_of
+from pipeline.paths.asking import StoreError, asked, is_empty, kind_of
 
 WHOLE = 5 * 2**30
 """Bytes up to which an object is put in one request, so that it is there whole or not at all."""
 LAG = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 3.0, 3.0)
 """Seconds between looks for an object that was put: some stores show it late."""
-TAGS = ("ETag", "etag", "md5Hash", "blob_id", "generation")
+TAGS = ("ETag", "md5Hash", "etag", "blob_id", "generation")
 TIMES = ("LastModified", "mtime", "updated", "last_commit", "created")
 """What file systems of fsspec call the tag of an object, and when it changed."""
 _HELD = threading.local()
@@ -83,7 +83,17 @@ def read(url: str, last: int | None = None) -> bytes:
         FileNotFoundError: if there is none.
         StoreError: if the store does not give it.
     """
-    return bytes(asked(url, lambda system: system.cat_file(url, **({"start": -last} if last else {}))))
+    return bytes(asked(url, lambda system: _last_of(system, url, last) if last else system.cat_file(url)))
+
+
+def _last_of(system: Any, url: str, last: int) -> bytes:
+    """Return the last bytes of an object; of an empty one some stores have none to give."""
+    try:
+        return bytes(system.cat_file(url, start=-last))
+    except Exception as fault:
+        if is_empty(fault):
+            return b""
+        raise
 
 
 def put(url: str, data: bytes) -> None:
@@ -95,7 +105,7 @@ def put(url: str, data: bytes) -> None:
     _forget(url)
     checked = {"chunksize": WHOLE, "ContentMD5": b64encode(_md5(data)).decode()} if kind_of(url) == "s3" else {}
     try:
-        asked(url, lambda system: system.pipe_file(url, data, **checked))
+        asked(url, lambda system: system.pipe_file(url, data, **checked), sends=True)
     except FileNotFoundError:
         raise StoreError(errno.EIO, "the bucket or repo is not there: make it, or give another", url) from None
     shown = "nothing"
@@ -121,7 +131,7 @@ def copy(url: str, other: str) -> bool:
         StoreError: if the store does not do it.
     """
     _forget(other)
-    asked(other, lambda system: system.cp_file(url, other))
+    asked(other, lambda system: system.cp_file(url, other), sends=True)
     here, there = info(url), info(other)
     return (here.size, here.tag) == (there.size, there.tag)
 

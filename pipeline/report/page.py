@@ -85,9 +85,9 @@ def write_page(page: Page, out: Path) -> Path:
     _refuse_others(out)
     made = {f"{picture.name}.svg": picture.svg().encode("utf-8") for picture in page.pictures}
     made |= {f"{picture.name}.png": picture.png() for picture in page.pictures}
+    path = _written(out / INDEX, html_of(page).encode("utf-8"))  # first: by it a folder is known for a report's
     for name, content in made.items():
         _written(out / FIGURES / name, content)
-    path = _written(out / INDEX, html_of(page).encode("utf-8"))
     for old in sorted((out / FIGURES).glob("*.[ps][nv]g")):
         if old.name not in made:
             old.unlink()
