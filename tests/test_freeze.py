@@ -138,7 +138,12 @@ def test_only_what_is_wholly_proven_is_frozen(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "told"), [("flip", "differs from the bytes that were proven"), ("remove", "is missing")]
+    ("harm", "told"),
+    [
+        ("flip", "differs from the bytes that were proven"),
+        ("empty", "differs from the bytes"),
+        ("remove", "is missing"),
+    ],
 )
 @pytest.mark.parametrize("part", ["data", "keys"])
 def test_a_folder_with_a_broken_file_is_not_frozen(home: Path, part: str, harm: str, told: str) -> None:
@@ -146,6 +151,8 @@ def test_a_folder_with_a_broken_file_is_not_frozen(home: Path, part: str, harm: 
     shard = home / "v1.0.0" / "o200k" / part / f"{SHARD}.parquet"
     if harm == "flip":
         builds.flip(shard, 40)
+    elif harm == "empty":
+        shard.write_bytes(b"")
     else:
         shard.unlink()
     line = said(carrara("freeze", home / "v1.0.0"))

@@ -13,13 +13,13 @@ import pytest
 
 from pipeline.assemble import homes
 from pipeline.assemble.drawn import DRAWN, Drawn
-from pipeline.assemble.homes import forget, make_room
+from pipeline.assemble.homes import at_home, forget, make_room
 from pipeline.assemble.jobs import POOLS, draw_sample
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
 from pipeline.assemble.shards import PackJob
 from pipeline.engine import Inline
-from pipeline.engine.memory import give_back, resident
+from pipeline.engine.memory import give_back, keep_below, resident
 from pipeline.profiles import load_profile
 from pipeline.prove.order import home_by_home
 from pipeline.prove.shard import ProveJob
@@ -75,6 +75,17 @@ def test_a_process_that_is_far_too_large_keeps_nothing(monkeypatch: pytest.Monke
     leave(-homes.OVER - (100 << 20), monkeypatch)
     make_room(HERE)
     assert not kept()
+
+
+def test_a_process_is_small_again_when_its_job_has_ended() -> None:
+    """Whoever gives it work may look at it then: Dask gives a worker near its limit no more."""
+    try:
+        with at_home(HERE):
+            assert kept()
+            keep_below(1)
+        assert not kept()
+    finally:
+        keep_below(None)
 
 
 def test_a_large_process_closes_the_counters_of_earlier_profiles(monkeypatch: pytest.MonkeyPatch) -> None:

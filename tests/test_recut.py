@@ -12,9 +12,11 @@ from hypothesis import strategies as some
 import builds
 from frozen import CELLS, carrara, said, went, written
 from pipeline.frozen.changes import LEVELS, parse_version, raised
+from pipeline.paths import place
 from pipeline.recipe import load_recipe, parse_recipe, recipe_text, shipped_recipes
 from pipeline.release.recut import new_seed, recut
 from pipeline.store.parquet import read_rows
+from stores import faulty
 
 
 def test_no_row_of_the_version_before_comes_again(tmp_path: Path) -> None:
@@ -33,6 +35,15 @@ def test_no_row_of_the_version_before_comes_again(tmp_path: Path) -> None:
     for name in ("id", "prompt"):
         assert not {row[name] for row in before} & {row[name] for row in after}
     went(carrara("verify", "--against", tmp_path / "v2.0.0", "--rebuild"))
+
+
+def test_a_recipe_is_read_in_a_store_but_a_seed_is_not_put_there(tmp_path: Path) -> None:
+    old = written(tmp_path / "tiny.toml")
+    with faulty():
+        place("memory://bucket/tiny.toml").write_bytes(old.read_bytes())
+        assert load_recipe("memory://bucket/tiny.toml") == load_recipe(str(old))
+    line = said(carrara("recut", old, "--seed", "random", "--out", "memory://bucket/next.toml"))
+    assert "is in a store: give a path on a disk" in line
 
 
 @pytest.mark.parametrize("name", shipped_recipes())

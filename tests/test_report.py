@@ -21,6 +21,7 @@ import builds
 from pipeline.cli import cli
 from pipeline.errors import ReportError
 from pipeline.report import build_page, html_of, score_page, write_page
+from pipeline.report import page as pages
 from pipeline.report.blocks import Failures, Front, Mark, Page, Verdicts
 from pipeline.report.failed import lists_of_failures
 from pipeline.report.failures import LONGEST, MOST, folded, worst
@@ -445,6 +446,25 @@ def test_a_folder_of_an_earlier_report_is_brought_up_to_date_and_no_other(folder
     with pytest.raises(ReportError, match="holds other files"):
         write_page(Page("t", "s", [], []), other)
     assert [path.name for path in other.iterdir()] == ["thesis.tex"]
+
+
+def test_a_report_that_was_interrupted_is_written_again(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, write = tmp_path / "page", pages._written
+
+    def cut(path: Path, content: bytes) -> Path:
+        if path.suffix == ".png":
+            raise KeyboardInterrupt
+        return write(path, content)
+
+    page = build_page([open_split(folder / "o200k")])
+    monkeypatch.setattr(pages, "_written", cut)
+    with pytest.raises(KeyboardInterrupt):
+        write_page(page, out)
+    monkeypatch.undo()
+    assert list((out / "figures").iterdir())
+    assert write_page(page, out) == out / "index.html"
 
 
 @pytest.mark.parametrize(

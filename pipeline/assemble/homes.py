@@ -54,6 +54,11 @@ def at_home(home: Home, profile: Profile | None = None) -> Iterator[None]:
     make_room(home, profile)
     with uncollected():
         yield
+    if resident() > most_allowed(START + MOST):  # where no job comes before there is room
+        _give_back()
+    if resident() > most_allowed(START + MOST):
+        forget()
+        _give_back()
 
 
 def make_room(home: Home, profile: Profile | None = None) -> None:

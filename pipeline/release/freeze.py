@@ -110,6 +110,7 @@ def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock
     first = recipes[0]
     parse_version(first.version)
     plans = {recipe.tier: make_plan(recipe, (), out) for recipe in recipes}
+    profiles = {name: _profile(out, manifest) for name, manifest in manifests.items()}
     return Lock(
         first.release,
         first.version,
@@ -119,7 +120,7 @@ def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock
         SCHEMA_VERSION,
         _libraries(out, manifests),
         {tier: _tier(plan, manifests) for tier, plan in plans.items()},
-        {**(carried or {}), **{name: _profile(out, manifest) for name, manifest in manifests.items()}},
+        {**(carried or {}), **profiles},
     )
 
 
