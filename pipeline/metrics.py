@@ -1518,7 +1518,12 @@ def _joined(pieces: Iterable[str], facts: Sequence[Fact] = (), *, listing: bool)
 def _states(said: str, facts: Sequence[Fact]) -> bool:
     """Tell whether a value of a fact stands in a text."""
     words = f" {normalised(said)} "
-    return any(f" {NORMALISED(form)} " in words for fact in facts for form in fact.forms)
+    return any(_stands(fact, words) for fact in facts)
+
+
+def _stands(fact: Fact, words: str) -> bool:
+    """Tell whether a form of a fact stands in a normalised text, which begins and ends with a space."""
+    return any(f" {NORMALISED(form)} " in words for form in fact.forms)
 
 
 def _claimed(said: str, facts: Sequence[Fact], asked: frozenset[str], *, listing: bool) -> Iterator[int]:
@@ -1527,8 +1532,7 @@ def _claimed(said: str, facts: Sequence[Fact], asked: frozenset[str], *, listing
         return
     words = f" {normalised(said)} | {normalised(POSSESSIVE.sub('', said))} "
     for at, fact in enumerate(facts):
-        stands = any(f" {NORMALISED(form)} " in words for form in fact.forms)
-        if stands and (not listing or _is_item(said, fact, asked)):
+        if _stands(fact, words) and (not listing or _is_item(said, fact, asked)):
             yield at
 
 

@@ -26,7 +26,7 @@ WATCHED = 20.0
 """Seconds without a renewal after which a lease of another machine is dead."""
 LOOK = 1.0
 ENDING = 5.0
-"""Seconds to wait for a renewal that is under way when the lease is to be removed."""
+"""Seconds to wait for a renewal that is under way when a lease is to be removed, and for its removal after a fault."""
 UNKNOWN = "a process of another machine"
 
 
@@ -72,9 +72,14 @@ class Lease:
             if self._ended.is_set():  # and perhaps no longer waited for
                 self._remove()
 
-    def __exit__(self, *_: object) -> None:
-        """Remove the lease."""
+    def __exit__(self, kind: object = None, *_: object) -> None:
+        """Remove the lease; after a fault for no more than a few seconds, since the store may be dead."""
         self._ended.set()
+        ending = threading.Thread(target=self._end, daemon=True, name="carrara-lease-end")
+        ending.start()
+        ending.join(None if kind is None else ENDING)
+
+    def _end(self) -> None:
         if self._renewing.is_alive():
             self._renewing.join(ENDING)
         self._remove()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
-from pipeline.paths import place, read_text
+from pipeline.paths import StoreError, place, read_text
 from pipeline.typed import Line, Whole, typed
 
 Pairs = tuple[tuple[Whole, Whole], ...]
@@ -161,6 +161,8 @@ def read_toml(path: Path) -> dict[str, Any]:
             f"there is no profile file {str(path)!r}, and no such folder: give a TOML file, a model's folder, or the "
             "name of a profile"
         ) from None
+    except StoreError as fault:
+        raise ProfileError(str(fault)) from None
     except RecursionError:
         raise ProfileError(f"{path}: not a valid TOML file: it is nested too deep") from None
     except (OSError, ValueError) as error:  # no text, no TOML, or a number of thousands of digits

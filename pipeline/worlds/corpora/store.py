@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, PoolError
-from pipeline.paths import place, readable, written
+from pipeline.paths import StoreError, place, readable, written
 from pipeline.worlds.corpora.records import Corpus
 from pipeline.worlds.writing.corpus import corpus_digest, freeze, frozen, read_corpus
 
@@ -54,6 +54,8 @@ def is_imported(path: Path) -> bool:
     try:
         with pq.ParquetFile(readable(path)) as file:
             return "table" in file.schema_arrow.names
+    except StoreError:
+        raise
     except (OSError, ValueError, pa.ArrowException):
         return False
 
