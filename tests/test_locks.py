@@ -102,6 +102,19 @@ def test_a_job_without_a_build_is_not_done(pair: tuple[Recipe, Recipe], tmp_path
         at_work(tmp_path, pair[0]).__enter__()
 
 
+def test_a_job_is_done_where_the_file_of_its_build_may_not_be_read(
+    pair: tuple[Recipe, Recipe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(*_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    with occupied(tmp_path, pair[0]):
+        monkeypatch.setattr(occupation, "_shared", closed)
+        with at_work(tmp_path, pair[0]):
+            pass
+        assert occupation._place(tmp_path, pair[0]).exists()
+
+
 @pytest.fixture
 def foreign(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Return what makes a file somebody else's, who alone may write it."""

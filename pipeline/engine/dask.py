@@ -234,8 +234,8 @@ class OnDask(Watched):
         began = self._since.get(held, now)
         self._since = {held: began} if held else {}
         if held and now - began > self._wait:
-            within = f"{held} within {plain(self._wait)} s: start some" if gone else held
-            raise BuildError(f"{within}, and {CONTINUE}")
+            said = f"{held} within {plain(self._wait)} s: start some" if gone else held
+            raise BuildError(f"{said}, and {CONTINUE}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
         """Cancel what has not ended and leave the cluster, which goes on."""

@@ -30,9 +30,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     },
     "gs": {"requests_timeout": 30},  # of a whole request, also of one that sends a shard
 }
+"""How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
 LIMITED = frozenset({"gs"})
 """Protocols with a limit for whole requests: silence takes as long there as a slow line."""
-"""How the file system of a protocol is opened, beside what the user's configuration of fsspec says."""
 CREDENTIALS = {
     "s3": "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE",
     "gs": "GOOGLE_APPLICATION_CREDENTIALS",
@@ -166,7 +166,7 @@ def _told(url: str, fault: Exception) -> tuple[bool, OSError | None]:
     if "NoSuchBucket" in names or "InvalidBucketName" in names:
         return False, StoreError(errno.EIO, f"there is no bucket {root!r}: make it, or give another", url)
     status = next((number for each in chain if (number := _status(each))), 0)
-    if _is_unknown_user(fault) or status == 401:
+    if _is_unknown_user(fault) or (status == 401 and not isinstance(fault, FileNotFoundError)):
         wanted = CREDENTIALS.get(kind_of(url), "the credentials of this store")
         return False, StoreError(errno.EACCES, f"no valid credentials ({said}): set {wanted}", url)
     if isinstance(fault, FileNotFoundError) or status == 404:

@@ -107,9 +107,8 @@ def holder_of(path: StorePath, seconds: float = WATCHED) -> str:
     if said.get("space") == _self()["space"]:
         alive = _start_of(said.get("process")) == said.get("started")
     else:
-        alive = (
-            seconds < WATCHED or said.get("renewed") is False or _is_renewed(path, before, time.monotonic() + seconds)
-        )
+        held = seconds < WATCHED or said.get("renewed") is False
+        alive = held or _is_renewed(path, before, time.monotonic() + seconds)
     if alive:
         return "".join(filter(str.isprintable, who))
     with suppress(StoreError):

@@ -84,7 +84,8 @@ def at_work(out: Path, recipe: Recipe) -> Iterator[None]:
     try:
         yield
     finally:
-        _let_go(path, file)
+        if file >= 0:
+            _let_go(path, file)
 
 
 @contextmanager
@@ -234,5 +235,4 @@ def _let_go(path: Path, file: int) -> None:
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink()
-    with suppress(OSError):  # of a job that holds none
-        os.close(file)
+    os.close(file)
