@@ -12,7 +12,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -453,11 +453,17 @@ def test_verify_works_on_a_read_only_copy(
     if proofs == "proofs gone":
         shutil.rmtree(built / "o200k/proofs")
 
-    def refused(*args: object, **more: object) -> None:
+    def refused(*args: object, **more: object) -> NoReturn:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    opened = os.open
+
+    def only_read(path: str, flags: int, *more: int, **named: int) -> int:
+        return opened(path, flags, *more, **named) if flags & os.O_ACCMODE == os.O_RDONLY else refused()
 
     before = builds.stamps(built)
     with monkeypatch.context() as patch:
+        patch.setattr(os, "open", only_read)
         for name in ("mkdir", "replace", "rename", "unlink", "write_text"):
             patch.setattr(Path, name, refused)
         patch.setattr(os, "replace", refused)

@@ -205,7 +205,8 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
     finally:
         if held >= 0:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
             os.close(held)
 
 
@@ -220,8 +221,8 @@ def _held_alone(path: Path) -> int:
         except FileNotFoundError:
             pass
         except OSError:  # a file system without locks
-            path.unlink(missing_ok=True)
             os.close(held)
+            path.unlink(missing_ok=True)
             raise
         os.close(held)
 
