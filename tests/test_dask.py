@@ -443,9 +443,10 @@ def test_which_paused_worker_holds_jobs_up(workers: dict[str, dict[str, Any]], h
 
 
 def test_a_worker_that_dask_pauses_is_one_line(bare: Cluster, tmp_path: Path) -> None:
-    """Its limit is less than it has from the start; the next worker has room for all."""
+    """Its limit is less than it has from the start."""
     worker = bare.worker("--memory-limit", "100MiB")
     name = bare.joined(worker)
+    builds.wait_for(lambda: "Pausing worker" in bare.logs[worker.pid].read_text())
     said = line_of(lambda: list(run(builds.noted, [(str(tmp_path), 1)], dask(bare.address, tmp_path, 3))))
     assert said == (
         f"worker {name} is paused for lack of memory, and jobs wait: start workers with more than 100 MiB "
