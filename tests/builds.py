@@ -20,7 +20,6 @@ import msgspec
 from pipeline.assemble import jobs, plan, shards
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.engine import Inline
-from pipeline.engine.memory import most_allowed
 from pipeline.errors import RecipeError, unknown
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
@@ -324,11 +323,6 @@ class OddError(Exception):
 def odd_fault(number: int) -> None:
     """Fail in a way that cannot travel."""
     raise OddError(number)
-
-
-def allowed(most: int) -> int:
-    """Return how many bytes this process may have that would take `most`."""
-    return most_allowed(most)
 
 
 def faulty(job: tuple[str, int]) -> int:

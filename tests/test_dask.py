@@ -30,6 +30,7 @@ from pipeline.assemble import plan as plans
 from pipeline.engine import LIVES, run
 from pipeline.engine.dask import dask, refuse_unfit
 from pipeline.engine.mark import Marked
+from pipeline.engine.memory import most_allowed
 from pipeline.engine.paused import held_up
 from pipeline.engine.remote import Charge, Failed, Mark, Seen, call, file_digest, look, question
 from pipeline.engine.scheduler import scheduler_at
@@ -459,9 +460,9 @@ def test_a_worker_that_dask_pauses_is_one_line(bare: Cluster, tmp_path: Path) ->
 def test_a_worker_keeps_below_the_memory_at_which_dask_pauses_it(bare: Cluster, tmp_path: Path) -> None:
     worker = bare.worker("--memory-limit", "1GiB")
     bare.joined(worker)
-    assert list(run(builds.allowed, [4 << 30, 1 << 20], dask(bare.address, tmp_path, 20))) == [816043786, 1 << 20]
+    assert list(run(most_allowed, [4 << 30, 1 << 20], dask(bare.address, tmp_path, 20))) == [816043786, 1 << 20]
     bare.stop(worker)
-    assert builds.allowed(4 << 30) == 4 << 30
+    assert most_allowed(4 << 30) == 4 << 30
 
 
 def test_a_scheduler_without_carrara_serves_workers_that_have_it(

@@ -19,9 +19,8 @@ def held_up(workers: Mapping[str, Worker]) -> str:
     """
     paused = [name for name, each in workers.items() if each["status"] == "paused" and not _has(each, "executing")]
     holding = [name for name in paused if _has(workers[name], "ready")]
-    if not holding and len(paused) < len(workers):
-        return ""
-    return "".join(f"worker {name} {_said(workers[name])}" for name in sorted(holding or paused)[:1])
+    name = min(holding or (paused if len(paused) == len(workers) else []), default="")
+    return f"worker {name} {_said(workers[name])}" if name else ""
 
 
 def _has(worker: Worker, state: str) -> int:

@@ -194,7 +194,7 @@ def call(work: bytes, charge: bytes) -> bytes:
         charge: the `Charge`, pickled.
 
     Returns:
-        The result, or what `Failed`, pickled: a scheduler unpacks what it passes on, and may lack Carrara.
+        The result, or a `Failed`, pickled: a scheduler unpacks what it passes on, and may lack Carrara.
     """
     with _TURN:
         try:
