@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipeline.errors import ProfileError
@@ -83,6 +84,21 @@ def merges_of(pieces: Sequence[str], unranked: set[int]) -> list[tuple[str, str]
         merges += [(rank, -len(left), -len(right), left, right) for _, _, left, right in pairs]
     merges.sort(key=lambda merge: merge[:3])
     return [merge[3:] for merge in merges]
+
+
+def stretch_of(pieces: Iterable[str]) -> re.Pattern[str]:
+    r"""Return the pattern of the stretches of a text that merge each by itself.
+
+    A text is cut before a space behind any character that no piece joins to a space, and around runs of newlines if no
+    piece holds a newline and something else. A merge across such a cut would make a piece that there is not, so the
+    ids of a text are those of its stretches, one after the other.
+    """
+    joined, mixed = {_SPACE}, False  # a text may spell its spaces as pieces do
+    for piece in pieces:
+        joined.update(re.findall(f"(.)(?={_SPACE})", piece, re.DOTALL))
+        mixed = mixed or ("\n" in piece and len(set(piece)) > 1)
+    held, edge = re.escape("".join(sorted(joined))), "" if mixed else r"\n"
+    return re.compile(rf" *(?:[^ {held}{edge}]+|[{held}]+ *)+| +" + (rf"|{edge}+" if edge else ""))
 
 
 def bpe_of_pieces(module: Any, vocabulary: Vocabulary) -> Any:
