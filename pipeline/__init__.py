@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pipeline.artifacts.split import Split
     from pipeline.score.cells import Tables
-    from pipeline.store.split import Split
 
 __version__ = "2.0.0"
 __all__ = ["__version__", "open_scores", "open_split"]
@@ -32,7 +32,7 @@ def open_split(where: str | Path) -> Split:
         SplitError: if there is no sealed split.
         HubError: if the Hub refuses, or its client is not installed.
     """
-    from pipeline.publish.opening import split_from
+    from pipeline.publish.splits import split_from
 
     return split_from(where)
 
@@ -57,7 +57,7 @@ def open_scores(
     """
     from pathlib import Path
 
-    from pipeline.publish.opening import KEYS, split_from
+    from pipeline.publish.splits import KEYS, split_from
     from pipeline.score.cells import Tables
     from pipeline.score.reading import files_of
     from pipeline.score.scoring import score_predictions

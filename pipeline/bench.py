@@ -17,19 +17,18 @@ from typing import Any
 
 import click
 
-from pipeline.assemble.jobs import samples_of
+from pipeline.artifacts.parquet import read_rows
+from pipeline.assemble.jobs import PackJob, cut_row, samples_of
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.assemble.shards import PackJob, cut_row
 from pipeline.cli.base import profile_names
-from pipeline.engine import Inline
-from pipeline.engine.team import settle
+from pipeline.executors import Inline
+from pipeline.executors.pool import settle
 from pipeline.profiles import Counter, Profile
-from pipeline.prove.row import turns_of
 from pipeline.recipe import TIERS, Recipe, Stratum
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS, families
 from pipeline.terminal.tables import table
+from pipeline.verify.row import turns_of
 
 REPEATS = 3
 TIMED = 6

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
-from pipeline.paths import place
+from pipeline.storage import place
 from pipeline.typed import Identifier, Plain, Release, Subtask, Tier, Variant, Whole, typed
 
 K = 1024

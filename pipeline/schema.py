@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from pipeline.frozen.lock import LOCK_FORMAT, Lock
+from pipeline.artifacts.manifest import Manifest
 from pipeline.profiles.loading import ProfileTable
 from pipeline.profiles.spec import ENGINES, Engine, Template, Vocabulary
 from pipeline.recipe import FRAMES, TIERS, Recipe, StrataTable
 from pipeline.rows import COLUMNS, TEXT_COLUMNS, Column
-from pipeline.score.effective import Effective
+from pipeline.score.lengths import Effective
 from pipeline.score.results import STATES, Cell, Classes
 from pipeline.score.views import SAID
-from pipeline.store.manifest import Manifest
+from pipeline.verify.lock import LOCK_FORMAT, Lock
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

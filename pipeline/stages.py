@@ -10,32 +10,37 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from pipeline.artifacts.manifest import Manifest
+from pipeline.artifacts.recipes import at_work, check_release, keep_recipe, occupied, unchanged
 from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.homes import at_home
-from pipeline.assemble.jobs import FileJob, count_job, render_job, sample_job
-from pipeline.assemble.owned import remove, strange_samples, strangers
-from pipeline.assemble.plan import Plan
-from pipeline.assemble.shards import PackJob, pack_is_done
-from pipeline.engine import MARK, Kept, run
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
+from pipeline.assemble.plan import Plan, remove, strange_samples, strangers
 from pipeline.errors import BuildError, CorruptError, FitError
-from pipeline.frozen.guard import check_frozen
-from pipeline.paths import StorePath, clear_dead, in_order
+from pipeline.executors import MARK, Kept, run
 from pipeline.profiles import OPEN, Profile
-from pipeline.prove.balance import balance_jobs
-from pipeline.prove.held import check_recipe, check_sealed, listed
-from pipeline.prove.order import home_by_home
-from pipeline.prove.proof import Proof
-from pipeline.prove.shard import ProveJob, judged, move_aside, read_proofs, write_proof
-from pipeline.prove.timed import run_balance, run_file, run_fit, run_made, run_packed
-from pipeline.prove.unsealing import give_up
-from pipeline.prove.whole import held_to_seal, sealed
 from pipeline.recipe import Recipe
-from pipeline.store.manifest import Manifest
-from pipeline.store.occupied import at_work, occupied, unchanged
-from pipeline.store.recipes import check_release, keep_recipe
+from pipeline.storage import StorePath, clear_dead, in_order
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
 from pipeline.terminal.spent import Spent
+from pipeline.verify.lock import check_frozen
+from pipeline.verify.seal import check_recipe, check_sealed, give_up, held_to_seal, listed, sealed
+from pipeline.verify.shard import (
+    Proof,
+    ProveJob,
+    home_by_home,
+    judged,
+    move_aside,
+    read_proofs,
+    run_balance,
+    run_file,
+    run_fit,
+    run_made,
+    run_packed,
+    write_proof,
+)
+from pipeline.verify.statistics import balance_jobs
 
 J = TypeVar("J")
 R = TypeVar("R")

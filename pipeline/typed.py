@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import msgspec
 
 from pipeline.errors import CarraraError, unknown
-from pipeline.paths import checked_file, held_once
+from pipeline.storage import checked_file, held_once
 
 T = TypeVar("T")
 END = r"(?!\n)$"

@@ -17,15 +17,15 @@ from typing import Any
 
 import msgspec
 
-from pipeline.assemble import jobs, plan, shards
+from pipeline.artifacts import parquet
+from pipeline.artifacts.manifest import Manifest
+from pipeline.artifacts.split import Split
+from pipeline.assemble import jobs, plan
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import Inline
 from pipeline.errors import RecipeError, unknown
+from pipeline.executors import Inline
 from pipeline.recipe import Recipe, load_recipe
 from pipeline.stages import Stages
-from pipeline.store import parquet
-from pipeline.store.manifest import Manifest
-from pipeline.store.split import Split
 from pipeline.tasks import TASKS, families
 from pipeline.tasks.base import Task
 
@@ -345,7 +345,7 @@ def slowed(cut: Callable[..., Any]) -> Callable[..., Any]:
 def make_small() -> None:
     """Give this process small shards and slow rows."""
     plan.SHARD_TOKENS = SHARD_TOKENS
-    shards.cut_row = slowed(shards.cut_row)
+    jobs.cut_row = slowed(jobs.cut_row)
 
 
 if __name__ in ("__main__", "__mp_main__"):

@@ -11,12 +11,12 @@ import pytest
 from builds import SHARD_TOKENS, SWEPT, Place, chosen
 from loopback import Hub
 from loopback.client import settled
+from pipeline.artifacts.split import Split
 from pipeline.assemble import homes
 from pipeline.assemble import plan as plans
 from pipeline.errors import RecipeError
 from pipeline.profiles import profile
 from pipeline.publish.staging import Staged
-from pipeline.store.split import Split
 from published import built, staged
 
 ROOT = Path(__file__).resolve().parent.parent

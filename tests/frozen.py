@@ -14,11 +14,11 @@ from click.testing import CliRunner, Result
 from msgspec import to_builtins
 
 import builds
+from pipeline.artifacts.files import file_digest
+from pipeline.artifacts.parquet import read_rows
 from pipeline.cli import cli
-from pipeline.prove.seal import key_tables
 from pipeline.rows import Row, row_digest
-from pipeline.store.files import file_digest
-from pipeline.store.parquet import read_rows
+from pipeline.verify.seal import key_tables
 
 TOP = 'release = "tiny"\nversion = "{version}"\nseed = {seed}\ntier = "{tier}"\n'
 STRATA = """

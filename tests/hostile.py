@@ -16,8 +16,8 @@ import made
 from pace import within
 from pipeline.cli import cli
 from pipeline.export import EXPORTS
-from pipeline.frozen.lock import Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock, write_lock
 from pipeline.recipe import Recipe, Stratum
+from pipeline.verify.lock import Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock, write_lock
 
 ESCAPED = Path("/tmp/carrara-escaped")
 """What a path that climbs leads to; nothing may ever be there."""

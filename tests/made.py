@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.artifacts.parquet import write_rows
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS
-from pipeline.store.parquet import write_rows
 
 TAG = "0a1b2c"
 STRATUM = ("family", "subtask", "length", "complexity", "shots", "context_tokens", "max_new_tokens", "task_version")

@@ -9,7 +9,7 @@ from pathlib import Path
 import tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from pipeline.profiles.trials import plain_lines
+from pipeline.profiles.profile import plain_lines
 
 PATTERN = r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 SPECIAL = ("<s>", "</s>", "<|turn|>", "<|end|>", "<think>", "</think>")

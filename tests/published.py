@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 import builds
 from pipeline import recipe
+from pipeline.artifacts.split import Split, open_split
 from pipeline.assemble.plan import make_plan
-from pipeline.engine import Inline
-from pipeline.publish.card.papers import Notes
+from pipeline.executors import Inline
+from pipeline.publish.card.tables import Notes
 from pipeline.publish.staging import Staged, stage
 from pipeline.stages import Stages
-from pipeline.store.split import Split, open_split
 
 REPO = "org/carrara-o200k"
 SEED = 0x9E3779B97F4A7C15F39CC0605CEDC834

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from pipeline.paths import asking, objects
+from pipeline.storage import objects, requests
 
 
 class Faulty(MemoryFileSystem):  # type: ignore[misc]
@@ -46,7 +46,7 @@ def faulty() -> Iterator[type[Faulty]]:
     """Let ``memory://`` fail as it is told, without pauses."""
     store = type("OneStore", (Faulty,), {"store": {}, "pseudo_dirs": [""], "faults": {}, "calls": []})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asking, "system", lambda url: store(skip_instance_cache=True))
-        patch.setattr(asking, "PAUSES", (0.0,) * len(asking.PAUSES))
+        patch.setattr(requests, "system", lambda url: store(skip_instance_cache=True))
+        patch.setattr(requests, "PAUSES", (0.0,) * len(requests.PAUSES))
         patch.setattr(objects, "LAG", (0.0,) * len(objects.LAG))
         yield store

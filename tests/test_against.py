@@ -15,15 +15,15 @@ from frozen import SHARD, carrara, published, resealed, rewritten, said, went, w
 from loopback import Hub
 from loopback.client import CLIENTS_OWN
 from pipeline import __version__
-from pipeline.frozen.lock import write_lock
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.split import Split
 from pipeline.profiles import load_profile
 from pipeline.publish.hub import release
 from pipeline.publish.staging import Staged
 from pipeline.release.freeze import lock_of
 from pipeline.rows import sha256_text
-from pipeline.store.parquet import read_rows
-from pipeline.store.split import Split
 from pipeline.tasks import TASKS
+from pipeline.verify.lock import write_lock
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 
@@ -387,7 +387,7 @@ def test_a_rebuilt_split_gives_the_keys_of_a_copy_without_answers(built: Path, s
 def test_other_libraries_may_write_other_bytes_and_no_other_row(
     built: Path, copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.store.parquet.GROUP_BYTES", 4096)
+    monkeypatch.setattr("pipeline.artifacts.parquet.GROUP_BYTES", 4096)
     words = ["verify", built, "--against", copy, "--rebuild"]
     assert "when rebuilt from the lock with the same libraries, its bytes differ" in carrara(*words).stdout
     monkeypatch.setattr("pipeline.release.rebuild.version", lambda name: "99.0")

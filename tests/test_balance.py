@@ -10,11 +10,11 @@ import pytest
 
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan
-from pipeline.prove.balance import balance_faults
 from pipeline.recipe import Stratum, load_recipe
 from pipeline.streams import deal, stream
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Key, Sample
+from pipeline.verify.statistics import balance_faults
 
 KINDS = 120
 

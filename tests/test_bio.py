@@ -8,7 +8,7 @@ import pytest
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
-from pipeline.tasks.bio import namesakes
+from pipeline.tasks.bio import base
 from pipeline.tasks.bio.standard import Standard
 from pipeline.tasks.bio.text import biography
 from pipeline.worlds.people import ATTRIBUTES, Person, people
@@ -42,7 +42,7 @@ def published(sample: Sample, own: Streams, shared: Streams, others: Sequence[Pe
 
 def filler(sample: Sample, own: Streams, count: int = 30) -> list[Person]:
     everybody = people(own, "32k")
-    out = {sample.latent["person"], *sample.latent["shown"], *namesakes.near([sample.latent["person"]])}
+    out = {sample.latent["person"], *sample.latent["shown"], *base.near([sample.latent["person"]])}
     return [one for number, one in enumerate(everybody) if number not in out][:count]
 
 

@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from pipeline.assemble.cutting import in_order
+from pipeline.assemble.cutter import in_order
 from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, Published, Sample, Unit
-from pipeline.tasks.bio import age_sets
+from pipeline.tasks.bio import twodiff
 from pipeline.tasks.bio.ages import Ages, biography
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.rank import Rank
-from pipeline.tasks.bio.reader import read_biographies
+from pipeline.tasks.bio.solve import read_biographies
 from pipeline.tasks.bio.twodiff import Twodiff
-from pipeline.worlds.ages import FEW, OLDEST, SPAN, WIDEST, YOUNGEST, ages, few_ages, recurring
-from pipeline.worlds.people import people
+from pipeline.worlds.people import FEW, OLDEST, SPAN, WIDEST, YOUNGEST, ages, few_ages, people, recurring
 
 SEED = 5
 CALCULATION, RANK, TWODIFF = Calculation(), Rank(), Twodiff()
@@ -141,13 +140,13 @@ def test_ages_are_dealt() -> None:
 
 def test_no_two_ages_of_a_text_but_the_pairs_are_so_many_years_apart() -> None:
     rng = Random(5)
-    for years in range(age_sets.FEWEST, age_sets.MOST + 1):
+    for years in range(twodiff.FEWEST, twodiff.MOST + 1):
         for _ in range(20):
-            found = age_sets.draw(rng, years, rng.sample(range(YOUNGEST, WIDEST + 1), FEW))
+            found = twodiff.draw(rng, years, rng.sample(range(YOUNGEST, WIDEST + 1), FEW))
             every = [*found.pair, *found.single, *found.common]
             assert len(set(every)) == len(every)
-            assert len(found.single) == age_sets.DECOYS
-            assert len(found.common) >= age_sets.COMMON
+            assert len(found.single) == twodiff.DECOYS
+            assert len(found.common) >= twodiff.COMMON
             assert [(one, other) for one in every for other in every if other - one == years] == [found.pair]
 
 
@@ -274,11 +273,11 @@ def test_naive_solvers_do_not_find_the_pair(length: int) -> None:
 
 
 def test_decoys_stand_where_the_filler_has_no_rare_ages() -> None:
-    lengths = {length: age_sets.decoys_of(replace(CELLS["twodiff2"], length=length)) for length in (2048, 4096, 32768)}
+    lengths = {length: twodiff.decoys_of(replace(CELLS["twodiff2"], length=length)) for length in (2048, 4096, 32768)}
     assert lengths == {2048: 2, 4096: 12, 32768: 30}
-    assert age_sets.decoys_of(replace(CELLS["twodiff2"], length=8192)) == 30
-    assert not age_sets.decoys_of(CELLS["twodiff2-any"])
-    assert not age_sets.decoys_of(CELLS["twodiff2-alone"])
+    assert twodiff.decoys_of(replace(CELLS["twodiff2"], length=8192)) == 30
+    assert not twodiff.decoys_of(CELLS["twodiff2-any"])
+    assert not twodiff.decoys_of(CELLS["twodiff2-alone"])
 
 
 def test_the_filler_of_a_whole_window_is_there() -> None:

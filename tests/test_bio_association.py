@@ -15,9 +15,8 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio import association
-from pipeline.tasks.bio.reader import read_biographies
-from pipeline.worlds.countries import countries_with, heard_in, telling
-from pipeline.worlds.people import people
+from pipeline.tasks.bio.solve import read_biographies
+from pipeline.worlds.people import countries_with, heard_in, people, telling
 from pooled import pool_of
 
 SEED, ROWS, OTHERS = 5, 262, 60

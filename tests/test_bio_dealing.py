@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipeline.prove.balance import balance_faults
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Sample, Task
+from pipeline.verify.statistics import balance_faults
 
 BIO = [task for (family, _), task in TASKS.items() if family == "bio"]
 LENGTHS = (4096, 8192, 16384, 32768)

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from builds import SWEPT
-from pipeline.assemble.cutting import in_order
-from pipeline.assemble.joining import MARKED
+from pipeline.assemble.cutter import MARKED, in_order
 from pipeline.profiles import load_profile
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
@@ -23,13 +22,12 @@ from pipeline.tasks.base import Needle, Placed, Published, Sample, Unit
 from pipeline.tasks.bio import essay
 from pipeline.tasks.bio.ages import biography as aged
 from pipeline.tasks.bio.text import biography
-from pipeline.tasks.haystacks.prose import prose
-from pipeline.tasks.haystacks.prose_reader import TELLS
+from pipeline.tasks.haystacks.filler import prose
+from pipeline.tasks.haystacks.solve import TELLS
 from pipeline.worlds import essays
 from pipeline.worlds.people import MONTHS, POOLS, people
 from pipeline.worlds.words import pool
-from pipeline.worlds.writing.realise import DAYS
-from pipeline.worlds.writing.sources import unknown_references
+from pipeline.worlds.writing.realise import DAYS, unknown_references
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))

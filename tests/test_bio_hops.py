@@ -15,13 +15,11 @@ from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample, Task
-from pipeline.tasks.bio import icl_reader
-from pipeline.tasks.bio.hops_proof import follow, table_of
-from pipeline.tasks.bio.hops_text import LINKS, linked_biography
-from pipeline.tasks.bio.icl import Icl
-from pipeline.tasks.bio.icl_world import LABELS, SPARES_EACH, WORLDS, grouped, initial, world
-from pipeline.tasks.bio.multihop import Multihop, decoy_chains
-from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies, take_apart
+from pipeline.tasks.bio import icl_solve
+from pipeline.tasks.bio.icl import LABELS, SPARES_EACH, WORLDS, Icl, grouped, initial, world
+from pipeline.tasks.bio.multihop import LINKS, Multihop, decoy_chains, linked_biography
+from pipeline.tasks.bio.multihop_solve import follow, table_of
+from pipeline.tasks.bio.solve import Entry, read_asked, read_biographies, take_apart
 from pipeline.tasks.bio.text import QUESTIONS
 from pipeline.worlds.people import ATTRIBUTES, people
 from pooled import pool_of
@@ -488,7 +486,7 @@ def test_the_anchor_is_stratified_and_follows_the_policy() -> None:
 
 def test_planted_faults_of_examples_are_found() -> None:
     row = rows("icl")[0]
-    shown = icl_reader.read_examples(row.text)
+    shown = icl_solve.read_examples(row.text)
     anchor, asked = needle(row, "anchor")[0], needle(row, "relevant")[0]
     start, stop, case = next(each for each in shown.cases if each[2].initial != shown.last.initial)
     other, idle = row.text[start:stop], case.people[1 - case.asked]
@@ -512,7 +510,7 @@ def test_planted_faults_of_examples_are_found() -> None:
         assert any(expected in fault for fault in ICL.check(faulty)), (expected, ICL.check(faulty))
 
 
-def twin(block: str, case: icl_reader.Case, label: int, mark: str = "X") -> str:
+def twin(block: str, case: icl_solve.Case, label: int, mark: str = "X") -> str:
     """Return an example about other people of the same universities."""
     for told in case.people:
         first, middle, last = told.name.split(" ")
@@ -522,7 +520,7 @@ def twin(block: str, case: icl_reader.Case, label: int, mark: str = "X") -> str:
 
 def test_examples_that_do_not_tell_are_refused() -> None:
     row = rows("icl")[0]
-    shown = icl_reader.read_examples(row.text)
+    shown = icl_solve.read_examples(row.text)
     start, stop, case = next(each for each in shown.cases if each[2].initial == shown.last.initial)
     block, asked = row.text[start:stop], needle(row, "relevant")[1]
     alone = row
@@ -543,7 +541,7 @@ def test_examples_that_do_not_tell_are_refused() -> None:
 
 def label_solvers(row: Published, rng: Random) -> Iterator[tuple[str, int]]:
     """Yield the categories that naive solvers choose, by name."""
-    shown = icl_reader.read_examples(row.text)
+    shown = icl_solve.read_examples(row.text)
     cases = [case for _, _, case in shown.cases]
     times = Counter(case.label for case in cases)
     yield "first", cases[0].label
@@ -558,7 +556,7 @@ def label_solvers(row: Published, rng: Random) -> Iterator[tuple[str, int]]:
     for value in ("major", "city", "birthplace", "hobby"):
         words = set(own.stated[value].split())
 
-        def shared(case: icl_reader.Case, value: str = value, words: set[str] = words) -> tuple[int, float]:
+        def shared(case: icl_solve.Case, value: str = value, words: set[str] = words) -> tuple[int, float]:
             return len(words & set(case.people[case.asked].stated[value].split())), rng.random()
 
         yield f"same {value}", max(cases, key=shared).label
@@ -577,7 +575,7 @@ def test_words_of_the_university_tell_what_is_stated() -> None:
     """The example whose university has most words in common: better than chance by the many Universities of X."""
     rng, right = Random(4), Counter[bool]()
     for row in rows("icl"):
-        shown = icl_reader.read_examples(row.text)
+        shown = icl_solve.read_examples(row.text)
         words = set(shown.last.university.split())
         cases = [case for _, _, case in shown.cases]
         best = max(cases, key=lambda case: (len(words & set(case.university.split())), rng.random()))
@@ -588,7 +586,7 @@ def test_words_of_the_university_tell_what_is_stated() -> None:
 def test_without_the_asked_biography_the_other_one_tells_nothing() -> None:
     right = 0
     for row in rows("icl"):
-        shown = icl_reader.read_examples(row.text)
+        shown = icl_solve.read_examples(row.text)
         beside = shown.last.people[1 - shown.last.asked].stated["university"]
         labels = {case.initial: case.label for _, _, case in shown.cases}
         right += labels.get(initial(beside)) == int(row.key.answers[-1])

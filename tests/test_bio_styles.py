@@ -10,26 +10,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pipeline.assemble.cutting import in_order
-from pipeline.assemble.joining import MARKED
+from pipeline.assemble.cutter import MARKED, in_order
 from pipeline.assemble.packing import subset_of_sum
 from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
 from pipeline.metrics import score
-from pipeline.prove.chance import makeups
 from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
-from pipeline.tasks.bio import TASKS, haystack, proof
-from pipeline.tasks.bio.multi import Multi, joined
-from pipeline.tasks.bio.reader import Entry, read_asked
+from pipeline.tasks.bio import TASKS, haystack, solve
+from pipeline.tasks.bio.solve import POOLS, Entry, _stated, parse_styled, read_asked
 from pipeline.tasks.bio.standard import TASKS as RETRIEVALS
-from pipeline.tasks.bio.standard import Standard
+from pipeline.tasks.bio.standard import Multi, Standard, joined
 from pipeline.tasks.bio.styles import STYLES
-from pipeline.tasks.bio.styles_reader import POOLS, _stated, take_apart
 from pipeline.tasks.bio.text import SENTENCES, biography
-from pipeline.worlds.people import ATTRIBUTES, choices_of, people
-from pipeline.worlds.wordings import chooser, wordings
+from pipeline.verify.statistics import makeups
+from pipeline.worlds.people import ATTRIBUTES, choices_of, chooser, people, wordings
 from pipeline.worlds.words import pool
 from pooled import pool_of
 from prose import faults
@@ -157,7 +153,7 @@ def test_biographies_are_taken_apart_in_full_and_without_any_attribute(style: st
             line = STYLES[style].told(row, "32k", number, without)
             stated = {kind: person.value(kind) for kind in ATTRIBUTES if kind != without}
             assert line.count(person.name) == (len(stated) if style == "paraphrase" else 1)
-            assert take_apart(style, line.removesuffix("\n")) == (person.name, stated, {}, "")
+            assert parse_styled(style, line.removesuffix("\n")) == (person.name, stated, {}, "")
 
 
 @pytest.mark.parametrize("style", WORDED)
@@ -195,7 +191,7 @@ def test_wordings_are_chosen_evenly_and_for_each_attribute_apart(style: str) -> 
 )
 def test_what_is_no_biography_of_the_style_is_not_read(style: str, line: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        take_apart(style, line)
+        parse_styled(style, line)
 
 
 # Rows
@@ -416,12 +412,12 @@ def test_a_wrong_share_is_found() -> None:
     for share in haystack.DENSITY:
         cell = cell_of("standard", density=share)
         told = [place < share * 100 for place in range(100)]
-        assert list(proof.share_faults(cell, told)) == []
-        assert list(proof.share_faults(cell, [False] * 100)) if share else True
-        assert list(proof.share_faults(cell, [True] * 100)) if share < 1 else True
+        assert list(solve.share_faults(cell, told)) == []
+        assert list(solve.share_faults(cell, [False] * 100)) if share else True
+        assert list(solve.share_faults(cell, [True] * 100)) if share < 1 else True
     full, empty = cell_of("standard"), cell_of("standard", density=0.0)
-    assert list(proof.share_faults(full, [True] * 99 + [False]))
-    assert list(proof.share_faults(empty, [False] * 99 + [True]))
+    assert list(solve.share_faults(full, [True] * 99 + [False]))
+    assert list(solve.share_faults(empty, [False] * 99 + [True]))
     row = published(RETRIEVAL["pronoun"], cell_of("pronoun", density=0.0), 1, 60)
     assert any("share of 1.0" in fault for fault in RETRIEVAL["pronoun"].check(replace(row, stratum=full)))
 
@@ -441,7 +437,7 @@ def test_short_prompts_keep_their_share() -> None:
         assert spares is not None
         some = [*source.order.take(8).tolist(), *source.spares[spares].tolist()]
         stating = [any(fact.startswith(asked + "(") for fact in units[one].facts) for one in some]
-        assert list(proof.share_faults(cell, stating)) == []
+        assert list(solve.share_faults(cell, stating)) == []
 
 
 def test_a_haystack_below_full_density_needs_an_attribute() -> None:

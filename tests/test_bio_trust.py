@@ -14,20 +14,18 @@ import numpy as np
 import pytest
 
 from builds import SWEPT
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import Inline
+from pipeline.executors import Inline
 from pipeline.metrics import REFUSAL, score
 from pipeline.profiles import load_profile
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, PoolSpec, Published, Sample
-from pipeline.tasks.bio.citation import Citation
-from pipeline.tasks.bio.citation_text import LEAST, MOST, running
-from pipeline.tasks.bio.idk import Idk, gaps
-from pipeline.tasks.bio.idk_proof import REFUSALS
-from pipeline.tasks.bio.reader import read_asked, read_biographies
+from pipeline.tasks.bio.citation import LEAST, MOST, Citation, running
+from pipeline.tasks.bio.idk import REFUSALS, Idk, gaps
+from pipeline.tasks.bio.solve import read_asked, read_biographies
 from pipeline.tasks.bio.text import accepted
 from pipeline.worlds.people import ATTRIBUTES, people
 from pipeline.worlds.words import pool

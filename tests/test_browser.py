@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 import builds
+from pipeline.artifacts.split import open_split
 from pipeline.report import build_page, html_of, score_page
 from pipeline.score.scoring import score_predictions
-from pipeline.store.split import open_split
 
 pytestmark = pytest.mark.browser
 

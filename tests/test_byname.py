@@ -18,14 +18,13 @@ from frozen import carrara, said, went, written
 from loopback import Hub
 from loopback.client import hurried
 from models import CODE, DATED, TEMPLATE, folder_of, saved, small, with_code
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.split import open_split
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile
-from pipeline.profiles.adopting import Source, Wanted, adopt
+from pipeline.profiles.adopt import Source, Wanted, adopt, made_folder, settled
 from pipeline.profiles.hub import parse_model, safe_name
-from pipeline.profiles.keeping import made_folder, settled
 from pipeline.publish.staging import stage
-from pipeline.store.parquet import read_rows
-from pipeline.store.split import open_split
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 

@@ -14,21 +14,19 @@ import yaml
 
 import builds
 from blocks import prose
-from pipeline.engine import Inline
+from pipeline.artifacts.files import file_digest
+from pipeline.artifacts.split import Split, open_split
+from pipeline.baselines.files import SHOWN, curve_of
 from pipeline.errors import StageError
+from pipeline.executors import Inline
 from pipeline.metrics import SCORERS, score
 from pipeline.publish.card import Facts, card_of
 from pipeline.publish.card import pages as pages_module
-from pipeline.publish.card.cited import PAPERS
-from pipeline.publish.card.front import yaml_of
-from pipeline.publish.card.papers import NOTHING, notes_of
-from pipeline.publish.card.tables import kilo, markdown
+from pipeline.publish.card.pages import yaml_of
+from pipeline.publish.card.tables import NOTHING, PAPERS, kilo, markdown, notes_of
 from pipeline.publish.staging import Staged
-from pipeline.readers.curve import SHOWN, curve_of
 from pipeline.recipe import TIERS
 from pipeline.rows import COLUMNS, TEXT_COLUMNS
-from pipeline.store.files import file_digest
-from pipeline.store.split import Split, open_split
 from pipeline.tasks import NOTES, TASKS
 from published import NOTES as CHANGES
 from published import REPO, families_of, rows, staged

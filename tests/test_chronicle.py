@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.streams import Streams, stream
-from pipeline.tasks.longqa.histories import changes, history
-from pipeline.tasks.longqa.owners import whose
-from pipeline.tasks.longqa.reader import SENTENCE, Event, Line, _pattern, _patterns
+from pipeline.tasks.longqa.reading import SENTENCE, Event, Line, _pattern, _patterns, whose
+from pipeline.tasks.longqa.state import changes, history
 from pipeline.worlds.chronicle import Chronicle, chronicle, happenings
-from pipeline.worlds.chronicle.titles import owner
-from pipeline.worlds.chronicle.wording import CHOICE, colours, lines, wordings, words_of
+from pipeline.worlds.chronicle.entries import CHOICE, colours, lines, wordings, words_of
+from pipeline.worlds.chronicle.world import owner
 
 SLOT = re.compile(r"\{(\w+)\}")
 ESTATE = ("sale", "undo", "undo2", "redo")

@@ -12,25 +12,24 @@ from typing import Any
 
 import pytest
 
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.split import open_split
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan
+from pipeline.baselines import READERS, open_reading
+from pipeline.executors import Inline
 from pipeline.metrics import FIGURES, cited, figures, score
-from pipeline.prove.row import answer_faults
-from pipeline.readers import READERS, open_reading
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.score.cells import Tables
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import page
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
-from pipeline.store.split import open_split
 from pipeline.tasks import TASKS, task_of
-from pipeline.tasks.cite.reader import facts, opened
-from pipeline.tasks.cite.wordings import clauses, lists
-from pipeline.tasks.rag.reader import Entry, read
+from pipeline.tasks.cite.solve import facts, opened
+from pipeline.tasks.cite.text import clauses, lists
+from pipeline.tasks.rag.solve import Entry, read
+from pipeline.verify.row import answer_faults
 from pipeline.worlds.gazetteer import forms
 
 CELLS = tuple(

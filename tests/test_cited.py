@@ -13,16 +13,15 @@ from typing import Any
 
 import pytest
 
-from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import make_plan
+from pipeline.assemble.plan import RowPlan, make_plan
 from pipeline.metrics import cited, figures, score, scorers_of
 from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams, stream
 from pipeline.tasks import TASKS
 from pipeline.tasks.cite import text
 from pipeline.worlds.gazetteer import Thing, forms, gazetteer
-from pipeline.worlds.gazetteer.passages import told
+from pipeline.worlds.gazetteer.documents import told
 
 FACETS: dict[str, Any] = {
     "scorer": "cited",

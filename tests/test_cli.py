@@ -10,12 +10,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import builds
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
 from pipeline.errors import ProfileError
 from pipeline.profiles import Profile
 from pipeline.recipe import load_recipe, shipped_recipes
-from pipeline.store.parquet import read_rows
 from pipeline.tasks import families
 
 

@@ -16,16 +16,15 @@ from click.testing import CliRunner, Result
 
 from builds import SWEPT
 from pipeline.cli import cli
+from pipeline.corpora.formats import PARAGRAPH, paragraphs
+from pipeline.corpora.helmet import moving
+from pipeline.corpora.importing import SHAPES, import_corpora
+from pipeline.corpora.reading import Source, cleaned, escaped, holds, one_line, searched, text_fault
+from pipeline.corpora.records import Corpus
 from pipeline.errors import PoolError
 from pipeline.metrics import score
 from pipeline.profiles import load_profile
 from pipeline.streams import stream
-from pipeline.worlds.corpora.documents import PARAGRAPH, paragraphs
-from pipeline.worlds.corpora.helmet import moving
-from pipeline.worlds.corpora.imports import SHAPES, import_corpora
-from pipeline.worlds.corpora.reading import Source
-from pipeline.worlds.corpora.records import Corpus
-from pipeline.worlds.corpora.rules import cleaned, escaped, holds, one_line, searched, text_fault
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.export.reranking import demonstrations, line_of
+from pipeline.artifacts.recipes import kept_recipes
+from pipeline.corpora.importing import import_corpora
+from pipeline.corpora.reading import Source
+from pipeline.corpora.records import Corpus, Labelled, Passage, Question
+from pipeline.export.named import demonstrations, ranking_line
 from pipeline.metrics import score, worth_of
-from pipeline.prove.row import answer_faults
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
-from pipeline.store.recipes import kept_recipes
 from pipeline.streams import stream
 from pipeline.tasks.cite.own import chosen, facts
 from pipeline.tasks.icl.own import in_rounds, parts
-from pipeline.tasks.rag.own_haystack import numbers
-from pipeline.worlds.corpora.imports import import_corpora
-from pipeline.worlds.corpora.reading import Source
-from pipeline.worlds.corpora.records import Corpus, Labelled, Passage, Question
+from pipeline.tasks.rag.own import numbers
+from pipeline.verify.row import answer_faults
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))
@@ -249,7 +249,7 @@ def test_planted_faults_among_graded_passages_are_found(built: Path) -> None:
 
 def test_helmet_reads_the_passages_as_they_are(built: Path) -> None:
     row = of(built, "rerank")
-    line = line_of(row)
+    line = ranking_line(row)
     assert line["query"] == f"{row['question']} Name the ten most relevant alone."
     worth = {one["id"]: one["label"] for one in line["ctxs"] if one["label"]}
     assert worth == worth_of(row)

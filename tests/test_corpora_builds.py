@@ -14,21 +14,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.split import open_split
 from pipeline.cli import cli
+from pipeline.corpora.gathering import forms_of
+from pipeline.corpora.importing import import_corpora
+from pipeline.corpora.reading import Source, holds, searched
+from pipeline.corpora.records import Corpus
 from pipeline.errors import StageError
-from pipeline.prove.row import answer_faults
-from pipeline.publish.staging import stage
-from pipeline.publish.staging.checks import check_licence
+from pipeline.publish.staging import check_licence, stage
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row, plain_json
-from pipeline.store.parquet import read_rows
-from pipeline.store.recipes import kept_recipes
-from pipeline.store.split import open_split
-from pipeline.worlds.corpora.imports import import_corpora
-from pipeline.worlds.corpora.reading import Source
-from pipeline.worlds.corpora.records import Corpus
-from pipeline.worlds.corpora.rules import holds, searched
-from pipeline.worlds.corpora.shelf import forms_of
+from pipeline.verify.row import answer_faults
 
 if str(Path(__file__).parent) not in sys.path:
     sys.path.append(str(Path(__file__).parent))

@@ -18,14 +18,22 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.artifacts.parquet import read_rows
 from pipeline.cli import cli
 from pipeline.errors import BuildError, PoolError
 from pipeline.profiles import load_profile, shipped_profiles
-from pipeline.store.parquet import read_rows
 from pipeline.streams import stream
-from pipeline.worlds.writing.checks import LONGEST, Writing, name_fault, near_doubles, text_fault
-from pipeline.worlds.writing.corpus import corpus_digest, freeze, read_corpus
-from pipeline.worlds.writing.sources import formats, tones
+from pipeline.worlds.writing.corpus import (
+    LONGEST,
+    Writing,
+    corpus_digest,
+    freeze,
+    name_fault,
+    near_doubles,
+    read_corpus,
+    text_fault,
+)
+from pipeline.worlds.writing.realise import formats, tones
 from pipeline.worlds.writing.topics import topics
 
 if str(Path(__file__).parent) not in sys.path:
@@ -341,7 +349,7 @@ def test_a_copy_that_cannot_be_written_is_one_line_and_leaves_nothing(
     kept.mkdir()
     (kept / "full").symlink_to("/dev/full")
     with monkeypatch.context() as patch:
-        patch.setattr("pipeline.paths.given.aside_of", lambda path: path.with_name("full"))
+        patch.setattr("pipeline.storage.locations.aside_of", lambda path: path.with_name("full"))
         with pytest.raises(BuildError, match=r"a corpus cannot be written to .*kept.*No space left"):
             freeze(writings, kept)
     assert list(kept.iterdir()) == []

@@ -27,16 +27,14 @@ from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
 from pipeline import __version__
 from pipeline.assemble import plan as plans
-from pipeline.engine import LIVES, run
-from pipeline.engine.dask import dask, refuse_unfit
-from pipeline.engine.mark import Marked
-from pipeline.engine.memory import most_allowed
-from pipeline.engine.paused import held_up
-from pipeline.engine.remote import Charge, Failed, Mark, Seen, call, file_digest, look, question
-from pipeline.engine.scheduler import scheduler_at
 from pipeline.errors import BuildError, ProfileError, RecipeError
-from pipeline.paths import place
+from pipeline.executors import LIVES, run
+from pipeline.executors.dask import dask, held_up, refuse_unfit, scheduler_at
+from pipeline.executors.memory import most_allowed
+from pipeline.executors.shared_folder import Marked
+from pipeline.executors.worker import Charge, Failed, Mark, Seen, call, file_digest, look, question
 from pipeline.profiles import load_profile
+from pipeline.storage import place
 
 PAUSE = 0.05
 """Seconds that a worker takes for each row more than it needs."""
@@ -468,7 +466,7 @@ def test_a_worker_keeps_below_the_memory_at_which_dask_pauses_it(bare: Cluster, 
 def test_a_scheduler_without_carrara_serves_workers_that_have_it(
     recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
-    env, code = {**os.environ, **BARE_PATH}, "import distributed, pipeline.engine"
+    env, code = {**os.environ, **BARE_PATH}, "import distributed, pipeline.executors"
     lacks = subprocess.run([*BARE, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "No module named 'pipeline" in lacks.stderr
     with Cluster(tmp_path / "cluster", bare=True) as made:

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 import builds
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.shards import cut_row
-from pipeline.engine import processes
-from pipeline.store.parquet import read_rows
+from pipeline.assemble.jobs import cut_row, draw_sample
+from pipeline.executors import processes
 
 WHERE = {
     "hash seed 0": {"PYTHONHASHSEED": "0"},

@@ -13,10 +13,10 @@ from types import ModuleType
 import click
 import pytest
 
+from pipeline.artifacts.split import Split
 from pipeline.cli import cli
 from pipeline.cli.group import COMMANDS
 from pipeline.export import HARNESSES
-from pipeline.store.split import Split
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")] + sorted(

@@ -25,11 +25,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from pipeline.ask.corpus import ATTEMPTS, ask_corpus, replies_path
-from pipeline.ask.endpoint import LARGEST, LONGEST_WAIT, MESSAGE, Endpoint, content_of, unfinished
-from pipeline.ask.replies import ReplyJournal, Wish, plain
 from pipeline.cli import cli
 from pipeline.errors import BuildError, EndpointError
+from pipeline.inference.corpus import ATTEMPTS, ReplyJournal, Wish, ask_corpus, plain, replies_path
+from pipeline.inference.endpoint import LARGEST, LONGEST_WAIT, MESSAGE, Endpoint, content_of, unfinished
 from pipeline.streams import stream
 from pipeline.worlds.writing.corpus import read_corpus
 

@@ -10,9 +10,9 @@ from threading import Barrier
 import pytest
 
 import builds
-from pipeline.engine import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
-from pipeline.engine.team import Team
 from pipeline.errors import BuildError
+from pipeline.executors import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
+from pipeline.executors.pool import Team
 
 ENGINES: dict[str, Callable[[], Executor]] = {
     "inline": Inline,

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 import builds
 from pipeline import metrics
+from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import ExportError, SplitError
 from pipeline.export import EXPORTS, Export, Written, by_stratum, export, export_of
 from pipeline.export.by_stratum import CARRIED, write_parts
-from pipeline.store.split import Selection, Split, open_split
 
 RECIPE = """
 release = "Tiny set"

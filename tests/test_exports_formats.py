@@ -20,17 +20,16 @@ import yaml
 
 import builds
 from pipeline import metrics
+from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import ExportError
-from pipeline.export import EXPORTS, export, openai_batch, reranking
+from pipeline.export import EXPORTS, export, named, openai_batch
 from pipeline.export.by_stratum import TURNS
 from pipeline.export.helmet import ROOM
-from pipeline.export.named import names_of
+from pipeline.export.named import names_of, strings
 from pipeline.export.openai_batch import for_model
-from pipeline.export.substring import strings
 from pipeline.profiles import load_profile
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split, open_split
 from pipeline.tasks import TASKS
 
 STRUCTURED = ("helmet", "ruler", "openai-mrcr", "mrcr-v2", "longbio", "openai-batch")
@@ -159,7 +158,7 @@ def test_helmet_finds_every_file_and_cuts_no_context(made: dict[str, Path], rows
             for _, line in lines(folder, file.removeprefix("carrara/")):
                 row, seen = rows[line["id"]], seen + 1
                 assert int(reply) == row["max_new_tokens"]
-                longer = row["context_tokens"] // reranking.SHARE if dataset == reranking.NAME else 0
+                longer = row["context_tokens"] // named.SHARE if dataset == named.NAME else 0
                 assert int(most) == row["context_tokens"] + longer + ROOM
                 if names_of(row).helmet:
                     continue
@@ -196,7 +195,7 @@ def test_helmet_reads_documents_with_their_grades_and_finds_room_for_them(
         sent = [WORDS, *(SHOWN.format(**one) for each in (*shown, line) for one in each["ctxs"])]
         sent += [f"Query: {each['query']}\nRanking: {'00000 > ' * 6}" for each in (*shown, line)]
         assert counter.count("\n\n".join(sent)) + row["max_new_tokens"] + 100 <= row["context_tokens"] + ROOM + (
-            row["context_tokens"] // reranking.SHARE
+            row["context_tokens"] // named.SHARE
         )
     assert seen == sum(row["subtask"] == "conditions" for row in rows.values()) > 1
 

@@ -17,13 +17,13 @@ import pyarrow as pa
 import pytest
 
 import builds
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
 from pipeline.export.by_stratum import END, write_parts
 from pipeline.export.helmet import line_of
-from pipeline.export.substring import SHAPES, parts, strings
+from pipeline.export.named import SHAPES, parts, strings
 from pipeline.metrics import SCORERS, STOPS, all_in_order, exact, facts, last_integer, latent_list, mrcr, pair, score
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split
 from pipeline.streams import stream
 from test_exports import changed
 

@@ -12,13 +12,13 @@ import pytest
 import yaml
 
 import builds
+from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.export import EXPORTS, export
 from pipeline.export.helmet import ROOM, line_of
 from pipeline.export.named import HELMET_ICL, NAMES, Names, names_of
 from pipeline.profiles import load_profile
 from pipeline.recipe import load_recipe
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split, open_split
 from pipeline.tasks import TASKS
 
 NEEDLE = (

@@ -17,9 +17,9 @@ import pandas
 import pytest
 
 from pipeline import metrics
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split
 
 NAMES = ("verl", "nemo-evaluator", "nemo-skills", "opencompass", "vllm-bench")
 

@@ -12,13 +12,12 @@ import pytest
 
 import builds
 from frozen import CELLS, carrara, said, went, written
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.plan import Plan
-from pipeline.frozen.changes import changes
-from pipeline.frozen.lock import LOCK_NAME, read_lock
 from pipeline.profiles import Profile
 from pipeline.release.extend import link_frozen, next_folder
-from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
+from pipeline.verify.lock import LOCK_NAME, changes, read_lock
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 

@@ -20,15 +20,14 @@ import pytest
 
 import builds
 from pipeline import tasks
+from pipeline.artifacts import parquet
+from pipeline.artifacts.parquet import content_key, read_rows, write_rows
 from pipeline.assemble import plan as plans
-from pipeline.assemble.jobs import FileJob, count_job, render_job, sample_job
-from pipeline.assemble.shards import PackJob, run_pack
-from pipeline.engine import processes
+from pipeline.assemble.jobs import FileJob, PackJob, count_job, render_job, run_pack, sample_job
 from pipeline.errors import BuildError, CarraraError, CorruptError
-from pipeline.prove.shard import ProveJob, run_prove
-from pipeline.store import parquet
-from pipeline.store.parquet import content_key, read_rows, write_rows
+from pipeline.executors import processes
 from pipeline.tasks.bio.standard import Standard
+from pipeline.verify.shard import ProveJob, run_prove
 
 DATA = "o200k/data/bio/32k/test-00002-of-00005.parquet"
 KEYS = "o200k/keys/bio/32k/test-00002-of-00005.parquet"
@@ -675,8 +674,8 @@ def test_a_full_disk_is_named_and_the_next_run_goes_on(
     aside.symlink_to("/dev/full")
     # A symlink that stands there already counts as half-written, so nothing may clear it before its turn.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.store.files.aside_of", lambda path: path.with_name(f"{path.name}.part-0"))
-        patch.setattr("pipeline.prove.whole.clean_aside", lambda *where: None)
+        patch.setattr("pipeline.artifacts.files.aside_of", lambda path: path.with_name(f"{path.name}.part-0"))
+        patch.setattr("pipeline.verify.seal.clean_aside", lambda *where: None)
         for module in ("stages", "prove.whole"):
             patch.setattr(f"pipeline.{module}.remove", lambda *where: None)
         with pytest.raises(BuildError) as caught:

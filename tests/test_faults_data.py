@@ -24,13 +24,13 @@ import hostile
 import made
 from hostile import CLIMBING, CODE, DEEP, HOSTILE, held
 from pace import within
+from pipeline.artifacts.files import below
 from pipeline.cli import cli
 from pipeline.cli import group as groups
 from pipeline.errors import BuildError, FrozenError, RecipeError
-from pipeline.frozen.lock import read_lock
 from pipeline.recipe import digest, load_recipe
 from pipeline.rows import COLUMNS
-from pipeline.store.files import below
+from pipeline.verify.lock import read_lock
 
 CASES = int(os.environ.get("CARRARA_FAULT_CASES", "0"))
 """How many cases each fuzz tries; `make test-faults` sets thousands."""
@@ -225,7 +225,7 @@ sys.meta_path.insert(0, Hook())
 """
 
 
-@pytest.mark.parametrize("module", ["pipeline.cli.group", "pipeline.cli.looking", "pyarrow"])
+@pytest.mark.parametrize("module", ["pipeline.cli.group", "pipeline.cli.show", "pyarrow"])
 def test_an_interrupt_while_modules_load_is_one_line(module: str) -> None:
     code = LOADING.format(when=HOOK.format(module=module, number=int(signal.SIGINT)))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

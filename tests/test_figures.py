@@ -13,14 +13,12 @@ import msgspec
 import pytest
 
 import made
+from pipeline.artifacts.manifest import Manifest
 from pipeline.errors import ReportError
 from pipeline.figures import figures_of, style
 from pipeline.figures.builds import budgets_of, shade
-from pipeline.figures.differences import Gap, difference_picture
-from pipeline.figures.heat import Heat, heat_picture
-from pipeline.figures.labels import PANEL, WIDE, short, spaced
-from pipeline.figures.scores import Guess, Line, Point, curve_picture
-from pipeline.store.manifest import Manifest
+from pipeline.figures.scores import Gap, Guess, Heat, Line, Point, curve_picture, difference_picture, heat_picture
+from pipeline.figures.style import PANEL, WIDE, short, spaced
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.tasks.finding import Lines, stands, times, whole_lines
+from pipeline.tasks.solving import Lines, stands, times, whole_lines
 
 TEXTS = st.text(alphabet="Qa: b_\n", max_size=60)
 PATTERN = re.compile(r"^Q: ([a-z ]+)\n(?:a\n)?", re.MULTILINE)

@@ -13,11 +13,11 @@ import pytest
 import builds
 from frozen import CELLS, SHARD, carrara, said, went, written
 from pipeline.errors import FrozenError
-from pipeline.frozen.lock import LOCK_NAME, Lock, read_lock, write_lock
 from pipeline.recipe import load_recipe
 from pipeline.release.freeze import lock_of
 from pipeline.schema import schemas
 from pipeline.tasks import TASKS
+from pipeline.verify.lock import LOCK_NAME, Lock, read_lock, write_lock
 
 pytestmark = pytest.mark.usefixtures("small_shards")
 

@@ -8,15 +8,15 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
+from pipeline.artifacts.split import Split, open_split
 from pipeline.assemble.plan import make_plan
 from pipeline.cli import cli
-from pipeline.engine import Inline
+from pipeline.executors import Inline
 from pipeline.metrics import score
 from pipeline.recipe import load_recipe
 from pipeline.report import gallery_page, html_of
-from pipeline.report.blocks import Example, Examples
+from pipeline.report.page import Example, Examples
 from pipeline.stages import Stages
-from pipeline.store.split import Split, open_split
 
 X = "{http://www.w3.org/1999/xhtml}"
 

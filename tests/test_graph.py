@@ -11,14 +11,15 @@ from statistics import fmean
 import numpy as np
 import pytest
 
+from pipeline.baselines import READERS, open_reading
 from pipeline.errors import RecipeError
 from pipeline.metrics import score
-from pipeline.readers import READERS, open_reading
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
-from pipeline.tasks.graph import TASKS, pool
-from pipeline.tasks.graph.reader import LINE, Edge, demonstrations, read
+from pipeline.tasks.graph import TASKS
+from pipeline.tasks.graph import task as pool
+from pipeline.tasks.graph.solve import LINE, Edge, demonstrations, read
 from pipeline.worlds.graphs import RESERVED, Graph, graph
 
 TASK = {task.subtask: task for task in TASKS}

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import builds
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export import EXPORTS, Written, export
-from pipeline.store.split import Selection, Split
 from pipeline.tasks import TASKS
 
 every_harness = pytest.mark.parametrize("name", EXPORTS)

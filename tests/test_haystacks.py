@@ -13,17 +13,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from builds import SWEPT
-from pipeline.assemble.cutting import cutter
-from pipeline.assemble.joining import Stock
+from pipeline.assemble.cutter import Stock, cutter
 from pipeline.profiles import base_profiles, load_profile
 from pipeline.recipe import Stratum
 from pipeline.rows import Row
 from pipeline.streams import Streams
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.haystacks.addresses import addresses, addresses_spec
-from pipeline.tasks.haystacks.noise import SENTENCES, lines, noise, noise_spec
-from pipeline.tasks.haystacks.prose import essays_spec, prose
-from pipeline.tasks.haystacks.readers import HAYSTACKS, strangers
+from pipeline.tasks.haystacks.filler import (
+    SENTENCES,
+    addresses,
+    addresses_spec,
+    essays_spec,
+    lines,
+    noise,
+    noise_spec,
+    prose,
+)
+from pipeline.tasks.haystacks.solve import HAYSTACKS, strangers
 from pipeline.worlds import addresses as world
 from pooled import pool_of
 

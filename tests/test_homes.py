@@ -12,19 +12,17 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import homes
-from pipeline.assemble.drawn import DRAWN, Drawn
+from pipeline.assemble.cache import DRAWN, Drawn
 from pipeline.assemble.homes import at_home, forget, make_room
-from pipeline.assemble.jobs import POOLS, draw_sample
+from pipeline.assemble.jobs import POOLS, PackJob, draw_sample
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
-from pipeline.assemble.shards import PackJob
-from pipeline.engine import Inline
-from pipeline.engine.memory import give_back, keep_below, resident
+from pipeline.executors import Inline
+from pipeline.executors.memory import give_back, keep_below, resident
 from pipeline.profiles import load_profile
-from pipeline.prove.order import home_by_home
-from pipeline.prove.shard import ProveJob
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.stages import Stages
+from pipeline.verify.shard import ProveJob, home_by_home
 
 HERE, THERE = Home("bio", 2048), Home("rag", 2048)
 

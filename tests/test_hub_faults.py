@@ -21,7 +21,7 @@ from loopback.folders import SHARDS, digests, noise, staged
 from loopback.publish import commands
 from loopback.server import READER, STRANGER, WRITER
 from pipeline.errors import HubError, adding
-from pipeline.publish.hub import client, connection, download, release, releasing
+from pipeline.publish.hub import client, download, release, releasing
 from pipeline.publish.hub.faults import Speaker
 
 pytestmark = CLIENTS_OWN
@@ -218,7 +218,7 @@ def test_lines_that_break(line: Say, hub: Hub, folder: Path) -> None:
 
 
 def test_a_hub_that_stays_silent(line: Say, hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "PATIENCE", 0.2)
+    monkeypatch.setattr(client, "PATIENCE", 0.2)
     hub.fail("/refs", delay=0.6, times=-1)
     assert f"no answer from {hub.url} in time: run the same command again" in line()
 

@@ -12,7 +12,7 @@ from loopback.client import CLIENTS_OWN, hurried
 from loopback.folders import SHARDS, digests, noise, staged
 from pipeline.errors import HubError
 from pipeline.publish.hub import Preview, download, preview, release
-from pipeline.publish.hub.files import read_file
+from pipeline.publish.hub.client import read_file
 from pipeline.publish.hub.releasing import BATCH, batches
 
 pytestmark = CLIENTS_OWN

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from pipeline.metrics import score
-from pipeline.prove.balance import balance_faults
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.icl import TASKS, pool
-from pipeline.tasks.icl.reader import Shown, read
+from pipeline.tasks.icl.solve import Shown, read
 from pipeline.tasks.icl.text import CUE
+from pipeline.verify.statistics import balance_faults
 
 (TASK,) = TASKS
 COUNTS = TASK.complexities

@@ -15,14 +15,12 @@ from pipeline.metrics import score
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Placed, Published, Sample
-from pipeline.tasks.idk import grammar, pool, reader
+from pipeline.tasks.idk import solve
+from pipeline.tasks.idk import task as pool
 from pipeline.tasks.idk.chance import nearest, noun_positions, positions, share
-from pipeline.tasks.idk.pool import lines_of, make_letters, make_stories, specs
-from pipeline.tasks.idk.sampler import Wish, draw
-from pipeline.tasks.idk.task import TASKS
+from pipeline.tasks.idk.task import TASKS, Wish, draw, lines_of, make_letters, make_stories, specs
 from pipeline.tasks.idk.text import END, LETTERS, UNKNOWN
-from pipeline.worlds.plots import KINDS, plot_named, plots, values_of
-from pipeline.worlds.stories import Pair, names, namesakes, worded
+from pipeline.worlds.stories import KINDS, Pair, names, namesakes, plot_named, plots, values_of, worded
 from tells import class_features, held_out_auc
 
 BY_NAME = {task.subtask: task for task in TASKS}
@@ -98,7 +96,7 @@ def test_the_reader_agrees_with_the_truth_of_any_sample(seed: int, complexity: i
     cell = cell_of(subtask, complexity, rows=1)
     streams = Streams((seed, "any"))
     sample = BY_NAME[subtask].sample(cell, 0, streams, streams)
-    told = grammar.read_story(sample.relevant[0].rstrip("\n"))
+    told = solve.read_story(sample.relevant[0].rstrip("\n"))
     assert told.stated == sample.latent["details"]
     assert told.plot == sample.latent["plot"]
     assert told.mentioned == {slot.noun for slot in plot_named(told.plot).slots}
@@ -342,7 +340,7 @@ def test_a_statement_planted_in_an_unanswerable_story_is_found() -> None:
         value = (sample.key.choices or ())[index % 3]
         if value in sample.latent["details"].values():
             continue
-        first = grammar.read_story(sample.relevant[0].rstrip("\n")).name.split(" ")[0]
+        first = solve.read_story(sample.relevant[0].rstrip("\n")).name.split(" ")[0]
         other = next(one for one in plot.slots if one is not slot)
         planted = worded(plot.pairs[0], Pair((slot.noun, other.noun), 0, value), first)
         text = sample.relevant[0].replace(". ", f". {planted} ", 1)
@@ -370,8 +368,8 @@ def test_a_detail_given_to_the_other_of_its_pair_is_found() -> None:
 def test_other_planted_faults_are_found(subtask: str) -> None:
     cell = cell_of(subtask, 1)
     stranger, twin = filler("stories")[0], drawn(cell, 1)[0].relevant[0]
-    name = reader.read_question(published(cell, 0).text).name
-    other = grammar.read_story(twin.rstrip("\n")).name
+    name = solve.read_question(published(cell, 0).text).name
+    other = solve.read_story(twin.rstrip("\n")).name
     faulty = {
         "a second story of the same person": lambda body, own: [*body, twin.replace(other, name)],
         "no story": lambda body, own: [text for text in body if text != own],
@@ -424,11 +422,11 @@ def test_a_wrong_demonstration_is_found() -> None:
 def test_missing_false_and_further_namesakes_are_found() -> None:
     good = published(cell_of("stories", 0), 2)
     decoys = [good.text[one.char_start : one.char_end] for one in good.needles if one.role == "decoy"]
-    told = [grammar.read_story(text.rstrip("\n")) for text in decoys]
-    noun, name = good.metadata["latent"]["noun"], reader.read_question(good.text).name.split(" ")
+    told = [solve.read_story(text.rstrip("\n")) for text in decoys]
+    noun, name = good.metadata["latent"]["noun"], solve.read_question(good.text).name.split(" ")
     value = told[0].stated[noun]
     other = next(one for one in values_of(plot_named(told[0].plot).values) if one not in decoys[0] and one != name[0])
-    someone = grammar.read_story(filler("stories")[0].rstrip("\n")).name
+    someone = solve.read_story(filler("stories")[0].rstrip("\n")).name
     further = filler("stories")[0].replace(someone.split(" ")[0], name[0])
     faulty = {
         "none of a kind": lambda body, own: [text for text in body if text != decoys[0]],
@@ -460,7 +458,7 @@ def test_letters_are_random_lines_and_enough(tier: str) -> None:
 def test_filler_stories_are_told_like_needles_about_everybody_else() -> None:
     (spec,) = specs("stories", "32k")
     units = list(make_stories(Streams((1, "pool")), spec))
-    told = [grammar.read_story(unit.pieces[0].text.rstrip("\n")) for unit in units]
+    told = [solve.read_story(unit.pieces[0].text.rstrip("\n")) for unit in units]
     assert [one.name for one in told] == list(names(Streams((1, "pool")), "32k"))
     assert {len(one.stated) for one in told} == {3}
     assert {one.plot for one in told} == {plot.title for plot in plots()}
@@ -491,7 +489,7 @@ def test_two_namesakes_are_told_the_other_choices_alike_in_both_classes() -> Non
             told.append([item.unit.pieces[0].text for item in placed[1:]])
             places.update(sum(item.depth < placed[0].depth for item in placed[1:]) for _ in range(complexity))
         assert told[0] == told[1]
-        one, other = (grammar.read_story(text.rstrip("\n")) for text in told[0])
+        one, other = (solve.read_story(text.rstrip("\n")) for text in told[0])
         name = names(row, "32k")[sample.latent["person"]].split(" ")
         assert [one.name.split(" ")[0], other.name.split(" ")[1]] == name
         choices = (sample.key.choices or ())[:3]
@@ -551,7 +549,7 @@ def test_every_question_is_of_one_plot() -> None:
     for plot in plots():
         for slot in plot.slots:
             asked = plot.ask.format(it=slot.noun, name="Ann Bee")
-            read = [title for title, pattern in reader._questions() if pattern.fullmatch(asked)]
+            read = [title for title, pattern in solve._questions() if pattern.fullmatch(asked)]
             assert read == [plot.title]
 
 

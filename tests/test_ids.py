@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.assemble.ids import numbered
-from pipeline.assemble.plan import make_plan
+from pipeline.assemble.plan import make_plan, numbered
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum, load_recipe
 

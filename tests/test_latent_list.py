@@ -16,10 +16,11 @@ from pipeline.metrics import score
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Layout, Needle, Published, Sample, Unit
-from pipeline.tasks.latent_list import TASKS, pool
+from pipeline.tasks.latent_list import TASKS
+from pipeline.tasks.latent_list import task as pool
 from pipeline.tasks.latent_list.chance import _widths, named
-from pipeline.tasks.latent_list.sampler import lengths
-from pipeline.tasks.latent_list.solver import demonstrations, read
+from pipeline.tasks.latent_list.sample import lengths
+from pipeline.tasks.latent_list.solve import demonstrations, read
 from pipeline.worlds.programs import DO_NOTHING, INSERT_AT, POP_AT, VIEWS
 
 TASK = {task.subtask: task for task in TASKS}

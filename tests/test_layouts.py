@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.assemble import layouts
-from pipeline.assemble.drawn import DRAWN
+from pipeline.assemble import cache
+from pipeline.assemble.cache import BUDGET, DRAWN, Layouts, laid_out, size_of
 from pipeline.assemble.fit import check_fit
-from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.layouts import BUDGET, Layouts, laid_out, size_of
-from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan
+from pipeline.executors import Inline
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.tasks.base import Sample
@@ -45,7 +43,7 @@ def test_the_layout_of_an_equal_sample_is_made_once(plan: Plan) -> None:
 
 def test_a_full_proof_lays_every_row_out_anew(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    monkeypatch.setattr(layouts, "laid_out", lambda plan, sample: made.append(sample.id) or laid_out(plan, sample))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(cache, "laid_out", lambda plan, sample: made.append(sample.id) or laid_out(plan, sample))  # type: ignore[func-returns-value]
     ids = [row.id for row in plan.rows("latent_list")]
     stages = Stages(plan, Inline, quiet=True)
     stages.build()

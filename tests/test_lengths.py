@@ -12,14 +12,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.artifacts.manifest import Chance, one_constant, pooled
 from pipeline.errors import PredictionsError
 from pipeline.score.cells import Tables, nested_shares
-from pipeline.score.effective import Effective, effective_length, interval_of, told
 from pipeline.score.intervals import Resampler, Units, alike, bounds, ends
-from pipeline.score.lengths import LEVELS, Curve, Curves, LengthScore, grid
-from pipeline.score.paired import difference
+from pipeline.score.lengths import (
+    LEVELS,
+    Curve,
+    Curves,
+    Effective,
+    LengthScore,
+    difference,
+    effective_length,
+    grid,
+    interval_of,
+    told,
+)
 from pipeline.score.results import Record, Scored
-from pipeline.store.chance import Chance, one_constant, pooled
 from pipeline.streams import stream, words
 from test_scores import record
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.plan import make_plan, row_streams
-from pipeline.engine import Inline
-from pipeline.prove.row import answer_faults
+from pipeline.executors import Inline
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS
-from pipeline.tasks.recall import lists_text
-from pipeline.tasks.recall.listed import KEPT, MOST, Listed
+from pipeline.tasks.recall import lists
+from pipeline.tasks.recall.lists import KEPT, MOST, Listed
+from pipeline.verify.row import answer_faults
 
 
 def of(subtask: str, length: int, rows: int = 100) -> tuple[Listed, Stratum]:
@@ -33,7 +33,7 @@ def test_a_row_whose_most_frequent_word_has_few_tokens_is_dealt_for_more_words(t
     for shard in plan.all_shards():
         rows = list(read_rows(shard.path(plan.out, "data")))
         assert [answer_faults(row, stratum) for row in rows] == [[]] * 14
-        assert max(len(lists_text.read_list(row["prompt"])) for row in rows) > MOST * task.places(stratum)
+        assert max(len(lists.read_list(row["prompt"])) for row in rows) > MOST * task.places(stratum)
 
 
 @pytest.mark.parametrize("subtask", ["cwe", "fwe"])

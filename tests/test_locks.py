@@ -13,13 +13,12 @@ from pathlib import Path
 import pytest
 
 import builds
-from pipeline.ask.replies import ReplyJournal
+from pipeline.artifacts import recipes as occupation
+from pipeline.artifacts.files import alone_in
+from pipeline.artifacts.recipes import at_work, keep_recipe, occupied, unchanged
 from pipeline.errors import BuildError
+from pipeline.inference.corpus import ReplyJournal
 from pipeline.recipe import Recipe, load_recipe
-from pipeline.store import occupied as occupation
-from pipeline.store.files import alone_in
-from pipeline.store.occupied import at_work, occupied, unchanged
-from pipeline.store.recipes import keep_recipe
 
 flock, open_file = fcntl.flock, os.open
 

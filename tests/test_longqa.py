@@ -15,20 +15,19 @@ import numpy as np
 import pytest
 
 import tells
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, make_plan, row_streams
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.baselines import READERS, open_reading
+from pipeline.executors import Inline
 from pipeline.metrics import score
-from pipeline.prove.row import answer_faults, cell_place
-from pipeline.readers import READERS, open_reading
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.tasks import TASKS, task_of
-from pipeline.tasks.longqa.families import paths
-from pipeline.tasks.longqa.reader import about, owner_asked, read
+from pipeline.tasks.longqa.kin import paths
+from pipeline.tasks.longqa.reading import about, owner_asked, read
+from pipeline.verify.row import answer_faults, cell_place
 
 SUBTASKS = ("state", "kin", "when", "choice", "unanswerable", "turns")
 ROWS = 10

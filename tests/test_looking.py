@@ -9,10 +9,10 @@ from click.testing import CliRunner, Result
 
 from loopback import Hub
 from loopback.client import CLIENTS_OWN
+from pipeline.artifacts.split import Split
 from pipeline.cli import cli
 from pipeline.publish.hub import release
 from pipeline.publish.staging import Staged
-from pipeline.store.split import Split
 from published import REPO
 
 HARD = "idk-stories-32k-4096-0000"

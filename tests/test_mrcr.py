@@ -13,24 +13,20 @@ from typing import Any
 
 import pytest
 
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, make_plan, row_streams
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.errors import PoolError
+from pipeline.executors import Inline
 from pipeline.metrics import mrcr, score, similarity
-from pipeline.prove.needles import mark_faults
-from pipeline.prove.row import answer_faults, turns_of
 from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.tasks.mrcr.chance import similarity as guessed
-from pipeline.tasks.mrcr.reader import near_doubles, parts, read_conversation
-from pipeline.worlds.writing.catalogue import grammar_library
-from pipeline.worlds.writing.checks import Writing
-from pipeline.worlds.writing.corpus import freeze
-from pipeline.worlds.writing.library import Label, written
-from pipeline.worlds.writing.sources import formats
+from pipeline.tasks.mrcr.solve import near_doubles, parts, read_conversation
+from pipeline.verify.row import answer_faults, mark_faults, turns_of
+from pipeline.worlds.writing.corpus import Writing, freeze
+from pipeline.worlds.writing.library import Label, grammar_library, written
+from pipeline.worlds.writing.realise import formats
 from pipeline.worlds.writing.topics import topics
 
 Row = dict[str, Any]

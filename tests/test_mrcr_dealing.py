@@ -12,22 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, make_plan, row_streams
+from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams, stream
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample
 from pipeline.tasks.mrcr.crowd import Shape, crowd
-from pipeline.tasks.mrcr.places import depths
-from pipeline.worlds.writing.catalogue import grammar_library, topics_of
-from pipeline.worlds.writing.checks import Writing
-from pipeline.worlds.writing.corpus import freeze
-from pipeline.worlds.writing.library import Label, runs
-from pipeline.worlds.writing.pairings import fits
-from pipeline.worlds.writing.shelf import library_of
-from pipeline.worlds.writing.sources import formats
+from pipeline.tasks.mrcr.task import depths
+from pipeline.worlds.writing.corpus import Writing, freeze
+from pipeline.worlds.writing.library import Label, grammar_library, library_of, runs, topics_of
+from pipeline.worlds.writing.realise import formats
+from pipeline.worlds.writing.topics import fits
 
 ROWS = 64
 CELLS = tuple(

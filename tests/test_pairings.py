@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.worlds.writing.pairings import fits, kinds, needs, parse_pairings, topics_for
-from pipeline.worlds.writing.sources import formats
-from pipeline.worlds.writing.topics import topics
+from pipeline.worlds.writing.realise import formats
+from pipeline.worlds.writing.topics import fits, kinds, needs, parse_pairings, topics, topics_for
 
 FEW = {"recipe": 70}
 """Formats that fewer than a hundred topics suit: no more than these can be eaten or drunk."""

@@ -8,13 +8,13 @@ import pytest
 from pipeline.profiles import load_profile
 from pipeline.recipe import TIERS
 from pipeline.streams import Streams
-from pipeline.tasks.bio.reader import read_asked, read_biographies
+from pipeline.tasks.bio.solve import read_asked, read_biographies
 from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION, accepted, biography, question
-from pipeline.worlds.ages import ages
 from pipeline.worlds.people import (
     ATTRIBUTES,
     CLAN,
     ROUNDS,
+    ages,
     apart,
     choices_of,
     namesakes,

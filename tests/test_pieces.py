@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.profiles import Counter, load_profile
-from pipeline.profiles.pieces import merges_of, pieces_of, stretch_of
+from pipeline.profiles.vocabulary import merges_of, pieces_of, stretch_of
 
 GEMMAS = ("gemma3", "gemma4")
 BITS = (*" \n\t\r>-]^aé😀\u2581", "  ", "\n\n", "</", "<table>", "The", "Osl", "17")

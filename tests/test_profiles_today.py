@@ -13,12 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from builds import SWEPT, planned, recipe_file, stages
-from pipeline.cli import cli, fetching
-from pipeline.cli.records import window_lines
+from pipeline.artifacts.parquet import read_rows
+from pipeline.cli import cli
+from pipeline.cli import profile as fetching
+from pipeline.cli.tables import window_lines
 from pipeline.errors import ProfileError
 from pipeline.profiles import Profile, base_profiles, load_profile, shipped_profiles
-from pipeline.profiles.packaged import FOLDER, fetch, kept_in
-from pipeline.store.parquet import read_rows
+from pipeline.profiles.vocabulary import FOLDER, fetch, kept_in
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "token_ids.json").read_text(encoding="utf-8"))
 UPSTREAM = json.loads((Path(__file__).parent / "golden" / "upstream" / "upstream.json").read_text(encoding="ascii"))

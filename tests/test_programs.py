@@ -7,8 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.streams import stream
-from pipeline.worlds.blocks import cancels, draw_block
-from pipeline.worlds.programs import INSERT_AT, POP_AT, REVERSE, SORT, Operation, View, outcome, run
+from pipeline.worlds.programs import (
+    INSERT_AT,
+    POP_AT,
+    REVERSE,
+    SORT,
+    Operation,
+    View,
+    cancels,
+    draw_block,
+    outcome,
+    run,
+)
 
 STEPS = ("at", "aatt", "rarartrt", "raaattrt", "aararrttrt", "aaattataatattt")
 BLOCKS = [draw_block(stream(1, "blocks", number), STEPS[number % len(STEPS)]) for number in range(400)]

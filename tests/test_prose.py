@@ -15,13 +15,9 @@ from pipeline.streams import Streams
 from pipeline.worlds.essays import essays, paragraphs
 from pipeline.worlds.writing.grammar import Choice, Phrase, Reference, Toned, parse_grammar
 from pipeline.worlds.writing.library import Label, written
-from pipeline.worlds.writing.metre import scans, syllables
-from pipeline.worlds.writing.pairings import topics_for
-from pipeline.worlds.writing.realise import Realiser
-from pipeline.worlds.writing.sources import common, formats, tones
-from pipeline.worlds.writing.surface import is_many, many, marked, tidy
-from pipeline.worlds.writing.topics import topics, unnamed
-from pipeline.worlds.writing.variants import parse_variants, varied
+from pipeline.worlds.writing.realise import Realiser, common, formats, parse_variants, tones, varied
+from pipeline.worlds.writing.surface import is_many, many, marked, scans, syllables, tidy
+from pipeline.worlds.writing.topics import topics, topics_for, unnamed
 from prose import RULES, faults, topic_named
 
 SEED = Streams((20261121, "any"))

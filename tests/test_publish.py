@@ -19,13 +19,13 @@ from blocks import blocks
 from loopback import Hub
 from loopback.client import CLIENTS_OWN, whole_environment
 from loopback.folders import noise
+from pipeline.artifacts import parquet
+from pipeline.artifacts.parquet import write_rows
+from pipeline.artifacts.split import Split
 from pipeline.cli import cli
 from pipeline.publish.hub import release
 from pipeline.publish.staging import KEYS_SUFFIX, Staged
 from pipeline.rows import DATA_SCHEMA
-from pipeline.store import parquet
-from pipeline.store.parquet import write_rows
-from pipeline.store.split import Split
 from published import REPO, files, rows
 
 pytestmark = CLIENTS_OWN

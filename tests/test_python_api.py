@@ -10,9 +10,9 @@ import pytest
 
 import made
 import pipeline
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import SplitError
 from pipeline.rows import KEYS_SCHEMA
-from pipeline.store.split import Selection, Split
 
 
 def test_a_split_gives_frames_of_keys_or_of_text(split: Split) -> None:

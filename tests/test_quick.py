@@ -14,16 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builds import recipe_file, stages
+from pipeline.artifacts.manifest import NONE, Proven
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.profiles import profile as profiles
-from pipeline.profiles.counters import Counter
-from pipeline.profiles.quick import KINDS, ToktokCounter
+from pipeline.profiles.counters import KINDS, Counter, ToktokCounter
 from pipeline.profiles.spec import Engine
-from pipeline.prove import witness
-from pipeline.prove.proof import Proof, recorded
-from pipeline.store.proven import NONE, Proven
 from pipeline.typed import read_json
+from pipeline.verify import row
+from pipeline.verify.shard import Proof, recorded
 
 pytest.importorskip("toktok")
 
@@ -178,7 +177,7 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
     recipe, rows = recipe_file(tmp_path / "r.toml", rows=20), 40
     stages(recipe, tmp_path / "small").build()
     assert proven(tmp_path / "small").recounts == "all recounted by tiktoken 0.14.0"
-    monkeypatch.setattr(witness, "QUICK_FROM", 0)
+    monkeypatch.setattr(row, "QUICK_FROM", 0)
     stages(recipe, tmp_path / "large").build()
     found = proven(tmp_path / "large")
     assert (found.recounted, found.quick_recounted) == (rows, rows - 3)
@@ -211,7 +210,7 @@ def test_without_a_second_encoder_no_recount_is_told(tmp_path: Path, monkeypatch
 
 
 def test_what_it_counts_otherwise_tiktoken_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witness, "QUICK_FROM", 0)
+    monkeypatch.setattr(row, "QUICK_FROM", 0)
     monkeypatch.setattr(ToktokCounter, "_count", lambda self, text: 7)
     stages(recipe_file(tmp_path / "r.toml", rows=3), tmp_path / "out").build()
     assert proven(tmp_path / "out").recounts == "all recounted by tiktoken 0.14.0"

@@ -13,25 +13,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.packing import MORE, pack
-from pipeline.assemble.plan import Plan, make_plan, row_streams
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.baselines import READERS, open_reading
 from pipeline.errors import FitError
+from pipeline.executors import Inline
 from pipeline.metrics import score
-from pipeline.prove.row import answer_faults, cell_place
-from pipeline.readers import READERS, open_reading
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.streams import Shuffled, stream
 from pipeline.tasks import TASKS, task_of
 from pipeline.tasks.base import Filler, FillerOrder
-from pipeline.tasks.rag.asking import places
-from pipeline.tasks.rag.proof import question
-from pipeline.tasks.rag.reader import Entry, read
+from pipeline.tasks.rag.questions import places
+from pipeline.tasks.rag.solve import Entry, question, read
+from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.gazetteer import forms
 
 SUBTASKS = ("single", "described", "bridge", "compare", "list")

@@ -14,17 +14,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 import pipeline
+from pipeline.artifacts.manifest import chances_in, pooled
+from pipeline.artifacts.split import Selection, Split
+from pipeline.baselines import COLUMNS, READERS, READINGS, Reading, open_reading
+from pipeline.baselines.base import half_name
+from pipeline.baselines.files import write_readings
 from pipeline.cli import cli
-from pipeline.engine import Inline
+from pipeline.executors import Inline
 from pipeline.metrics import score
-from pipeline.prove.chance import _most
 from pipeline.publish.staging import Staged
-from pipeline.readers import COLUMNS, READERS, READINGS, Reading, open_reading
-from pipeline.readers.base import half_name
-from pipeline.readers.files import write_readings
 from pipeline.rows import Row
-from pipeline.store.chance import chances_in, pooled
-from pipeline.store.split import Selection, Split
+from pipeline.verify.statistics import _most
 from test_docs import tool
 
 NAMELESS = {

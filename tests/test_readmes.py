@@ -17,8 +17,8 @@ from packaging.requirements import Requirement
 
 from blocks import GIVEN, KINDS, Block, blocks, prose
 from checkouts import lay_out
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
-from pipeline.store.split import Selection, Split
 
 Made = Callable[[str], Path]
 every_harness = pytest.mark.parametrize("name", EXPORTS)

@@ -15,21 +15,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.plan import make_plan
-from pipeline.engine import Inline
+from pipeline.baselines import COLUMNS, READERS, open_reading
 from pipeline.errors import FitError
+from pipeline.executors import Inline
 from pipeline.metrics import score
-from pipeline.prove.balance import balance_faults
-from pipeline.prove.row import answer_faults, cell_place
-from pipeline.readers import COLUMNS, READERS, open_reading
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.streams import Streams, stream
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Sample
-from pipeline.tasks.recall import haystack, lists_text, niah_text, vt_chains, vt_text
+from pipeline.tasks.recall import lists, niah, niah_text, vt, vt_text
+from pipeline.verify.row import answer_faults, cell_place
+from pipeline.verify.statistics import balance_faults
 from pipeline.worlds import needles
 from pipeline.worlds.frequencies import Bursts, arrivals, zipf
 from pipeline.worlds.words import pool
@@ -247,14 +247,12 @@ def test_words_of_lists_are_as_common_at_every_length() -> None:
 
 def test_counts_are_as_dealt(rows: dict[str, list[Row]]) -> None:
     for row in rows["cwe"]:
-        found = Counter(lists_text.read_list(row["prompt"]))
+        found = Counter(lists.read_list(row["prompt"]))
         top = [count for _, count in found.most_common(11)]
         assert top[0] - top[9] <= 2
         assert top[9] - top[10] >= 0.3 * top[9]
     for row in rows["fwe"]:
-        first, second, third, fourth = (
-            count for _, count in Counter(lists_text.read_list(row["prompt"])).most_common(4)
-        )
+        first, second, third, fourth = (count for _, count in Counter(lists.read_list(row["prompt"])).most_common(4))
         assert first / second == pytest.approx(4, rel=0.15)
         assert second / third == pytest.approx(9 / 4, rel=0.15)
         assert third - fourth >= 0.2 * third
@@ -289,7 +287,7 @@ def test_lists_beside_long_replies_are_dealt_for_the_words_that_fit(
     cells = [cell(subtask, 4, length, complexity, **told) for length in (4096, 6144, 8192)]
     for stratum, row in built(tmp_path, *cells, reserve=1900):
         assert answer_faults(row, stratum) == []
-        found = Counter(lists_text.read_list(row["prompt"])).most_common()
+        found = Counter(lists.read_list(row["prompt"])).most_common()
         last, following = found[complexity - 1][1], found[complexity][1]
         assert following >= 0.35 * last or not told.get("bursts", 1), "no word comes in a burst"
 
@@ -310,7 +308,7 @@ def test_zipf_weights_are_exact_integers() -> None:
 def test_chains_hold_the_number_just_as_often_as_promised(operations: str) -> None:
     for seed in range(60):
         complexity, twins = (2, 5, 10)[seed % 3], (0, 1, 3)[seed // 3 % 3]
-        drawn = vt_chains.draw(Streams((seed, "vt")), complexity, operations, twins)
+        drawn = vt.draw(Streams((seed, "vt")), complexity, operations, twins)
         steps = vt_text.read_steps("".join(f"{line}\n" for chain in drawn.chains for line in chain))
         assert vt_text.holders(steps, drawn.number) == drawn.holders
         assert len(drawn.holders) == complexity
@@ -392,7 +390,7 @@ def test_entries_of_rows_are_left_out_of_their_haystack() -> None:
     pooled = [key for key, _ in needles.pooled(streams, needles.POOLED)]
     assert sorted(needles.places(streams, pooled[40:44])) == [40, 41, 42, 43]
     assert needles.places(streams, pooled[-1:]) == {len(pooled) - 1}
-    filler = haystack.filler("words", cell("niah_mk2", 1), streams, pooled[:3000])
+    filler = niah.filler("words", cell("niah_mk2", 1), streams, pooled[:3000])
     assert filler.order.limit + len(filler.spares) == 32768 // 7 - 3000
     assert min(filler.order.take(1000).min(), filler.spares.min()) >= 3000
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as some
 
 import builds
 from frozen import CELLS, carrara, said, went, written
-from pipeline.frozen.changes import LEVELS, parse_version, raised
-from pipeline.paths import place
+from pipeline.artifacts.parquet import read_rows
 from pipeline.recipe import load_recipe, parse_recipe, recipe_text, shipped_recipes
 from pipeline.release.recut import new_seed, recut
-from pipeline.store.parquet import read_rows
+from pipeline.storage import place
+from pipeline.verify.lock import LEVELS, parse_version, raised
 from stores import faulty
 
 

@@ -18,21 +18,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 import builds
+from pipeline.artifacts.split import Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import ReportError
 from pipeline.report import build_page, html_of, score_page, write_page
 from pipeline.report import page as pages
-from pipeline.report.blocks import Failures, Front, Mark, Page, Verdicts
-from pipeline.report.failed import lists_of_failures
-from pipeline.report.failures import LONGEST, MOST, folded, worst
+from pipeline.report.failures import LONGEST, MOST, folded, lists_of_failures, worst
 from pipeline.report.models import model_of
-from pipeline.report.page import fit
-from pipeline.score.effective import effective_length
-from pipeline.score.lengths import Curves
-from pipeline.score.paired import difference
+from pipeline.report.page import Failures, Front, Mark, Page, Verdicts, fit
+from pipeline.score.lengths import Curves, difference, effective_length
 from pipeline.score.results import Record, Scored
 from pipeline.score.scoring import score_predictions
-from pipeline.store.split import Split, open_split
 
 X = "{http://www.w3.org/1999/xhtml}"
 SVG = "{http://www.w3.org/2000/svg}svg"

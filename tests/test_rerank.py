@@ -14,23 +14,22 @@ from typing import Any
 
 import pytest
 
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, make_plan
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan
+from pipeline.baselines import READERS, open_reading
+from pipeline.executors import Inline
 from pipeline.metrics import score, worth_of
-from pipeline.prove.row import answer_faults, cell_place
-from pipeline.readers import READERS, open_reading
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.streams import Streams, stream
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
-from pipeline.tasks.rag.reader import Entry, read
-from pipeline.tasks.rerank.asking import ask_conditions, ask_order, asked_forms, conditions, scales
-from pipeline.tasks.rerank.reader import solve, wanted
+from pipeline.tasks.rag.solve import Entry, read
+from pipeline.tasks.rerank.questions import ask_conditions, ask_order, asked_forms, conditions, scales
+from pipeline.tasks.rerank.solve import solve, wanted
+from pipeline.verify.row import answer_faults, cell_place
 from pipeline.worlds.gazetteer import forms, gazetteer, ids
 
 CELLS = (("conditions", 10, 8192), ("conditions", 30, 16384), ("order", 10, 8192))

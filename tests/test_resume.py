@@ -23,20 +23,20 @@ import pytest
 import builds
 from pipeline import metrics, tasks
 from pipeline import stages as stage_module
+from pipeline.artifacts.files import clean_aside, tree_aside, written_aside
+from pipeline.artifacts.manifest import read_manifest
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.recipes import unchanged
 from pipeline.assemble import plan as plans
-from pipeline.assemble.shards import PackJob
-from pipeline.cli.records import spent_lines
-from pipeline.engine import Inline
+from pipeline.assemble.jobs import PackJob
+from pipeline.cli.tables import spent_lines
 from pipeline.errors import BuildError
-from pipeline.paths import aside_of
-from pipeline.prove import seal
-from pipeline.prove.shard import ProveJob, read_proof
-from pipeline.store.files import clean_aside, tree_aside, written_aside
-from pipeline.store.manifest import read_manifest
-from pipeline.store.occupied import unchanged
-from pipeline.store.parquet import read_rows
+from pipeline.executors import Inline
+from pipeline.storage import aside_of
 from pipeline.tasks.bio.standard import Standard
 from pipeline.terminal.spent import Spent
+from pipeline.verify import seal
+from pipeline.verify.shard import ProveJob, read_proof
 
 PAIRS = 40 if int(os.environ.get("CARRARA_FAULT_CASES", "0")) else 2
 """Builds that are made twice at once; `make test-faults` makes more."""

@@ -18,11 +18,10 @@ from click.testing import CliRunner, Result
 
 import builds
 import made
-from pipeline.ask.endpoint import Endpoint
-from pipeline.ask.predictions import Predictions
-from pipeline.ask.run import run_rows
 from pipeline.cli import cli
 from pipeline.errors import BuildError
+from pipeline.inference.endpoint import Endpoint
+from pipeline.inference.run import Predictions, run_rows
 
 KEY = "sk-test-0123456789abcdef"
 Reply = tuple[int, dict[str, Any]]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import made
+from pipeline.artifacts.split import Split, open_split
 from pipeline.errors import PredictionsError
 from pipeline.metrics import headline
 from pipeline.score.cells import Tables
@@ -19,7 +20,6 @@ from pipeline.score.intervals import Resampler, Units
 from pipeline.score.results import Cell, Fault, Record, Scored
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import fault_lines, page
-from pipeline.store.split import Split, open_split
 from pipeline.streams import stream
 
 

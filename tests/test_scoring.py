@@ -21,13 +21,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import made
+from pipeline.artifacts.split import Selection, open_split
 from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
 from pipeline.metrics import main as metrics_main
 from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, UNUSABLE, Scored
 from pipeline.score.scoring import score_predictions
-from pipeline.store.split import Selection, open_split
 
 ROWS = [made.row(number, length=length) for length in (2048, 4096) for number in range(3)]
 

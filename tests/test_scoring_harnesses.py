@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 import made
+from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.export import EXPORTS, export
 from pipeline.rows import known_by, sha256_text
 from pipeline.score.results import ANSWERED, EMPTY, REFUSED
 from pipeline.score.scoring import score_predictions
-from pipeline.store.split import Selection, Split, open_split
 
 ROWS = [made.row(number, length=length) for length in (2048, 4096) for number in range(2)]
 

@@ -9,11 +9,11 @@ from click.testing import CliRunner
 
 import builds
 from frozen import CELLS, carrara, said, went, written
+from pipeline.artifacts.split import open_split
 from pipeline.cli import cli
 from pipeline.cli.options import api_key
 from pipeline.errors import RecipeError
 from pipeline.publish.staging import stage
-from pipeline.store.split import open_split
 
 SECRET = 0xD1B54A32D192ED03AAF51CB1E0F2C6B7
 TELLING = ("recipes", "samples", "o200k/data", "o200k/keys", "o200k/manifest.json", "carrara.lock.json")

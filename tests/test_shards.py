@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.artifacts.files import written_aside
 from pipeline.errors import BuildError, unknown
-from pipeline.store.files import written_aside
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from pipeline.assemble import plan as plans
-from pipeline.assemble.ids import numbered
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan
+from pipeline.assemble.plan import Plan, numbered
 from pipeline.cli import cli
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum, load_recipe

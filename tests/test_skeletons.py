@@ -11,11 +11,9 @@ from random import Random
 from pipeline.streams import Streams
 from pipeline.worlds.words import pool
 from pipeline.worlds.writing.library import Label, written
-from pipeline.worlds.writing.pairings import topics_for
-from pipeline.worlds.writing.realise import DAYS, MONTHS
-from pipeline.worlds.writing.sources import common, formats
+from pipeline.worlds.writing.realise import DAYS, MONTHS, common, formats
 from pipeline.worlds.writing.surface import SMALL
-from pipeline.worlds.writing.topics import ATTRIBUTES, Topic
+from pipeline.worlds.writing.topics import ATTRIBUTES, Topic, topics_for
 from prose import topic_named
 
 TEXTS = 60

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import builds
+from pipeline.artifacts.split import Selection, Split, no_build, open_split
 from pipeline.errors import CorruptError, SplitError
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA
-from pipeline.store.split import Selection, Split, no_build, open_split
 
 
 @pytest.fixture(scope="module")

@@ -15,15 +15,14 @@ from msgspec.structs import asdict
 import builds
 from builds import contents, flip
 from pipeline import metrics
+from pipeline.artifacts.files import file_digest
+from pipeline.artifacts.split import Split, open_split
 from pipeline.errors import CorruptError, StageError
-from pipeline.prove.seal import Depths
-from pipeline.publish.staging import Staged
-from pipeline.publish.staging.withheld import WITHHELD
+from pipeline.publish.staging import WITHHELD, Staged
 from pipeline.recipe import is_secret
 from pipeline.release.recut import new_seed
 from pipeline.rows import row_digest
-from pipeline.store.files import file_digest
-from pipeline.store.split import Split, open_split
+from pipeline.verify.seal import Depths
 from published import SEED, files, rows, staged, strings
 
 OPEN = ("prompt", "messages", "question", "choices")

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.assemble.pools import BATCH, SAID, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.tasks.base import Piece, Plain, Unit, unit
-from pipeline.tasks.line_cache import PARTED, LineCache, PromptCache
+from pipeline.tasks.solving import PARTED, LineCache, PromptCache
 
 PLAIN = [unit(f"line {number}\n", facts=(f"n({number})",) * (number % 3)) for number in range(2 * BATCH + 7)]
 MIXED = [

@@ -15,14 +15,13 @@ import shapes
 from frozen import carrara, said, went, written
 from loopback import Hub
 from models import folder_of, small
-from pipeline.engine import MARK
+from pipeline.artifacts.recipes import NAME, kept_recipes
+from pipeline.corpora.importing import import_corpora
+from pipeline.corpora.reading import Source
 from pipeline.errors import BuildError
-from pipeline.paths import Lease, StorePath, asking, place
-from pipeline.paths import lease as leases
-from pipeline.store.occupied import NAME
-from pipeline.store.recipes import kept_recipes
-from pipeline.worlds.corpora.imports import import_corpora
-from pipeline.worlds.corpora.reading import Source
+from pipeline.executors import MARK
+from pipeline.storage import Lease, StorePath, place, requests
+from pipeline.storage import lease as leases
 from stores import Faulty, faulty
 
 pytestmark = pytest.mark.usefixtures("small_shards")
@@ -211,13 +210,13 @@ def test_texts_and_models_of_ones_own_are_kept_there(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore:Use 'content=<...>':DeprecationWarning")
 def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_OPEN", {})
+    monkeypatch.setattr(requests, "_OPEN", {})
     one = written(tmp_path / "one.toml", (("bio", "standard", [1], [2048], 1),))
     out = place("hf://datasets/org/rows/v1")
     assert "no such" not in went(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
     assert "the bucket or repo is not there" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
     HfApi(endpoint=hub.url).create_repo("org/rows", repo_type="dataset")
-    asking._OPEN.clear()  # the client remembers which repos there are, for as long as a process lives
+    requests._OPEN.clear()  # the client remembers which repos there are, for as long as a process lives
     for where in (out, tmp_path / "out"):
         went(carrara("build", one, "--tokenizer", "o200k", "--out", where))
     assert builds.contents(out) == builds.contents(tmp_path / "out")

@@ -20,7 +20,8 @@ from loopback.proxy import Proxy
 from pipeline.assemble import plan as plans
 from pipeline.cli import cli
 from pipeline.errors import BuildError
-from pipeline.paths import StoreError, asking, place
+from pipeline.storage import StoreError, place
+from pipeline.storage import requests as asking
 from pipeline.streams import stream
 
 CASES = int(os.environ.get("CARRARA_FAULT_CASES", "0"))

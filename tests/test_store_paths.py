@@ -22,28 +22,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.artifacts import parquet
+from pipeline.artifacts.files import tree_aside, written_aside
 from pipeline.errors import BuildError, RecipeError
-from pipeline.paths import (
+from pipeline.storage import (
     Lease,
     StoreError,
     StorePath,
-    asking,
     checked_file,
     fetched_ahead,
     held_once,
     held_there,
     holder_of,
     in_order,
-    many,
     objects,
     on_disk,
     place,
     readable,
+    requests,
     written,
 )
-from pipeline.paths import lease as leases
-from pipeline.store import parquet
-from pipeline.store.files import tree_aside, written_aside
+from pipeline.storage import lease as leases
+from pipeline.storage import path as many
 from stores import Faulty, faulty
 
 NAMES = st.sampled_from(["a", "b.json", "c.d.parquet", "test-00001", ".hid", "x y", "d%20", "e#1"])
@@ -280,7 +280,7 @@ def test_credentials_are_named_though_a_reply_to_head_has_no_reason(
         def cat_file(self, url: str, **_: int) -> None:
             raise refusal(code, status)
 
-    monkeypatch.setattr(asking, "system", lambda url: Refusing())
+    monkeypatch.setattr(requests, "system", lambda url: Refusing())
     with pytest.raises(StoreError, match=rf"no valid credentials \(.*{code}.*\): set AWS_ACCESS_KEY_ID"):
         StorePath("s3://bucket/x").exists()
     monkeypatch.setattr(Refusing, "cat_file", lambda *_, **__: b"")
@@ -301,11 +301,11 @@ def test_silence_is_no_slow_line_where_whole_requests_are_limited(
         clock[0] += 30
         raise TimeoutError
 
-    monkeypatch.setattr(asking, "system", lambda _: None)
-    monkeypatch.setattr(asking.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(asking.time, "sleep", lambda _: None)
+    monkeypatch.setattr(requests, "system", lambda _: None)
+    monkeypatch.setattr(requests.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(requests.time, "sleep", lambda _: None)
     with pytest.raises(StoreError, match="does not answer in time"):
-        asking.asked(url, silent, sends=sends)
+        requests.asked(url, silent, sends=sends)
     assert len(made) == tries
 
 
@@ -326,7 +326,7 @@ def test_a_file_system_of_google_makes_one_attempt() -> None:
         _request.__wrapped__ = single  # type: ignore[attr-defined]
 
     with pytest.raises(OSError, match="x"):
-        asking._once_only(Google(), "gs")._request("x")
+        requests._once_only(Google(), "gs")._request("x")
     assert made == ["x"]
 
 
@@ -346,7 +346,7 @@ def test_a_digest_of_google_is_known_beside_its_tag(monkeypatch: pytest.MonkeyPa
             return b""
 
     system = Google()
-    monkeypatch.setattr(asking, "system", lambda url: system)
+    monkeypatch.setattr(requests, "system", lambda url: system)
     objects.put("gs://b/x", b"12")
     assert system.read == 0
 

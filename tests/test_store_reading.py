@@ -14,9 +14,9 @@ import made
 import pipeline
 from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
+from pipeline.artifacts.split import Selection, open_split
 from pipeline.cli import cli
-from pipeline.paths import asking, place
-from pipeline.store.split import Selection, open_split
+from pipeline.storage import place, requests
 from published import staged
 
 
@@ -36,7 +36,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def proxy(out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """A store that holds it, below ``s3://bucket-1/v1``."""
     with pytest.MonkeyPatch.context() as patch, Buckets() as buckets:
-        patch.setattr(asking, "_OPEN", {})
+        patch.setattr(requests, "_OPEN", {})
         with Proxy(tmp_path_factory.mktemp("proxy"), buckets) as served, settled(served.url):
             bucket = buckets.bucket()
             for path in builds.files(out):

@@ -14,10 +14,10 @@ import builds
 import pages
 from loopback.buckets import KEY, SECRET, Buckets, environment, settled
 from loopback.proxy import Proxy
+from pipeline.artifacts.split import open_split
 from pipeline.assemble import plan as plans
 from pipeline.cli import cli
-from pipeline.paths import place
-from pipeline.store.split import open_split
+from pipeline.storage import place
 
 PAGE = "stores.md"
 NOBODY = {name: "" for name in environment("") if name.startswith("AWS_") and "FILE" not in name}

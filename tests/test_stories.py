@@ -10,9 +10,22 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.tasks.idk.chance import WORD, noun_positions, positions
-from pipeline.tasks.idk.grammar import read_story
-from pipeline.worlds.plots import KINDS, Plot, plots, values_of
-from pipeline.worlds.stories import EITHER, MINOR, PAIRS, REFERRING, Pair, Story, draw_story, names, worded
+from pipeline.tasks.idk.solve import read_story
+from pipeline.worlds.stories import (
+    EITHER,
+    KINDS,
+    MINOR,
+    PAIRS,
+    REFERRING,
+    Pair,
+    Plot,
+    Story,
+    draw_story,
+    names,
+    plots,
+    values_of,
+    worded,
+)
 from pipeline.worlds.words import pool
 from prose import faults
 

@@ -15,25 +15,23 @@ import numpy as np
 import pytest
 
 import tells
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.split import open_split
 from pipeline.assemble.jobs import draw_sample
-from pipeline.assemble.plan import Plan, make_plan, row_streams
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
+from pipeline.baselines import READERS, open_reading
+from pipeline.executors import Inline
 from pipeline.metrics import SCORERS, figures, score, scorers_of
-from pipeline.prove.row import answer_faults, cell_place
-from pipeline.readers import READERS, open_reading
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import Row
-from pipeline.score.judging import records_for_a_judge, write_judge_records
-from pipeline.score.scoring import score_predictions
+from pipeline.score.scoring import records_for_a_judge, score_predictions, write_judge_records
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
-from pipeline.store.split import open_split
 from pipeline.streams import stream
 from pipeline.tasks import task_of
-from pipeline.tasks.summ.deeds import MIXTURES, needed, standing, titles
-from pipeline.tasks.summ.reader import read, told_of
-from pipeline.worlds.chronicle.titles import SALE
+from pipeline.tasks.summ.solve import read, told_of
+from pipeline.tasks.summ.task import MIXTURES, needed, standing, titles
+from pipeline.verify.row import answer_faults, cell_place
+from pipeline.worlds.chronicle.world import SALE
 
 CELLS = tuple(
     Stratum("summ", "points", "32k", length, complexity, rows)

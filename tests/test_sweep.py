@@ -12,7 +12,7 @@ import pytest
 
 from builds import SWEPT
 from pipeline.assemble.plan import make_plan
-from pipeline.engine import Inline, processes
+from pipeline.executors import Inline, processes
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.recipe import Recipe, Stratum, load_recipe
 from pipeline.stages import Stages

@@ -16,16 +16,15 @@ import numpy as np
 import pytest
 
 from pipeline.metrics import score, scorers_of
-from pipeline.prove.balance import balance_faults
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.messages import intent_of
-from pipeline.tasks.tally import TASKS, pool
-from pipeline.tasks.tally.reader import Entry, entries_of, phrases, read
+from pipeline.tasks.tally import TASKS, base
+from pipeline.tasks.tally.solve import Entry, entries_of, phrases, read
 from pipeline.tasks.tally.text import MONTHS, ordinal
-from pipeline.worlds.utterances import domain, mentioned, phrase
-from pipeline.worlds.utterances.grammar import kinds
+from pipeline.verify.statistics import balance_faults
+from pipeline.worlds.utterances import domain, kinds, mentioned, phrase
 from tells import auc
 
 TASK = {task.subtask: task for task in TASKS}
@@ -48,7 +47,7 @@ def streams(stratum: Stratum, index: int) -> tuple[Streams, Streams]:
 
 @lru_cache
 def lines(form: str) -> list[str]:
-    spec = pool.spec_of(cell("count", 5, stated=form == "stated"))
+    spec = base.spec_of(cell("count", 5, stated=form == "stated"))
     return [unit.pieces[0].text for unit in spec.make(Streams((5,)), spec)]
 
 
@@ -59,7 +58,7 @@ def drawn(stratum: Stratum, index: int) -> Sample:
 def publish(sample: Sample, count: int = 300) -> Published:
     """Put so many lines of filler round the placed ones, as packing does, and mark what is marked."""
     layout = TASK[sample.stratum.subtask].layout(sample, *streams(sample.stratum, sample.index))
-    every = lines("stated" if pool.is_stated(sample.stratum) else "plain")
+    every = lines("stated" if base.is_stated(sample.stratum) else "plain")
     taken = np.concatenate([layout.filler.order.take(count), layout.filler.spares[::4]])
     if layout.filler.ranks is not None:
         taken = taken[np.argsort(layout.filler.ranks[taken], kind="stable")]
@@ -222,7 +221,7 @@ def test_prompts_that_hold_no_messages_are_refused(text: str, fault: str) -> Non
 
 
 def test_questions_name_kinds_as_the_world_does() -> None:
-    assert dict(phrases()) == {phrase(one): one for one in pool.INTENTS}
+    assert dict(phrases()) == {phrase(one): one for one in base.INTENTS}
     assert [ordinal(number) for number in (1, 2, 3, 4, 11, 12, 13, 21, 22, 80)] == [
         *("1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "80th")
     ]
@@ -365,4 +364,4 @@ def test_all_pairs_of_places_and_knobs_are_allowed() -> None:
             TASK[place[0]].pools(cell(*place, stated=stated))[0].name
             == f"tally-{'stated' if stated else 'plain'}-{TIER}"
         )
-    assert re.fullmatch(r"\d{5}", pool.clerks(Streams((5,)))[0][0])
+    assert re.fullmatch(r"\d{5}", base.clerks(Streams((5,)))[0][0])

@@ -13,22 +13,19 @@ import jsonschema
 import pytest
 
 import builds
-from pipeline.assemble.cutting import in_order
+from pipeline.artifacts.parquet import read_rows
+from pipeline.assemble.cutter import MARKED, in_order
 from pipeline.assemble.fit import check_fit
-from pipeline.assemble.ids import RowPlan
 from pipeline.assemble.jobs import draw_sample, render_job
-from pipeline.assemble.joining import MARKED
-from pipeline.assemble.plan import Plan, make_plan, row_streams
-from pipeline.engine import Inline
+from pipeline.assemble.plan import Plan, RowPlan, make_plan, row_streams
 from pipeline.errors import FitError
+from pipeline.executors import Inline
 from pipeline.metrics import SCORERS, score
-from pipeline.prove.row import answer_faults, cell_place, turns_of
-from pipeline.prove.witness import Witness
 from pipeline.recipe import Recipe, Stratum, load_recipe, shipped_recipes
 from pipeline.schema import schemas
 from pipeline.stages import Stages
-from pipeline.store.parquet import read_rows
 from pipeline.tasks import NOTES, TASKS, check_stratum, families, task_of
+from pipeline.verify.row import Witness, answer_faults, cell_place, turns_of
 
 Row = dict[str, Any]
 UNEVEN = ("bfs", "count")

@@ -20,11 +20,9 @@ from transformers.utils.chat_template_utils import render_jinja_template
 
 from pipeline.errors import ProfileError
 from pipeline.profiles import Profile, load_profile, shipped_profiles
-from pipeline.profiles.packaged import kept_in
-from pipeline.profiles.pieces import bpe_of_pieces
 from pipeline.profiles.spec import Template
 from pipeline.profiles.template import render
-from pipeline.profiles.vocabulary import ranks_of, vocabulary_bytes
+from pipeline.profiles.vocabulary import bpe_of_pieces, kept_in, ranks_of, vocabulary_bytes
 
 Messages = list[tuple[str, str]]
 GOLDEN_FILES = Path(__file__).parent / "golden"

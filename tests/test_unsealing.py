@@ -16,10 +16,10 @@ from pipeline import stages as stage_module
 from pipeline import tasks
 from pipeline.assemble import plan as plans
 from pipeline.errors import BuildError, CarraraError
-from pipeline.paths import StorePath
-from pipeline.prove import unsealing
-from pipeline.prove.shard import ProveJob
+from pipeline.storage import StorePath
 from pipeline.tasks.bio.standard import Standard
+from pipeline.verify import seal
+from pipeline.verify.shard import ProveJob
 from stores import faulty
 
 pytestmark = pytest.mark.usefixtures("small_shards")
@@ -178,7 +178,7 @@ def test_a_build_that_dies_before_it_begins_leaves_what_can_be_sealed_again(
         raise BuildError("stopped")
 
     with monkeypatch.context() as patch:
-        patch.setattr(unsealing if died_at == "unseal" else stage_module, died_at, die)
+        patch.setattr(seal if died_at == "unseal" else stage_module, died_at, die)
         stopped(other, built)
     assert carrara("verify", built, "--quiet").exit_code == 0
     wanted = {name: held for name, held in builds.contents(pristine).items() if name.startswith(SEALED)}

@@ -10,8 +10,20 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.tasks.messages import intent_of, read
-from pipeline.worlds.utterances import DOMAINS, OTHER, Intent, chosen, domain, mentioned, texts, write
-from pipeline.worlds.utterances.grammar import kinds, lines, phrase, slots
+from pipeline.worlds.utterances import (
+    DOMAINS,
+    OTHER,
+    Intent,
+    chosen,
+    domain,
+    kinds,
+    lines,
+    mentioned,
+    phrase,
+    slots,
+    texts,
+    write,
+)
 from pipeline.worlds.words import pool_text, pools_in
 from prose import faults
 

@@ -9,9 +9,19 @@ from typing import Any
 import pytest
 
 from pipeline.errors import FrozenError, RecipeError
-from pipeline.frozen.changes import changes, check_version, parse_version
-from pipeline.frozen.lock import Lock, PoolLock, ProfileLock, ShardLock, SplitLock, TaskLock, TierLock
 from pipeline.recipe import Recipe, Stratum
+from pipeline.verify.lock import (
+    Lock,
+    PoolLock,
+    ProfileLock,
+    ShardLock,
+    SplitLock,
+    TaskLock,
+    TierLock,
+    changes,
+    check_version,
+    parse_version,
+)
 
 CELL = Stratum("bio", "standard", "32k", 2048, 1, 4)
 SHARD = ShardLock("k" * 64, 4, "r" * 64, 100, "d" * 64, 10, "e" * 64)

@@ -15,15 +15,11 @@ from hypothesis import strategies as st
 from builds import SWEPT
 from pipeline.profiles import load_profile
 from pipeline.streams import Streams
-from pipeline.worlds.writing.catalogue import CELLS, GrammarLibrary, grammar_library
 from pipeline.worlds.writing.grammar import Choice, Reference, parse_grammar, parse_phrase
-from pipeline.worlds.writing.library import SIZES, Label, runs, written
-from pipeline.worlds.writing.pairings import fits, topics_for
-from pipeline.worlds.writing.realise import Realiser
-from pipeline.worlds.writing.shares import place_of, sample, shares
-from pipeline.worlds.writing.sources import common, formats, tones, unknown_references
+from pipeline.worlds.writing.library import CELLS, SIZES, GrammarLibrary, Label, grammar_library, runs, written
+from pipeline.worlds.writing.realise import Realiser, common, formats, tones, unknown_references
 from pipeline.worlds.writing.surface import third_person, tidy, title
-from pipeline.worlds.writing.topics import parse_topics, topics
+from pipeline.worlds.writing.topics import fits, parse_topics, place_of, sample, shares, topics, topics_for
 
 SEED = Streams((20261121, "any"))
 DEFECTS = {

@@ -17,10 +17,10 @@ from math import log2
 from pathlib import Path
 
 from pipeline import open_scores, open_split
-from pipeline.engine import processes
-from pipeline.readers.files import write_readings
+from pipeline.artifacts.split import Selection, Split
+from pipeline.baselines.files import write_readings
+from pipeline.executors import processes
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = Path("docs/images/front.svg")

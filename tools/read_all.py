@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import open_scores, open_split
-from pipeline.engine import processes
-from pipeline.readers import READERS
-from pipeline.readers.files import write_readings
-from pipeline.store.split import Selection, Split
+from pipeline.artifacts.split import Selection, Split
+from pipeline.baselines import READERS
+from pipeline.baselines.files import write_readings
+from pipeline.executors import processes
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "readers.md"
 MARKED = re.compile(r"(<!-- readers -->\n).*?(<!-- end of readers -->)", re.DOTALL)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipeline.corpora.records import Kept
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum
 from pipeline.tasks import TASKS, task_of
 from pipeline.tasks.base import Digest, Task
-from pipeline.worlds.corpora.store import Kept
 
 
 def with_corpora(recipe: Recipe, given: Sequence[Kept]) -> Recipe:

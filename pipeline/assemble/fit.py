@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.assemble.cutting import Cutter, cutter
-from pipeline.assemble.drawn import DRAWN
-from pipeline.assemble.ids import RowPlan
+from pipeline.assemble.cache import DRAWN, laid_out
+from pipeline.assemble.cutter import Cutter, cutter
 from pipeline.assemble.jobs import draw_sample, pool_of
-from pipeline.assemble.layouts import laid_out
-from pipeline.assemble.plan import Home, Plan
+from pipeline.assemble.plan import Home, Plan, RowPlan
 from pipeline.errors import FitError
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum

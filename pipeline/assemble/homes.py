@@ -14,15 +14,13 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from pipeline.assemble.cutting import cutter
-from pipeline.assemble.drawn import DRAWN
+from pipeline.assemble.cache import DRAWN, LAYOUTS
+from pipeline.assemble.cutter import cutter
 from pipeline.assemble.jobs import POOLS
-from pipeline.assemble.layouts import LAYOUTS
 from pipeline.assemble.plan import Home
-from pipeline.engine.collecting import uncollected
-from pipeline.engine.memory import give_back, most_allowed, resident
+from pipeline.executors.memory import give_back, most_allowed, resident, uncollected
 from pipeline.profiles import Profile, close_counters
-from pipeline.tasks.line_cache import LINES
+from pipeline.tasks.solving import LINES
 
 START = resident()
 MOST = 900 << 20
@@ -33,7 +31,7 @@ OVER = 240 << 20
 """Bytes beyond its room with which a process forgets, even what the next job at the same home needs."""
 FORGOTTEN = (
     "pipeline.assemble.jobs",
-    "pipeline.assemble.cutting",
+    "pipeline.assemble.cutter",
     "pipeline.tasks.",
     "pipeline.worlds.",
     "pipeline.streams",

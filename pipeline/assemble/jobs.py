@@ -14,20 +14,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.assemble.cutting import cutter
-from pipeline.assemble.drawn import DRAWN
-from pipeline.assemble.ids import RowPlan
+from pipeline.artifacts.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
+from pipeline.assemble.cache import DRAWN, LAYOUTS, laid_out
+from pipeline.assemble.cutter import Stock, cutter
 from pipeline.assemble.packing import Counts
-from pipeline.assemble.plan import Cut, Home, Plan, row_streams
+from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, Shard, row_streams
 from pipeline.assemble.pools import BUDGET, SAID, UNIT_SCHEMA, Pool, PoolCache
 from pipeline.errors import CorruptError
-from pipeline.paths import held_once, held_there
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
-from pipeline.rows import Row, plain_json
-from pipeline.store.parquet import is_whole, read_table, sealed, write_sealed
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
+from pipeline.storage import held_once, held_there
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, PoolSpec, Sample
+from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
 
 POOLS = PoolCache(BUDGET)
 SAMPLE_SCHEMA = pa.schema(
@@ -229,3 +228,70 @@ def _opened_pool(path: Path) -> Pool:
 def read_counts(path: Path, key: str) -> Counts:
     """Return a pool's counts; `key` names the content, for the memory of this process."""
     return np.asarray(read_input(path).column("tokens").to_numpy(), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class PackJob:
+    """Pack one shard and write its data and keys."""
+
+    plan: Plan
+    shard: Shard
+
+    @property
+    def home(self) -> Home:
+        """Jobs of one home need the same worlds."""
+        return self.plan.home(self.shard.family)
+
+    @property
+    def data(self) -> Path:
+        """The file of rows."""
+        return self.shard.path(self.plan.out, "data")
+
+    @property
+    def proof(self) -> Path:
+        """The file with what was proven about the shard."""
+        return self.shard.path(self.plan.out, "proofs")
+
+    @property
+    def keys(self) -> Path:
+        """The file of the same rows without text."""
+        return self.shard.path(self.plan.out, "keys")
+
+
+def pack_is_done(job: PackJob) -> bool:
+    """Tell whether both files of a shard are the ones this plan would write."""
+    return is_done(job.data, job.shard.key) and is_done(job.keys, job.shard.key)
+
+
+def run_pack(job: PackJob) -> None:
+    """Pack and write one shard."""
+    if not pack_is_done(job):
+        job.proof.unlink(missing_ok=True)
+        keys: list[Row] = []
+        secret = is_secret(job.plan.recipe.seed)
+        write_rows(job.data, _kept(pack_rows(job), keys), DATA_SCHEMA, job.shard.key, secret=secret)
+        write_rows(job.keys, keys, KEYS_SCHEMA, job.shard.key, secret=secret)
+
+
+def _kept(rows: Iterator[Row], keys: list[Row]) -> Iterator[Row]:
+    """Pass rows on and keep all of them but their text."""
+    for row in rows:
+        keys.append({name: value for name, value in row.items() if name not in TEXT_COLUMNS})
+        yield row
+
+
+def pack_rows(job: PackJob) -> Iterator[Row]:
+    """Yield the rows of a shard."""
+    LAYOUTS.turn_to(job.plan, job.shard.cut)
+    for sample in read_samples(job.plan, job.shard.cut):
+        yield cut_row(job.plan, sample, job.shard.profile, LAYOUTS.of(job.plan, sample))
+
+
+def cut_row(plan: Plan, sample: Sample, profile: Profile, layout: Layout | None = None) -> Row:
+    """Cut one sample for one profile, and lay it out first where no `layout` is given."""
+    task, layout = plan.task(sample.stratum), layout or laid_out(plan, sample)
+    own, _ = row_streams(plan, sample.stratum, sample.index)
+    spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
+    stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))
+    knife = cutter(profile, plan.recipe.frame)
+    return knife.cut(task, sample, layout, stock, own.of("packing"), plan.recipe.reserve)

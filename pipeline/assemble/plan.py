@@ -7,25 +7,168 @@ schema. A file is done only if the key in its footer is the one that this plan g
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, wraps
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
+from random import Random
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
-from pipeline.assemble.ids import Rows, check_pairs, numbered
+from pipeline.artifacts.manifest import manifest_path
+from pipeline.artifacts.recipes import recipe_path
 from pipeline.errors import RecipeError, unknown
 from pipeline.profiles import Profile, load_profile
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION
-from pipeline.streams import Streams
+from pipeline.streams import Streams, stream
 from pipeline.tasks import check_stratum, task_of
 from pipeline.tasks.base import PoolSpec, Task
 from pipeline.typed import PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class RowPlan:
+    """Row `index` of a stratum, and its id in the release."""
+
+    stratum: Stratum
+    index: int
+    id: str
+
+
+class Rows(Sequence[RowPlan]):
+    """The rows of a family in the order of its files: two numbers are kept of each, the rest is made when asked for."""
+
+    def __init__(self, recipe: Recipe, cells: Sequence[Stratum], drawn: Iterable[tuple[Stratum, int]]) -> None:
+        self._recipe, self._cells = recipe, cells
+        self._cell, self._index = array("I"), array("I")
+        self._starts: dict[tuple[int, str], int] = {}
+        numbers = {cell: number for number, cell in enumerate(cells)}
+        for place, (cell, index) in enumerate(drawn):
+            self._starts.setdefault((cell.length, cell.subtask), place)
+            self._cell.append(numbers[cell])
+            self._index.append(index)
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self._cell)
+
+    @overload
+    def __getitem__(self, place: int) -> RowPlan: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[RowPlan]: ...
+
+    def __getitem__(self, place: int | slice) -> RowPlan | list[RowPlan]:
+        """Return the row at a place, or those at a range of places."""
+        if isinstance(place, slice):
+            return [self._row(at) for at in range(len(self))[place]]
+        return self._row(range(len(self))[place])
+
+    def lengths(self) -> Iterator[int]:
+        """Yield the length of each row."""
+        return (self._cells[number].length for number in self._cell)
+
+    def _row(self, place: int) -> RowPlan:
+        cell, index = self._cells[self._cell[place]], self._index[place]
+        number = place - self._starts[cell.length, cell.subtask]
+        told = f"{index:04d}" + "ba"[cell.complexity] if task_of(cell).paired else f"{number:04d}"
+        return RowPlan(cell, index, _name(self._recipe, cell, told))
+
+
+def numbered(recipe: Recipe, cells: Sequence[Stratum]) -> Rows:
+    """Return the rows of a family's strata by length and subtask, mixed over complexities.
+
+    Rows are numbered as they come. Both forms of a pair have the pair's number and stand side by side, either first.
+    """
+    return Rows(recipe, cells, _ordered(recipe, cells))
+
+
+def _ordered(recipe: Recipe, cells: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
+    kinds: dict[tuple[int, str], list[Stratum]] = {}
+    for cell in cells:
+        kinds.setdefault((cell.length, cell.subtask), []).append(cell)
+    for length in sorted({cell.length for cell in cells}):
+        for kind in (kind for place, kind in kinds.items() if place[0] == length):
+            yield from _paired(recipe, kind) if task_of(kind[0]).paired else _mixed(recipe, kind)
+
+
+def check_pairs(recipe: Recipe) -> None:
+    """Check that each pair of a paired task has both its forms.
+
+    Raises:
+        RecipeError: naming the stratum whose other form is missing, or of another number.
+    """
+    rows = {(c.family, c.subtask, c.length, c.complexity): c.total for c in recipe.strata if task_of(c).paired}
+    for (family, subtask, length, complexity), count in rows.items():
+        other = rows.get((family, subtask, length, 1 - complexity), 0)
+        if other != count:
+            here = f"{family}.{subtask} length {length}"
+            raise RecipeError(
+                f"{here}: {count} rows of complexity {complexity} and {other} of complexity {1 - complexity}: "
+                "rows come in pairs, so give both the same number"
+            )
+
+
+def _mixed(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
+    """Yield block after block, each mixed by itself, so that the ids of a block do not depend on later blocks."""
+    for block in range(max(cell.blocks for cell in kind)):
+        within = [cell for cell in kind if block < cell.blocks]
+        ends = list(accumulate(cell.rows for cell in within))
+        order = list(range(ends[-1]))
+        _order(recipe, kind[0], block).shuffle(order)
+        for place in order:
+            which = bisect_right(ends, place)
+            cell = within[which]
+            yield cell, block * cell.rows + place - ends[which] + cell.rows
+
+
+def _paired(recipe: Recipe, kind: Sequence[Stratum]) -> Iterator[tuple[Stratum, int]]:
+    rng = _order(recipe, kind[0])
+    for index in range(max(cell.total for cell in kind)):
+        forms = sorted((cell for cell in kind if index < cell.total), key=lambda cell: cell.complexity)
+        rng.shuffle(forms)
+        yield from ((cell, index) for cell in forms)
+
+
+PAIRED = re.compile(r"(.*-\d+)[ab](-[^-]+)")
+"""An id of a pair: what both forms share, and the tag."""
+
+
+def placed_names(ids: Iterable[str]) -> list[str]:
+    """Return ids that tell a pair's forms by their place alone, the first `a` and the second `b`; others as they are.
+
+    Takes the ids of a family and tier in the order of their rows.
+
+    >>> placed_names(["bio-idk-32k-4096-0000b-8b6cda", "bio-idk-32k-4096-0000a-8b6cda"])
+    ['bio-idk-32k-4096-0000a-8b6cda', 'bio-idk-32k-4096-0000b-8b6cda']
+    """
+    seen: set[str] = set()
+    names = []
+    for each in ids:
+        if found := PAIRED.fullmatch(each):
+            pair = found[1] + found[2]
+            names.append(found[1] + ("b" if pair in seen else "a") + found[2])
+            seen.add(pair)
+        else:
+            names.append(each)
+    return names
+
+
+def _order(recipe: Recipe, cell: Stratum, block: int = 0) -> Random:
+    behind = (block,) if block else ()
+    subtask = task_of(cell).twin or cell.subtask
+    return stream(recipe.seed, "order", cell.family, subtask, cell.tier, cell.length, *behind)
+
+
+def _name(recipe: Recipe, cell: Stratum, number: str) -> str:
+    return f"{cell.family}-{cell.subtask}-{cell.tier}-{cell.length}-{number}-{recipe.tag}"
+
 
 SHARD_TOKENS = 8 * 1024 * 1024
 MOST_SHARDS = 9_000
@@ -275,3 +418,46 @@ def row_streams(plan: Plan, cell: Stratum, index: int) -> tuple[Streams, Streams
     name = f"{cell.family}.{cell.subtask}@{task_of(cell).version}"
     path = (plan.recipe.seed, name, cell.tier, cell.length, 1 if task_of(cell).paired else cell.complexity)
     return Streams((*path, index)), Streams(path)
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files that another recipe left: readers find shards by pattern."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def strange_samples(plan: Plan) -> Iterator[Path]:
+    """Yield files among the samples of this tier that the recipe does not name."""
+    for family in plan.recipe.families:
+        own = _samples(plan, family)
+        yield from (path for path in sorted(own[0].parent.glob("test-*")) if _whole_name(path) not in own)
+
+
+def strangers(plan: Plan, profile: Profile) -> Iterator[Path]:
+    """Yield files among the shards of this tier that the recipe does not name."""
+    for part in ("data", "keys", "proofs"):
+        own = {shard.path(plan.out, part) for shard in plan.of_profile(profile)}
+        for path in sorted((plan.out / profile.name / part).glob(f"*/{plan.recipe.tier}/test-*")):
+            if _whole_name(path) not in own:
+                yield path
+
+
+def owned(plan: Plan, profile: Profile) -> list[Path]:
+    """Return every file that a plan makes for a profile."""
+    files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
+    for family in plan.recipe.families:
+        files += _samples(plan, family)
+        files += [plan.pool_path(spec) for spec in plan.pools(family)]
+        files += [plan.counts_path(spec, profile) for spec in plan.pools(family)]
+        shards = plan.shards(family, profile)
+        files += [shard.path(plan.out, part) for shard in shards for part in ("data", "keys", "proofs")]
+    return files
+
+
+def _samples(plan: Plan, family: str) -> list[Path]:
+    return [plan.samples_path(cut) for cut in plan.cuts(family)]
+
+
+def _whole_name(path: Path) -> Path:
+    """Return the file that one which is being written will be."""
+    return path.with_name(path.name.partition(".part-")[0])

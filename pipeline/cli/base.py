@@ -13,20 +13,19 @@ from typing import Any
 
 import click
 
+from pipeline.artifacts.recipes import check_release
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.cli.numbers import Number
-from pipeline.cli.places import PLACE
-from pipeline.engine import processes
-from pipeline.engine.dask import WAIT, dask
+from pipeline.cli.options import PLACE, Number
+from pipeline.corpora.records import keep
 from pipeline.errors import FrozenError, RecipeError
-from pipeline.frozen.lock import lock_in
+from pipeline.executors import processes
+from pipeline.executors.dask import WAIT, dask
 from pipeline.profiles import DEFAULT_PROFILES, base_profiles
-from pipeline.profiles.keeping import kept_profile, own_profile, settled
+from pipeline.profiles.adopt import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, Recipe, load_recipe
 from pipeline.stages import Stages
-from pipeline.store.recipes import check_release
-from pipeline.worlds.corpora.store import keep
+from pipeline.verify.lock import lock_in
 
 
 def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:

@@ -21,29 +21,29 @@ LONGEST = 2000
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 COMMANDS = {
-    "build": ("making", "Build a recipe from start to finish and prove every row."),
-    "chance": ("looking", "Print what guessing would score on the rows of a split."),
-    "corpus": ("corpora", "Import texts of your own."),
-    "export": ("exporting", "Write a split in the format of another harness."),
-    "extend": ("freezing", "Add profiles, tiers or strata to a frozen release."),
-    "fetch": ("fetching", "Download vocabularies that come in packages of their own."),
-    "freeze": ("freezing", "Freeze a release by writing its lock."),
-    "gallery": ("reporting", "Write a page with one example of every task in a split."),
-    "pack": ("making", "Pack the shards of a recipe without proving them."),
-    "plan": ("making", "Show what a recipe would build and what already exists."),
-    "profile": ("profiles", "Make profiles of models by their names."),
-    "publish": ("publishing", "Publish sealed splits on the Hugging Face Hub."),
-    "readers": ("reading", "Answer a split with simulated readers, as baselines."),
-    "recipes": ("looking", "List the recipes that come with Carrara."),
-    "recut": ("freezing", "Write recipes for the next major version after a leak."),
-    "render": ("making", "Render the filler pools of a recipe."),
-    "report": ("reporting", "Write a report on scores, or on a build."),
-    "run": ("running", "Send a split to an OpenAI-compatible server."),
-    "sample": ("making", "Draw the samples of a recipe."),
-    "score": ("scoring", "Score a model's predictions against a split."),
-    "show": ("looking", "Print one prompt of a split for reading."),
-    "verify": ("proving", "Recount and re-solve every row of a build or a copy."),
-    "write": ("writing", "Write a corpus of texts for mrcr."),
+    "build": ("build", "Build a recipe from start to finish and prove every row."),
+    "chance": ("show", "Print what guessing would score on the rows of a split."),
+    "corpus": ("corpus", "Import texts of your own."),
+    "export": ("export", "Write a split in the format of another harness."),
+    "extend": ("freeze", "Add profiles, tiers or strata to a frozen release."),
+    "fetch": ("profile", "Download vocabularies that come in packages of their own."),
+    "freeze": ("freeze", "Freeze a release by writing its lock."),
+    "gallery": ("report", "Write a page with one example of every task in a split."),
+    "pack": ("build", "Pack the shards of a recipe without proving them."),
+    "plan": ("build", "Show what a recipe would build and what already exists."),
+    "profile": ("profile", "Make profiles of models by their names."),
+    "publish": ("publish", "Publish sealed splits on the Hugging Face Hub."),
+    "readers": ("baselines", "Answer a split with simulated readers, as baselines."),
+    "recipes": ("show", "List the recipes that come with Carrara."),
+    "recut": ("freeze", "Write recipes for the next major version after a leak."),
+    "render": ("build", "Render the filler pools of a recipe."),
+    "report": ("report", "Write a report on scores, or on a build."),
+    "run": ("run", "Send a split to an OpenAI-compatible server."),
+    "sample": ("build", "Draw the samples of a recipe."),
+    "score": ("score", "Score a model's predictions against a split."),
+    "show": ("show", "Print one prompt of a split for reading."),
+    "verify": ("verify", "Recount and re-solve every row of a build or a copy."),
+    "write": ("corpus", "Write a corpus of texts for mrcr."),
 }
 """For each command: the module that defines it, and its line in the list of commands."""
 
@@ -93,7 +93,7 @@ def _told(fault: Exception) -> str:
 
 def _is_of_store(fault: Exception) -> bool:
     """Tell whether an error is what a store says; no store was asked where its module is not loaded."""
-    loaded = sys.modules.get("pipeline.paths")
+    loaded = sys.modules.get("pipeline.storage")
     return loaded is not None and isinstance(fault, loaded.StoreError)
 
 

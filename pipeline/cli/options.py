@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
-from pipeline.cli.places import DISK
+from pipeline.artifacts.split import Selection
 from pipeline.errors import RecipeError
-from pipeline.paths import read_text
+from pipeline.storage import StorePath, place, read_text
+
+
+class Place(click.Path):
+    """A folder or a file: ``outputs/v1``, or in a store ``s3://bucket/v1``.
+
+    Args:
+        disk: whether it must be on a disk.
+    """
+
+    def __init__(self, *, disk: bool = False) -> None:
+        super().__init__()
+        self._disk = disk
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path.
+
+        Raises:
+            RecipeError: if it is the URL of no store that is known, or of one where a disk is needed.
+        """
+        path = place(value)
+        if self._disk and isinstance(path, StorePath):
+            raise RecipeError(f"{value!r} is in a store: give a path on a disk")
+        return path
+
+
+PLACE, DISK = Place(), Place(disk=True)
+
 
 KEY_FILE = click.option(
     "--key-file", type=DISK,
@@ -31,3 +61,63 @@ def api_key(path: Path | None) -> str:
         raise RecipeError(
             f"--key-file {str(path)!r} cannot be read ({fault}): give a file that holds the key"
         ) from None
+
+
+class Number(click.FloatRange):
+    """A number within bounds, of which "nan" is none, though it passes every comparison with them."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        found: float = super().convert(value, param, ctx)
+        if math.isnan(found):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return found
+
+
+WHERE = "DIR|URL|ORG/NAME@TAG"
+STACK = click.option(
+    "--stack", multiple=True, metavar=WHERE, help="Another split to score together with the first. Repeatable."
+)
+EXPORT = click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    metavar="FOLDER",
+    type=PLACE,
+    help="Folder that was exported and run: rows that it leaves out are not missing. Repeatable.  "
+    "[default: the one that PREDICTIONS are in]",
+)
+QUIRK = click.option(
+    "--quirk",
+    "quirks",
+    multiple=True,
+    metavar="mrcr=starts",
+    help="Use another published rule of scoring (see docs/scores.md). Repeatable.",
+)
+
+
+def selecting(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that choose rows; the command passes them to `selection_of`."""
+    for option in reversed(
+        [
+            click.option("--family", "families", multiple=True, help="Only rows of this family. Repeatable."),
+            click.option("--subtask", "subtasks", multiple=True, help="Only rows of this subtask. Repeatable."),
+            click.option("--tier", "tiers", multiple=True, help="Only rows of this tier. Repeatable."),
+            click.option("--length", "lengths", type=int, multiple=True, help="Only rows of this length. Repeatable."),
+            click.option(
+                "--complexity",
+                "complexities",
+                type=int,
+                multiple=True,
+                help="Only rows of this complexity. Repeatable.",
+            ),
+            click.option("--limit", type=click.IntRange(1), help="Only the first so many rows of each stratum."),
+        ]
+    ):
+        command = option(command)
+    return command
+
+
+def selection_of(*, limit: int | None, **chosen: Sequence[Any]) -> Selection:
+    """Return the selection that the options ask for."""
+    return Selection(limit=limit, **{name: tuple(values) for name, values in chosen.items()})

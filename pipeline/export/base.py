@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -10,11 +12,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pipeline.artifacts.asked import ASKED, asked_of, write_asked
+from pipeline.artifacts.files import tree_aside
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.rows import Row
-from pipeline.store.asked import ASKED, asked_of, write_asked
-from pipeline.store.files import tree_aside
-from pipeline.store.split import Selection, Split
 
 HELD = ("id", "family", "subtask", "tier", "length", "context_tokens", "max_new_tokens")
 """What a README may say of the rows that were written."""
@@ -111,3 +113,42 @@ def _readme(harness: Export, split: Split, held: Sequence[Row], written: Written
             loader=FileSystemLoader(templates), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
         )
         return environment.get_template(f"{harness.folder}/README.md").render(known)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts the rows that are written, and keeps the ids of those left out, by reason."""
+
+    rows: int = 0
+    left: dict[str, list[str]] = field(default_factory=dict)
+
+    def leave(self, row: Row, reason: str) -> None:
+        """Note that a row is left out, and why."""
+        self.left.setdefault(reason, []).append(row["id"])
+
+    @property
+    def written(self) -> Written:
+        """What the export reports."""
+        return Written(self.rows, {reason: tuple(ids) for reason, ids in sorted(self.left.items())})
+
+
+def add_line(path: Path, value: object) -> None:
+    """Add a value as one line of JSON, in ASCII, to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="ascii", newline="\n") as file:
+        file.write(json.dumps(value) + "\n")
+
+
+def group_name(row: Row) -> str:
+    """Return tier and length of a row: samples of two tiers never share a file."""
+    return f"{row['tier']}-{row['length']}"
+
+
+def group_counts(held: Iterable[Row]) -> dict[str, int]:
+    """Return how many rows each tier and length has, shorter ones first."""
+    return dict(Counter(group_name(row) for row in sorted(held, key=lambda row: int(row["length"]))))
+
+
+def task_name(row: Row) -> str:
+    """Return family and subtask of a row in letters, digits and underscores."""
+    return f"{row['family']}_{row['subtask']}".replace("-", "_")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import copy_metrics, lead, need_keys, part_of, template, write_card, write_parts
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:

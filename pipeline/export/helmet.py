@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.export import reranking
-from pipeline.export.base import Export, Written
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
+from pipeline.export import named
+from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys
-from pipeline.export.json_lines import Tally, add_line, group_name, task_name
-from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of
-from pipeline.export.substring import strings
+from pipeline.export.named import HELMET_SUMMARIES, helmet_icl, helmet_line, names_of, strings
 from pipeline.metrics import facts
 from pipeline.rows import Row
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 ROOM = 1024
 """Tokens that HELMET's words around a row may take, and the 100 that some of its backends keep free."""
@@ -46,12 +44,12 @@ class Test:
     @property
     def demos(self) -> str:
         """The file that HELMET draws demonstrations from, where it reads one."""
-        return f"demos/{self.file.removeprefix('data/')}" if self.dataset == reranking.NAME else ""
+        return f"demos/{self.file.removeprefix('data/')}" if self.dataset == named.NAME else ""
 
     @property
     def tokens(self) -> int:
         """What HELMET may send and let the model reply."""
-        more = self.context_tokens // reranking.SHARE if self.dataset == reranking.NAME else 0
+        more = self.context_tokens // named.SHARE if self.dataset == named.NAME else 0
         return self.context_tokens + more + ROOM
 
 
@@ -69,7 +67,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
         test = Test(_file(row), dataset, row["context_tokens"], row["max_new_tokens"])
         tests.setdefault(group_name(row), set()).add(test)
         add_line(below(out, test.file), line)
-        for shown in reranking.demonstrations(row) if test.demos else ():
+        for shown in named.demonstrations(row) if test.demos else ():
             add_line(below(out, test.demos), shown)
         tally.rows += 1
     for name, some in tests.items():
@@ -82,7 +80,7 @@ def write(split: Split, selection: Selection, out: Path) -> Written:
 def _file(row: Row) -> str:
     """Return where a row's line goes: in HELMET's own files within a folder for each tier, or in one of its task."""
     own = names_of(row)
-    if own.helmet == reranking.NAME:
+    if own.helmet == named.NAME:
         return f"data/{row['tier']}/msmarco/test_reranking_data_{row['length']}_{row['complexity']}.jsonl"
     if own.helmet and own.ruler:
         return f"data/{row['tier']}/ruler/{own.ruler}/validation_{row['length']}.jsonl"
@@ -100,7 +98,7 @@ def line_of(row: Row) -> tuple[str, Row] | str:
     if row["family"] == "summ":
         return f"HELMET takes the documents of {' and '.join(HELMET_SUMMARIES)} from the Hub, and has a model judge"
     own = names_of(row).helmet
-    if own == reranking.NAME and any(reranking.demonstrations(row)):
+    if own == named.NAME and any(named.demonstrations(row)):
         return own, helmet_line(row)
     wanted = strings(row)
     if isinstance(wanted, str) or facts(row["scorer"]).unnormalised:
@@ -125,7 +123,7 @@ def _config(tests: Sequence[Test], *, chat: bool) -> str:
         "generation_max_length": [each.max_new_tokens for each in tests],
     }
     joined = {name: ",".join(map(str, values)) for name, values in lists.items()}
-    shots = SHOTS if {JSON_KV, reranking.NAME} & {each.dataset for each in tests} else 0
+    shots = SHOTS if {JSON_KV, named.NAME} & {each.dataset for each in tests} else 0
     return as_yaml({**joined, "use_chat_template": chat, "shots": shots, "stop_new_line": False})
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import Part, copy_metrics, need_keys, template, write_parts
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split
 
 TASK = '''
 

@@ -6,10 +6,10 @@ import json
 from collections import defaultdict
 from pathlib import Path
 
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import Part, copy_metrics, lead, need_keys, template, write_card, write_parts
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:

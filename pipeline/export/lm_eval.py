@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import CARRIED, END, Part, as_yaml, copy_metrics, lead, need_keys, template, write_parts
 from pipeline.metrics import Scorer
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 HEADLINE, AT_LENGTH = "headline", "at_length"
 SHOWN = {"length": 1, "complexity": 1, "context_tokens": 1, "max_new_tokens": 1, "answers": ["x"], "choices": ["x"]}

@@ -7,14 +7,13 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
-from pipeline.export.base import Export, Written
+from pipeline.export.base import Export, Tally, Written
 from pipeline.export.by_stratum import need_keys
-from pipeline.export.json_lines import Tally
-from pipeline.export.substring import parts
+from pipeline.export.named import parts
 from pipeline.rows import Row
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 from pipeline.tasks.bio.text import QUESTIONS, SENTENCES
 
 COLUMNS = (

@@ -6,12 +6,11 @@ import csv
 import json
 from pathlib import Path
 
-from pipeline.export.base import Export, Written
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
+from pipeline.export.base import Export, Tally, Written, group_name
 from pipeline.export.by_stratum import TURNS, need_keys
-from pipeline.export.json_lines import Tally, group_name
 from pipeline.rows import Row
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 FIELDS = (
     *("queries", "answer", "context_len", "answer_token_count", "view_ops", "num_relevant"),

@@ -6,15 +6,120 @@ The data sets of HELMET that `icl` and `summ` are like have names here too, but 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pipeline.export import reranking
-from pipeline.metrics import MEMBERS
-from pipeline.rows import Row
+from pipeline.metrics import MEMBERS, NO_MEMBERS, NUMBER, PART, facts, worth_of
+from pipeline.rows import Row, known_by
 from pipeline.tasks.recall.json_kv import SHOWN, question
 from pipeline.tasks.recall.json_kv import START as OBJECT
-from pipeline.tasks.recall.niah_text import START, read_asked
+from pipeline.tasks.recall.niah_text import START as NIAH_TEXT_START
+from pipeline.tasks.recall.niah_text import read_asked
+
+
+@dataclass(frozen=True, slots=True)
+class Strings:
+    """What is looked for in a reply: one of the strings, or each of them."""
+
+    wanted: tuple[str, ...]
+    each: bool = False
+
+
+ORDER = "the question asks for names in an order, which the rule cannot see"
+
+
+def strings(row: Row) -> Strings | str:
+    """Return what a reply to a row has to contain, or why that does not tell a right reply."""
+    scorer = facts(row["scorer"])
+    return scorer.ungraded or SHAPES[scorer.shape](row)
+
+
+def parts(row: Row) -> tuple[str, ...]:
+    """Return the parts of an answer that has several, worded as in the text."""
+    return tuple(row["target"].split(PART))
+
+
+def _one(row: Row) -> Strings | str:
+    return Strings(tuple(row["answers"]))
+
+
+def _several(row: Row) -> Strings | str:
+    wanted = parts(row)
+    return ORDER if all(part in row["question"] for part in wanted) else Strings(wanted, each=True)
+
+
+def _sourced(row: Row) -> Strings | str:
+    halves = [part.rpartition(" [") for part in parts(row)]
+    return Strings(tuple(text for value, _, label in halves for text in (value, f"[{label}")), each=True)
+
+
+def _pair(row: Row) -> Strings | str:
+    free = "any pair of people whose ages differ as asked is right, but the rule does not know ages"
+    return Strings(tuple(row["answers"])) if len(row["answers"]) == 2 else free
+
+
+def _members(row: Row) -> Strings | str:
+    none = "the set asked for is empty, and a rule that looks for strings has none to look for"
+    return none if row["target"] == NO_MEMBERS else Strings(tuple(row["target"].split(MEMBERS)), each=True)
+
+
+def _view(row: Row) -> Strings | str:
+    return Strings(tuple(row["answers"])) if row["subtask"] == "print" else NUMBER
+
+
+SHAPES: dict[str, Callable[[Row], Strings | str]] = {
+    "parts": _several,
+    "cited": _sourced,
+    "value": _one,
+    "view": _view,
+    "pair": _pair,
+    "members": _members,
+}
+
+
+NAME = "msmarco_rerank_psg"
+"""HELMET's name of the data set."""
+SHARE = 40
+"""One more token for so many of a row's: HELMET's words round each document are longer than the row's."""
+QUERY = (
+    "{question} A document is the more relevant, the more of the three conditions are met by what it says. "
+    "Name the ten most relevant alone."
+)
+OWN_QUERY = "{question} Name the ten most relevant alone."
+DOCUMENT = re.compile(r"^Document \[(?P<id>\d{5})\] \(title: (?P<title>[^()\n]+)\) (?P<text>.+)$", re.MULTILINE)
+OWN_DOCUMENT = re.compile(r"^Document \[(?P<id>\d+)\]:? (?P<text>.+)$", re.MULTILINE)
+"""A passage of a user's own, which may have no title; any stays in its text."""
+START = "\nDocuments:\n"
+EXAMPLE = re.compile(r"^Example \d+, .+:\n((?:Document .+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE)
+
+
+def ranking_line(row: Row) -> Row:
+    """Return a row's line: the documents in order, each with what it is worth."""
+    body = row["prompt"][: row["question_start"]].rpartition(START)[2]
+    return {"id": row["id"], **_asked(row, known_by(row["id"]), row["question"], body, worth_of(row))}
+
+
+def demonstrations(row: Row) -> Iterator[Row]:
+    """Yield the lines of a row's own demonstrations, of which HELMET draws two from all rows.
+
+    What a document of a demonstration is worth is told by its place in the answer.
+    """
+    for number, (documents, asked, answer) in enumerate(EXAMPLE.findall(row["prompt"]), start=1):
+        ranking = answer.split(" > ")
+        worth = {one: len(ranking) - place for place, one in enumerate(ranking)}
+        yield _asked(row, known_by(f"{row['id']}.{number}"), asked, documents, worth)
+
+
+def _asked(row: Row, name: str, question: str, documents: str, worth: Mapping[str, int]) -> Row:
+    query, form = (OWN_QUERY, OWN_DOCUMENT) if _is_own(row) else (QUERY, DOCUMENT)
+    found = [one.groupdict() | {"label": worth.get(one["id"], 0)} for one in form.finditer(documents)]
+    return {"qid": name, "query": query.format(question=question), "ctxs": found}
+
+
+def _is_own(row: Row) -> bool:
+    """Tell whether a row is about a user's own passages."""
+    return bool(json.loads(row["metadata"]).get("knobs", {}).get("corpus"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +166,7 @@ QUESTIONS: Mapping[str, object] = {"decoys": 0, "negatives": "random"}
 def names_of(row: Row) -> Names:
     """Return the names of a row's task; none where the harness has no task of this kind and complexity."""
     if (row["family"], row["subtask"]) == ("rerank", "conditions"):
-        return Names(row["complexity"], "", reranking.NAME)
+        return Names(row["complexity"], "", NAME)
     known = NAMES.get((row["family"], row["subtask"]), Names(0))
     if known.complexity != row["complexity"]:
         return Names(row["complexity"])
@@ -84,7 +189,7 @@ def helmet_line(row: Row) -> Row:
         ValueError: if the prompt asks for something else than its task does.
     """
     if row["family"] == "rerank":
-        return reranking.line_of(row)
+        return ranking_line(row)
     text, tail = row["prompt"][: row["question_start"]], row["prompt"][row["question_start"] :]
     if row["subtask"] == "json_kv":
         head, begin, body = text.partition(OBJECT)
@@ -94,5 +199,10 @@ def helmet_line(row: Row) -> Row:
     *most, last = read_asked(tail)
     query = f"{', '.join(most)}, and {last}" if most else last
     wanted = "access codes" if row["scorer"] == "members" else "access code"
-    line = {"id": row["id"], "context": text.partition(f"\n{START}")[2], "query": query, "type_needle_v": wanted}
+    line = {
+        "id": row["id"],
+        "context": text.partition(f"\n{NIAH_TEXT_START}")[2],
+        "query": query,
+        "type_needle_v": wanted,
+    }
     return {**line, "outputs": row["target"].split(MEMBERS)}

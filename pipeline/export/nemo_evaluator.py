@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template
-from pipeline.export.rooms import benchmarks, put, rooms_of, write_rooms
+from pipeline.export.by_stratum import benchmarks, copy_metrics, lead, need_keys, put, rooms_of, template, write_rooms
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split
 
 
 def write(split: Split, selection: Selection, folder: Path) -> Written:

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import tomlkit
 
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
-from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template
-from pipeline.export.rooms import benchmarks, messages_of, put, rooms_of, write_rooms
-from pipeline.store.split import Selection, Split
+from pipeline.export.by_stratum import (
+    benchmarks,
+    copy_metrics,
+    lead,
+    messages_of,
+    need_keys,
+    put,
+    rooms_of,
+    template,
+    write_rooms,
+)
 
 PACKAGE = "carrara_skills"
 

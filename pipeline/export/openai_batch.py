@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.metrics import STOPS, facts
 from pipeline.rows import Row
-from pipeline.store.split import Selection, Split
 
 MOST_LINES = 50_000
 MOST_BYTES = 200_000_000

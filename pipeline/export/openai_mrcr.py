@@ -10,12 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.export.base import Export, Written
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
+from pipeline.export.base import Export, Tally, Written
 from pipeline.export.by_stratum import need_keys
-from pipeline.export.json_lines import Tally
 from pipeline.rows import Row
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 SCHEMA = pa.schema(
     [

@@ -8,14 +8,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pipeline.export.base import Export, Written
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
+from pipeline.export.base import Export, Tally, Written, add_line, group_name, task_name
 from pipeline.export.by_stratum import TURNS, as_yaml, need_keys, template
-from pipeline.export.json_lines import Tally, add_line, group_name, task_name
-from pipeline.export.named import names_of
-from pipeline.export.substring import Strings, strings
+from pipeline.export.named import Strings, names_of, strings
 from pipeline.rows import Row
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 COLUMNS = (
     *("id", "family", "subtask", "tier", "length", "complexity", "context_tokens", "prompt_tokens", "max_new_tokens"),

@@ -10,10 +10,10 @@ from typing import Any
 
 import tomlkit
 
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template, write_parts
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 
 def package(split: Split) -> str:

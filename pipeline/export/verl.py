@@ -9,13 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.export.base import Export, Written
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
+from pipeline.export.base import Export, Tally, Written, group_counts, group_name
 from pipeline.export.by_stratum import copy_metrics, need_keys, template
-from pipeline.export.json_lines import Tally, group_counts, group_name
 from pipeline.metrics import SCORERS, UNKNOWN
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 JUDGED = ("subtask", "scorer", "question", "answers", "choices", "random_string_to_prepend")
 PLACE = ("family", "tier", "length", "complexity", "max_new_tokens")

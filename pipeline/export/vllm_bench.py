@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.export.base import Export, Written
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Selection, Split
+from pipeline.export.base import Export, Tally, Written, add_line, group_counts, group_name
 from pipeline.export.by_stratum import TURNS
-from pipeline.export.json_lines import Tally, add_line, group_counts, group_name
-from pipeline.store.files import below
-from pipeline.store.split import Selection, Split
 
 COLUMNS = ("id", "tier", "length", "max_new_tokens", "messages", "prompt")
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pipeline.artifacts.manifest import Cell, Made, Manifest
 from pipeline.figures.style import (
     GRID,
     HATCHES,
@@ -19,7 +20,6 @@ from pipeline.figures.style import (
     styled,
 )
 from pipeline.rows import kilo
-from pipeline.store.manifest import Cell, Made, Manifest
 from pipeline.terminal.numbers import percent
 
 if TYPE_CHECKING:

@@ -8,14 +8,30 @@ from itertools import count as counted
 from math import nan
 from typing import TYPE_CHECKING, Any
 
-from pipeline.figures.labels import ABOVE, BELOW, LEFT, PANEL, Size, fitted, spaced
-from pipeline.figures.style import DASHES, MARKERS, PAPER, SERIES, SOFT, Picture, panel, styled
+from pipeline.figures.builds import bare, cell, shade
+from pipeline.figures.style import (
+    ABOVE,
+    BELOW,
+    DASHES,
+    INK,
+    LEFT,
+    MARKERS,
+    PANEL,
+    PAPER,
+    SERIES,
+    SOFT,
+    Picture,
+    Size,
+    fitted,
+    panel,
+    spaced,
+    styled,
+)
 from pipeline.rows import kilo
 from pipeline.terminal.numbers import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
 
 GUESSES: tuple[Any, ...] = (
     (0, (1, 2)), (0, (7, 2, 1, 2)), (0, (3, 2)), (0, (9, 3)), (0, (1, 1, 5, 1)), (0, (2, 4)), (0, (5, 1, 5, 4)),
@@ -199,3 +215,129 @@ def _curve_words(title: str, lines: Sequence[Line], guesses: Sequence[Guess]) ->
 def _ends(means: Mapping[int, float]) -> str:
     lengths = sorted({min(means), max(means)})
     return ", ".join(f"{percent(means[length], 1)} at {kilo(length)}" for length in lengths)
+
+
+WIDTH, LINE = 470, 24
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How much better the second of two models is, from -1 to 1, with its interval; `label` is what of."""
+
+    label: str
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def told(self) -> bool:
+        """Tell whether the interval leaves out 0."""
+        return not self.low <= 0 <= self.high
+
+
+def difference_picture(name: str, title: str, caption: str, gaps: Sequence[Gap]) -> Picture:
+    """Draw differences as marks with their intervals, first above last; filled where the interval leaves out 0."""
+    least, most = min(-0.05, *(gap.low for gap in gaps)), max(0.05, *(gap.high for gap in gaps))
+    with styled():
+        figure, axes = panel(WIDTH, 76 + LINE * len(gaps), (104, 42, 92, 34))
+        axes.axvline(0, color=SOFT, linewidth=1.2)
+        for at, gap in enumerate(gaps):
+            axes.hlines(at, 100 * gap.low, 100 * gap.high, color=INK, linewidth=1.4)
+            axes.plot(
+                [100 * gap.mean], [at], marker="D" if not at else "o", markersize=6, color=INK if gap.told else PAPER,
+                markeredgecolor=INK, markeredgewidth=1.2,
+            )  # fmt: skip
+            axes.text(1.03, at, signed(gap.mean), transform=axes.get_yaxis_transform(), va="center", fontsize=9.5)
+        axes.set(title=title, xlabel="difference, points", ylim=(len(gaps) - 0.5, -0.6))
+        axes.set_xlim(102 * least, 102 * most)
+        axes.set_yticks(range(len(gaps)), [gap.label for gap in gaps])
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.grid(visible=False, axis="y")
+        axes.grid(visible=True, axis="x")
+    return Picture(name, caption, _words(title, gaps), figure)
+
+
+def signed(share: float) -> str:
+    """Return a difference in points, with its sign.
+
+    >>> [signed(0.0625), signed(-0.5), signed(0.0)]
+    ['+6.2', '-50.0', '0.0']
+    """
+    text = f"{100 * share:+.1f}"
+    return text[1:] if float(text) == 0 else text
+
+
+def _words(title: str, gaps: Sequence[Gap]) -> str:
+    each = (f"{gap.label} {signed(gap.mean)} ({signed(gap.low)} to {signed(gap.high)})" for gap in gaps)
+    return f"Differences with intervals, in points: {title}. {'; '.join(each)}."
+
+
+HEAT_WIDTH, CELL = 470, 34
+UNSURE, FEW = 0.4, 5
+"""A cell whose interval is so wide, or whose units are fewer, has no colour: it would say more than is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A mean score of the rows of one length whose needle lies in one bin of depth, its interval, and its units."""
+
+    length: int
+    depth: int
+    mean: float
+    low: float
+    high: float
+    units: int
+
+    @property
+    def unsure(self) -> bool:
+        """Tell whether there are too few units, or too wide an interval, for a colour."""
+        return self.units < FEW or self.high - self.low >= UNSURE
+
+
+def heat_picture(name: str, title: str, caption: str, cells: Sequence[Heat], bins: Sequence[str]) -> Picture:
+    """Draw mean scores by depth of the needle (down) and length (across), in percent, each above its interval.
+
+    Where units are few, their number stands in its place. Unsure cells are framed, not filled; a dash stands where no
+    row is.
+    """
+    lengths = sorted({each.length for each in cells})
+    means = {(each.length, each.depth): each for each in cells}
+    with styled():
+        figure, axes = panel(HEAT_WIDTH, 76 + CELL * len(bins), (80, 42, 12, 34))
+        axes.set(title=title, xlim=(0, len(lengths)), ylim=(len(bins), 0), xlabel="length, tokens", ylabel="depth")
+        for column, length in enumerate(lengths):
+            for row in range(len(bins)):
+                _cell(axes, (column, row), means.get((length, row)))
+        axes.set_xticks([at + 0.5 for at in range(len(lengths))], [kilo(length) for length in lengths])
+        axes.set_yticks([at + 0.5 for at in range(len(bins))], bins)
+        bare(axes)
+    return Picture(name, caption, _heat_words(title, cells, bins), figure)
+
+
+def _cell(axes: Axes, place: tuple[int, int], found: Heat | None) -> None:
+    from matplotlib.patches import Rectangle
+
+    if found is None:
+        cell(axes, place, 0, 1)
+        return
+    left, top = place
+    fill = PAPER if found.unsure else shade(found.mean)
+    edge, inset = (SOFT, 0.06) if found.unsure else (PAPER, 0.0)
+    ink = INK if found.unsure else "#000000" if found.mean < 0.66 else "#ffffff"
+    axes.add_patch(Rectangle((left + inset, top + inset), 1 - 2 * inset, 1 - 2 * inset, facecolor=fill, edgecolor=edge))
+    axes.text(left + 0.5, top + 0.37, f"{100 * found.mean:.0f}", ha="center", va="center", fontsize=9.5, color=ink)
+    span = f"n={found.units}" if found.units < FEW else f"{100 * found.low:.0f}-{100 * found.high:.0f}"
+    axes.text(left + 0.5, top + 0.75, span, ha="center", va="center", fontsize=7.5, color=ink)
+
+
+def _heat_words(title: str, cells: Sequence[Heat], bins: Sequence[str]) -> str:
+    best, worst = max(cells, key=lambda each: each.mean), min(cells, key=lambda each: each.mean)
+    ends = (
+        f"{word} {percent(each.mean, 1)} at {kilo(each.length)} and depth {bins[each.depth]}"
+        for word, each in (("highest", best), ("lowest", worst))
+    )
+    doubt = f"fewer than {FEW} rows or an interval of {100 * UNSURE:.0f} points"
+    unsure = f"{sum(each.unsure for each in cells)} of {len(cells)} cells have {doubt}"
+    shown = f"{', '.join(ends)}. The higher the score, the darker the cell; {unsure}."
+    return f"Heat map of score by depth and length: {title}; {shown}"

@@ -11,14 +11,37 @@ the same. So ``count(a + b + c) == count(a) + counts([b, c]).sum()`` holds for a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import base64
+import os
+import re
+import struct
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Protocol
+from itertools import chain, product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import CarraraError, ProfileError, first_line
+from pipeline.profiles.hub import model_folder
+from pipeline.profiles.spec import QUICK, Engine, Vocabulary
+from pipeline.profiles.vocabulary import (
+    bpe_of_pieces,
+    builtin,
+    optional_module,
+    pieces_of,
+    ranks_of,
+    source_of,
+    stretch_of,
+    vocabulary_bytes,
+    whole_tags,
+)
 
 Counts = NDArray[np.int32]
 
@@ -112,3 +135,317 @@ def package_name(package: str) -> str:
         return f"{package} {version(package)}"
     except PackageNotFoundError:
         return package
+
+
+UPPER, LOWER = (ord("A"), ord("Z")), (ord("a"), ord("z"))
+CLASSES = ((UPPER, LOWER), ((ord("0"), ord("9")),), ((9, 13), (32, 32)), (UPPER,), (LOWER,))
+"""Ranges of letters, digits and whitespace in ASCII, and of the letters that are large and small."""
+KINDS = "aAsT'1. \n\r\t/<\x00\x0b"
+"""A character or more of every kind that patterns tell apart in ASCII."""
+JOINTS = "".join(chain.from_iterable(product(KINDS, repeat=3)))
+"""A text in which every three of them stand together."""
+
+
+class ToktokCounter(BaseCounter):
+    """toktok on a profile's ranks, with the scanner of one of its encodings; it counts in one thread.
+
+    A text that is not ASCII raises a `ProfileError`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, encoding: str) -> None:
+        super().__init__("toktok-rs")
+        optional_module("toktok", "quick")
+        with TemporaryDirectory(prefix="carrara-") as folder:
+            _write(Path(folder), vocabulary, encoding)
+            self._tokenizer: Any = import_module("toktok._toktok").Tokenizer(encoding, folder)
+        self._first = vocabulary.first_id
+
+    def _encode(self, text: str) -> list[int]:
+        return [self._first + rank for rank in self._tokenizer.encode_ordinary(_ascii(text))]
+
+    def _count(self, text: str) -> int:
+        found: int = self._tokenizer.count(_ascii(text))
+        return found
+
+
+def _ascii(text: str) -> str:
+    if not text.isascii():
+        raise ProfileError("toktok counts ASCII alone: count this text with another engine")
+    return text
+
+
+def _write(folder: Path, vocabulary: Vocabulary, encoding: str) -> None:
+    """Write what toktok reads: the number of tokens, length, bytes and rank of each; then classes of characters."""
+    tokens, classes, count = QUICK["toktok"][encoding]
+    lines = [line for line in vocabulary_bytes(vocabulary).splitlines() if line]
+    with (folder / tokens).open("wb") as file:
+        file.write(struct.pack("<I", len(lines)))
+        for line in lines:  # one at a time: a process that opens several vocabularies keeps what it once had to take
+            spelled, rank = line.split()
+            token = base64.b64decode(spelled)
+            file.write(struct.pack(f"<H{len(token)}sI", len(token), token, int(rank)))
+    told = (struct.pack(f"<{1 + 2 * len(ranges)}I", len(ranges), *chain(*ranges)) for ranges in CLASSES[:count])
+    (folder / classes).write_bytes(b"".join(told))
+
+
+PROBE = ("Marta Okafor was born on 1987-03-09.\n", ">> a.append(-1729)\n", "x" * 400 + "!\n", " \n" * 50)
+"""Texts that a counter is tried on when it is opened: some patterns never come to an end."""
+
+
+class TiktokenCounter(BaseCounter):
+    """The reference wherever a vocabulary is a list of ranks."""
+
+    def __init__(self, vocabulary: Vocabulary, pattern: str) -> None:
+        super().__init__("tiktoken")
+        import tiktoken
+
+        ranks = ranks_of(vocabulary)
+        try:
+            self._encoding = tiktoken.Encoding("profile", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        except ValueError as error:
+            raise _unusable(vocabulary, "tiktoken cannot use this pattern", error) from None
+        self._first = vocabulary.first_id
+
+    def _encode(self, text: str) -> list[int]:
+        return [self._first + rank for rank in self._encoding.encode_ordinary(text)]
+
+    def _count(self, text: str) -> int:
+        return len(self._encoding.encode_ordinary(text))
+
+
+class SplintrCounter(BaseCounter):
+    """Splintr on the same ranks, with another regular expression engine and other merging code.
+
+    It is given no special tokens, so its flat calls (which would match them) are safe, and twice as fast as a list.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, pattern: str) -> None:
+        super().__init__("splintr-rs")
+        import splintr
+
+        try:
+            self._tokenizer = splintr.Tokenizer.from_bytes(vocabulary_bytes(vocabulary), pattern)
+        except ValueError as error:
+            raise _unusable(vocabulary, "splintr cannot use this pattern", error) from None
+        self._first = vocabulary.first_id
+
+    def _encode(self, text: str) -> list[int]:
+        return [self._first + rank for rank in self._tokenizer.encode_ordinary(text)]
+
+    def _count(self, text: str) -> int:
+        return len(self._tokenizer.encode_flat(text)) // 4
+
+    def _inside(self, texts: Sequence[str]) -> Counts:
+        return _flat_counts(self._tokenizer, texts)
+
+
+class BuiltinCounter(BaseCounter):
+    """A tokenizer splintr ships whole, for vocabularies whose splits are more than one regular expression.
+
+    Its flat calls match special tokens, which all begin with "<": they are used for texts without that character.
+    Pieces that are always one token (Gemma's ``<table>`` and its like) are cut out here: the built-in does not.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, entry: str) -> None:
+        super().__init__("splintr-rs")
+        vocabulary_bytes(vocabulary)  # its digest is checked, though the built-in brings its own copy
+        self._tokenizer = builtin(entry)
+        self._whole = whole_tags(vocabulary)
+        special = self._tokenizer.special_tokens()
+        self._flat = all(name.startswith("<") for name in special) and len(self._tokenizer.encode("a")) == 1
+
+    def _encode(self, text: str) -> list[int]:
+        if not self._whole or "<" not in text:
+            return self._ordinary(text)
+        return [number for stretch in self._stretches(text) for number in self._stretch(stretch)]
+
+    def _count(self, text: str) -> int:
+        if self._flat and "<" not in text:
+            return len(self._tokenizer.encode_flat(text)) // 4
+        return len(self._encode(text))
+
+    def _inside(self, texts: Sequence[str]) -> Counts:
+        if self._flat and not any("<" in text for text in texts):
+            return _flat_counts(self._tokenizer, texts)
+        return super()._inside(texts)
+
+    def _stretches(self, text: str) -> list[str]:
+        """Split at whole pieces; what only looks like one stays in the text around it."""
+        parts: list[list[str]] = [[]]
+        for part in re.split(r"(<[^<>\s]+>)", text):
+            if part in self._whole:
+                parts += [[part], []]
+            else:
+                parts[-1].append(part)
+        return ["".join(each) for each in parts]
+
+    def _stretch(self, text: str) -> list[int]:
+        return [self._whole[text]] if text in self._whole else self._ordinary(text)
+
+    def _ordinary(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode_ordinary(text)
+        return ids
+
+
+class TokenizersCounter(InContext):
+    """Hugging Face tokenizers, from a tokenizer.json or built from SentencePiece pieces.
+
+    Its fast calls leave out where each token stands in the text, which takes half of the time of an encode. A text of
+    pieces merges as one word, in more than linear time: it is counted by its stretches, each different one once.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("tokenizers")
+        module = optional_module("tokenizers", "tokenizers")
+        data = vocabulary_bytes(vocabulary)
+        self._stretch: re.Pattern[str] | None = None
+        if vocabulary.form == "pieces":
+            self._tokenizer = bpe_of_pieces(module, vocabulary)
+            self._stretch = stretch_of(pieces_of(vocabulary))
+        else:
+            try:
+                self._tokenizer = module.Tokenizer.from_str(data.decode())
+            except Exception as error:  # the package raises plain Exception for a file it cannot read
+                raise _unusable(vocabulary, "tokenizers cannot read it", error) from None
+        self._tokenizer.add_special_tokens(_beyond(self._tokenizer))
+        self._tokenizer.encode_special_tokens = True
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+
+    def _encode(self, text: str) -> list[int]:
+        ids: list[int] = self._encodings([text])[0].ids
+        return ids
+
+    def _count(self, text: str) -> int:
+        if self._stretch is None:
+            return len(self._encodings([text])[0])
+        found = Tally(self._stretch.findall(text))
+        return sum(len(each) * often for each, often in zip(self._encodings(list(found)), found.values(), strict=True))
+
+    def _counts(self, texts: Sequence[str]) -> Iterable[int]:
+        return map(len, self._encodings(texts))
+
+    def _encodings(self, texts: Sequence[str]) -> list[Any]:
+        found: list[Any] = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return found
+
+
+def _beyond(tokenizer: Any) -> list[Any]:
+    """Return the tokens that a tokenizer adds to its vocabulary and does not call special, such as ``</think>``."""
+    added = tokenizer.get_added_tokens_decoder().values()
+    return [each for each in added if not each.special and tokenizer.model.token_to_id(each.content) is None]
+
+
+class SplintrJsonCounter(InContext):
+    """Splintr's own reading of a tokenizer.json."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("splintr-rs")
+        import splintr
+
+        data = vocabulary_bytes(vocabulary)
+        try:
+            self._tokenizer = splintr.from_json_bytes(data)
+        except Exception as error:  # it has many reasons, and we only report them
+            raise _unusable(vocabulary, "splintr cannot read it", error) from None
+
+    def _encode(self, text: str) -> list[int]:
+        return self._tokenizer.encode_ordinary(text)
+
+
+class SentencePieceCounter(InContext):
+    """SentencePiece, from a .model file."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("sentencepiece")
+        module = optional_module("sentencepiece", "sentencepiece")
+        data = vocabulary_bytes(vocabulary)
+        try:
+            self._processor: Any = module.SentencePieceProcessor(model_proto=data)
+        except RuntimeError as error:
+            raise _unusable(vocabulary, "not a SentencePiece model", error) from None
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self._processor.encode(text))
+
+
+class TransformersCounter(InContext):
+    """Transformers on the folder of the vocabulary, with all that its tokenizer class does to a text. Slow."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        super().__init__("transformers")
+        os.environ.setdefault("TRANSFORMERS_NO_ADVISORY_WARNINGS", "1")  # that there is no PyTorch is no fault here
+        module = optional_module("transformers", "transformers")
+        vocabulary_bytes(vocabulary)  # its digest is checked, though the package reads the file itself
+        folder = model_folder(vocabulary)
+        try:
+            self._tokenizer: Any = load_tokenizer(module, folder)
+        except Exception as error:  # it has many reasons, and we only report them
+            raise _unusable(vocabulary, "transformers cannot read its folder", error) from None
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True, verbose=False))
+
+
+def load_tokenizer(module: Any, folder: Path) -> Any:
+    """Return what transformers makes of a model's folder; nothing is fetched, and no code in it is run."""
+    return module.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+
+
+def open_counter(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
+    """Return the counter of an engine for a vocabulary, which has counted a little; None for the engine "none".
+
+    Raises:
+        ProfileError: if the vocabulary is missing or another one, or the engine cannot use it.
+    """
+    try:
+        with silent():
+            counter = _opened(vocabulary, engine)
+            if counter is not None:
+                counter.counts(PROBE)
+            return counter
+    except BaseException as fault:
+        if is_foreign(fault):
+            raise _unusable(vocabulary, f"{engine.engine} cannot use it", fault) from None
+        raise
+
+
+def _opened(vocabulary: Vocabulary, engine: Engine) -> Counter | None:
+    pattern = engine.pattern or vocabulary.pattern
+    if engine.engine == "none":
+        return None
+    if engine.engine == "tiktoken":
+        return TiktokenCounter(vocabulary, pattern)
+    if engine.engine == "toktok":
+        return ToktokCounter(vocabulary, engine.entry)
+    if engine.engine == "tokenizers":
+        return TokenizersCounter(vocabulary)
+    if engine.engine == "transformers":
+        return TransformersCounter(vocabulary)
+    if engine.engine == "sentencepiece":
+        return SentencePieceCounter(vocabulary)
+    if engine.entry:
+        return BuiltinCounter(vocabulary, engine.entry)
+    return SplintrJsonCounter(vocabulary) if vocabulary.form == "json" else SplintrCounter(vocabulary, pattern)
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Send what libraries print by themselves nowhere, such as the place in Rust where one of them panicked."""
+    with ExitStack() as stack:
+        with suppress(OSError):  # closed already
+            kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+            stack.callback(os.close, kept)
+            stack.callback(os.close, nowhere)
+            stack.callback(os.dup2, kept, 2)
+            os.dup2(nowhere, 2)
+        yield
+
+
+def _flat_counts(tokenizer: Any, texts: Sequence[str]) -> Counts:
+    _, offsets = tokenizer.encode_batch_flat(texts)
+    return np.diff(np.frombuffer(offsets, dtype="<u8")).astype(np.int32)
+
+
+def _unusable(vocabulary: Vocabulary, what: str, error: BaseException) -> ProfileError:
+    return ProfileError(f"{source_of(vocabulary)}: {what}: {first_line(error)}")

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from pipeline.errors import ProfileError
-from pipeline.paths import on_disk, place
 from pipeline.profiles.spec import Vocabulary
 from pipeline.profiles.vocabulary import optional_module, vocabulary_file
+from pipeline.storage import on_disk, place
 
 NAME = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}(?<![.-])", re.ASCII)
 REVISION = re.compile(r"[A-Za-z0-9][\w./-]{0,127}", re.ASCII)

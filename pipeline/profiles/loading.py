@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ProfileError, unknown
-from pipeline.paths import place, read_text
 from pipeline.profiles.profile import Profile
 from pipeline.profiles.spec import (
     ENGINES,
@@ -31,6 +30,7 @@ from pipeline.profiles.spec import (
     windows_of,
 )
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
+from pipeline.storage import place, read_text
 from pipeline.typed import Line, ModelName, Variant, Whole, typed
 
 INHERITED = ("vocabulary", "fast", "second", "quick", "template", "windows", "notice")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
-from pipeline.paths import StoreError, place, read_text
+from pipeline.storage import StoreError, place, read_text
 from pipeline.typed import Line, Whole, typed
 
 Pairs = tuple[tuple[Whole, Whole], ...]

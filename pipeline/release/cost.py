@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import ceil
 
 from pipeline.assemble.plan import DISK_BYTES, Plan
-from pipeline.frozen.lock import Lock
 from pipeline.profiles import Profile
-from pipeline.profiles.trials import speed
-from pipeline.prove.witness import SAMPLE
+from pipeline.profiles.profile import speed
 from pipeline.release.extend import Extension
 from pipeline.terminal.numbers import size
+from pipeline.verify.lock import Lock
+from pipeline.verify.row import SAMPLE
 
 BASE = 4e-7
 """Seconds that a token takes to be drawn, packed, written and proven, beside all counting; measured on one core."""

@@ -10,19 +10,28 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pipeline.artifacts.files import link, written_aside
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
-from pipeline.frozen.changes import listed, parse_version, raised, tier_changes
-from pipeline.frozen.guard import profile_fault, tier_lock
-from pipeline.frozen.lock import LOCK_NAME, Lock, lock_in, read_lock
-from pipeline.paths import StorePath, in_order
 from pipeline.profiles import Profile, load_profile, shipped_profiles
-from pipeline.profiles.keeping import KEPT, known_profile
+from pipeline.profiles.adopt import KEPT, known_profile
 from pipeline.recipe import Recipe
 from pipeline.release.freeze import counted_twice, freeze, sample_digests
 from pipeline.release.rebuild import keep_corpora
 from pipeline.stages import Stages
-from pipeline.store.files import link, written_aside
+from pipeline.storage import StorePath, in_order
+from pipeline.verify.lock import (
+    LOCK_NAME,
+    Lock,
+    listed,
+    lock_in,
+    parse_version,
+    profile_fault,
+    raised,
+    read_lock,
+    tier_changes,
+    tier_lock,
+)
 
 SHARED = ("samples", "segments", "corpora")
 """What a release folder holds for all profiles."""

@@ -14,31 +14,31 @@ from typing import Any
 from msgspec.structs import asdict
 
 from pipeline import __version__
+from pipeline.artifacts.files import check_regular
+from pipeline.artifacts.manifest import Cell, Made, Manifest, SealedShard, read_manifest, shard_faults, unsealed
+from pipeline.artifacts.parquet import footer, read_rows
+from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.split import no_build
 from pipeline.assemble.jobs import sample_record, samples_of
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError, SplitError
-from pipeline.frozen.changes import check_version, parse_version
-from pipeline.frozen.guard import tier_lock
-from pipeline.frozen.lock import (
+from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
+from pipeline.storage import StoreError, fetched_ahead, in_order
+from pipeline.verify.lock import (
     LOCK_NAME,
     Lock,
     ProfileLock,
     ShardLock,
     SplitLock,
     TierLock,
+    check_version,
     lock_in,
+    parse_version,
     read_lock,
+    tier_lock,
     write_lock,
 )
-from pipeline.paths import StoreError, fetched_ahead, in_order
-from pipeline.recipe import Recipe, Stratum, digest
-from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
-from pipeline.store.files import check_regular
-from pipeline.store.manifest import Cell, Made, Manifest, SealedShard, read_manifest, shard_faults
-from pipeline.store.owed import unsealed
-from pipeline.store.parquet import footer, read_rows
-from pipeline.store.recipes import kept_recipes
-from pipeline.store.split import no_build
 
 SHARD_PARTS = tuple(ShardLock.__dataclass_fields__)
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from pipeline.artifacts.files import copied, written_aside
+from pipeline.artifacts.manifest import Manifest, SealedShard
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
-from pipeline.frozen.changes import listed
-from pipeline.frozen.guard import cut_faults, plan_faults
-from pipeline.frozen.lock import Lock, ShardLock
 from pipeline.stages import Stages
-from pipeline.store.files import copied, written_aside
-from pipeline.store.manifest import Manifest, SealedShard
+from pipeline.verify.lock import Lock, ShardLock, cut_faults, listed, plan_faults
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from typing import Any
 
 import tomlkit
 
+from pipeline.artifacts.files import written_aside
 from pipeline.errors import FrozenError, RecipeError
-from pipeline.frozen.changes import raised
-from pipeline.frozen.lock import read_lock
-from pipeline.paths import place
 from pipeline.recipe import SEED_BITS, Knob, Recipe, Stratum, is_secret, load_recipe, recipe_text
-from pipeline.store.files import written_aside
+from pipeline.storage import place
+from pipeline.verify.lock import raised, read_lock
 
 
 def new_seed(asked: str) -> int:

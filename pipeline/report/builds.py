@@ -7,14 +7,23 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from pipeline.artifacts.manifest import (
+    PORTIONS,
+    Chance,
+    Made,
+    Pooled,
+    Portions,
+    TierCell,
+    Tokenizer,
+    chances_in,
+    pooled,
+)
+from pipeline.artifacts.parquet import columns_of
+from pipeline.artifacts.split import Split
 from pipeline.figures.builds import budget_picture, budgets_of, figures_of
-from pipeline.paths import in_order
-from pipeline.report.blocks import Block, Column, Gallery, Note, Page, Section, Table
+from pipeline.report.page import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row, kilo
-from pipeline.store.chance import Chance, Pooled, chances_in, pooled
-from pipeline.store.manifest import PORTIONS, Made, Portions, TierCell, Tokenizer
-from pipeline.store.parquet import columns_of
-from pipeline.store.split import Split
+from pipeline.storage import in_order
 from pipeline.terminal.numbers import size
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]

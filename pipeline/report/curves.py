@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pipeline.figures.labels import PANEL, Size
-from pipeline.figures.scores import Guess, Line, Point, curve_picture
-from pipeline.figures.style import Picture
-from pipeline.report.blocks import Block, Column, Fold, Gallery, Heading, Note, Table
-from pipeline.report.models import NOTHING, Asked, ranged, share
+from pipeline.figures.scores import FEW, UNSURE, Guess, Heat, Line, Point, curve_picture, heat_picture
+from pipeline.figures.style import NARROW, PANEL, WIDE, Picture, Size
+from pipeline.report.models import NOTHING, Asked, Cells, Model, columns_of, grouped, ranged, row_of, share
+from pipeline.report.page import Block, Column, Fold, Front, Gallery, Heading, Note, Table, Verdict, Verdicts
 from pipeline.rows import kilo
-from pipeline.score.lengths import EVERYWHERE, Curve, LengthScore, Where, shared
+from pipeline.score.cells import BINS
+from pipeline.score.lengths import EVERYWHERE, Curve, Effective, LengthScore, Where, interval_of, shared, told
+from pipeline.score.results import Cell
+from pipeline.terminal.numbers import plain
 
 
 def families(asked: Asked) -> Iterator[Block]:
@@ -125,3 +127,149 @@ def span_of(counts: Sequence[int]) -> str:
     """
     least, most = min(counts), max(counts)
     return f"{least:,}" if least == most else f"{least:,} to {most:,}"
+
+
+LENGTH, UP_TO = "length", "up_to"
+
+
+def cumulative(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield a figure of the cumulative average score for all families together and for each, and the numbers."""
+    groups = grouped(models, lambda model: model.replied.cumulative("family"), "family")
+    if not groups:
+        return
+    yield Note(
+        "The mean over all rows with a reply up to a length. If several tiers are stacked, rows of a bucket are "
+        "weighted by one over the number of tiers that hold it, so that short rows do not outweigh long ones."
+    )
+    found = {str(family): cells for (family,), cells in groups.items()}
+    if len(found) > 1:
+        whole = grouped(models, lambda model: model.replied.cumulative())
+        found = {"all families alike": next(iter(whole.values())), **found}
+    yield Gallery(
+        [_cumulative(models, f"cumulative-{title.partition(' ')[0]}", title, cells) for title, cells in found.items()]
+    )
+    for title, cells in found.items():
+        yield _plot_numbers(models, f"{title}: cumulative average score, %", cells)
+
+
+def heat_maps(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield a table of colours for each family and model: depth by length."""
+    groups = grouped(models, lambda model: model.replied.by("family", "depth", LENGTH), "family", "depth")
+    families: dict[str, dict[int, list[Heat]]] = defaultdict(lambda: defaultdict(list))
+    for (family, depth), cells in groups.items():
+        for at, some in cells.items():
+            families[str(family)][at] += [_heat(float(depth), cell) for cell in some]
+    if families:
+        yield Note(
+            "Rows with one relevant segment and a reply, grouped by the share of filler before it; 0 is the start of "
+            f"the prompt. Below each mean is its 95 % interval, or, where there are fewer than {FEW} rows, how many. "
+            f"These cells, and those whose interval is {100 * UNSURE:.0f} points wide or more, are framed, not filled: "
+            "their rows are too few for a colour."
+        )
+    for family, found in families.items():
+        yield Heading(family)
+        yield Gallery([_heat_map(family, models[at], cells) for at, cells in sorted(found.items())])
+
+
+def _heat(depth: float, cell: Cell) -> Heat:
+    return Heat(int(cell.place[LENGTH]), round(depth * BINS), cell.mean, cell.low, cell.high, cell.units)
+
+
+def _heat_map(family: str, model: Model, cells: Sequence[Heat]) -> Picture:
+    bins = [f"{at / BINS:.1f}-{(at + 1) / BINS:.1f}" for at in range(BINS)]
+    counts = [cell.units for cell in cells]
+    caption = f"{family}, {model.mark.label}: mean score in percent; {span_of(counts)} rows per cell."
+    name = f"depth-{family}-{model.mark.style + 1}"
+    return heat_picture(name, model.mark.label, caption, cells, bins)
+
+
+def _cumulative(models: Sequence[Model], name: str, title: str, cells: Cells) -> Picture:
+    lines = [
+        Line(models[at].mark.label, models[at].mark.style, [_depth_point(cell) for cell in some])
+        for at, some in sorted(cells.items())
+    ]
+    known = {int(cell.place[UP_TO]): cell for some in cells.values() for cell in some}
+    chance = {at: cell.chance for at, cell in known.items() if cell.chance is not None}
+    caption = f"{title}: {span_of([cell.rows for cell in known.values()])} rows up to each length."
+    return curve_picture(name, title, caption, lines, [Guess("chance", 0, chance)], "up to length")
+
+
+def _depth_point(cell: Cell) -> Point:
+    return Point(int(cell.place[UP_TO]), cell.mean, cell.low, cell.high, cell.rows)
+
+
+def _plot_numbers(models: Sequence[Model], caption: str, cells: Cells) -> Table:
+    found = {at: {int(cell.place[UP_TO]): cell for cell in some} for at, some in cells.items()}
+    lengths = sorted({length for known in found.values() for length in known})
+    rows = [[kilo(length), *row_of([found.get(at, {}).get(length) for at in range(len(models))])] for length in lengths]
+    return Table(caption, columns_of(models, "up to length"), rows, folded=True)
+
+
+def reach(asked: Asked) -> Iterator[Block]:
+    """Yield how far each model reads, the curve that tells it, and the same of families and subtasks."""
+    curves, found = asked.curves(), asked.effective()
+    lengths = [point.length for point in curves[0].points]
+    if not lengths:
+        yield Note("These models were asked no subtask in common, so there is no curve to compare them by.")
+        return
+    yield Note(
+        f"Effective length: the longest up to which a model keeps {plain(100 * asked.kept)} % of its score at "
+        f"{kilo(lengths[0])} and stays above guessing. In brackets its 95 % interval."
+        + (" Rows of one length do not tell it: ask longer ones." if len(lengths) == 1 else "")
+    )
+    yield Verdicts(
+        [
+            Verdict(model.mark, told(each), f"({interval_of(each)})", _why(curve, each))
+            for model, curve, each in zip(asked.models, curves, found, strict=True)
+        ]
+    )
+    title = "all families" if len(asked.subtasks) > 1 else next(iter(asked.subtasks))
+    yield Front(
+        curve_of(asked, "length-all", title, size=WIDE),
+        curve_of(asked, "length-all-narrow", title, size=NARROW),
+        _what(curves[0]),
+    )
+    if len(asked.subtasks) > 1:
+        places: list[Where] = [{"family": family} for family in asked.subtasks]
+        yield _table(asked, "Effective length by family", "family", places)
+    every: list[Where] = [{"family": family, "subtask": name} for family, own in asked.subtasks.items() for name in own]
+    yield Fold("Effective length by subtask", [_table(asked, "Effective length by subtask", "subtask", every)])
+
+
+def _why(curve: Curve, found: Effective) -> str:
+    """Return the scores at both ends, and where replies are missing."""
+    points = [point for point in curve.points if point.mean is not None]
+    ends = [f"{share(point.mean)} % at {kilo(point.length)}" for point in (*points[:1], *points[1:][-1:])]
+    gaps = [point for point in curve.points if point.mean is None]
+    lost = [
+        f"{point.answered} of {point.rows} rows replied to at {kilo(point.length)}"
+        if point.rows
+        else f"not asked at {kilo(point.length)}"
+        for point in gaps
+    ]
+    return "; ".join([*([", ".join(ends)] if ends else []), *lost])
+
+
+def _what(curve: Curve) -> str:
+    """Return what a curve is of."""
+    span = " to ".join(kilo(curve.points[at].length) for at in (0, -1))
+    rows = span_of([point.rows for point in curve.points if point.rows])
+    rest = f" Others have figures of their own below: {', '.join(curve.left_out)}."
+    return (
+        f"Each point is the mean of the same {len(curve.subtasks)} subtasks, asked at every length from {span} in "
+        f"{rows} rows, families and their subtasks alike.{rest if curve.left_out else ''} Rows without a reply are no "
+        "zeros: a mark is hollow where some lack one, and where over half do there is a gap with a count. Rings "
+        "mark effective lengths. Where refusing may be right, the score is balanced accuracy, the mean of both classes."
+    )
+
+
+def _table(asked: Asked, caption: str, first: str, places: Sequence[Where]) -> Table:
+    columns = [Column(first), Column("from", numeric=True), Column("to", numeric=True)]
+    columns += [Column(model.mark.label, mark=model.mark) for model in asked.models]
+    rows = []
+    for place in places:
+        found, curve = asked.effective(place), asked.curves(place)[0]
+        ends = [kilo(curve.points[at].length) for at in (0, -1)]
+        cells = [f"{told(each)} ({interval_of(each)})" if each.shortest else told(each) for each in found]
+        rows.append([".".join(str(value) for value in place.values()), *ends, *cells])
+    return Table(caption, columns, rows)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.report.blocks import Failure, Mark, Reply
-from pipeline.report.excerpts import Part, parts_of
+from pipeline.artifacts.parquet import opened
+from pipeline.artifacts.split import Split
+from pipeline.report.models import NOTHING, Model
+from pipeline.report.page import Column, Failure, Mark, Part, Reply, Table, parts_of
 from pipeline.rows import Row, kilo
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, Record, Scored
-from pipeline.store.parquet import opened
-from pipeline.store.split import Split
 
 WORST, TOGETHER = 4, 6
 """Most failures of each family that are shown for one model, and for all models."""
@@ -149,3 +149,57 @@ def _rows(path: Path, chosen: Mapping[str, Record]) -> Iterator[Row]:
             places = [at for at, row_id in enumerate(ids) if row_id in chosen]
             if places:
                 yield from file.read_row_group(group, columns=COLUMNS).take(places).to_pylist()
+
+
+LISTED = 40
+"""Failed rows of a family that a page lists."""
+
+
+def lists_of_failures(models: Sequence[Model]) -> dict[str, Table]:
+    """Return a list of the rows of each family that some model failed, the same number of each length if it can be."""
+    own = by_id([model.scored for model in models])
+    found: dict[str, dict[str, Record]] = defaultdict(dict)
+    for records in own:
+        for record in records.values():
+            if failed(record):
+                found[record.family].setdefault(record.id, record)
+    return {family: _list(family, models, own, list(rows.values())) for family, rows in sorted(found.items())}
+
+
+def _list(family: str, models: Sequence[Model], own: Sequence[dict[str, Record]], rows: Sequence[Record]) -> Table:
+    columns = [Column("row"), Column("subtask"), Column("length", numeric=True), Column("complexity", numeric=True)]
+    columns += [
+        Column("depth", numeric=True),
+        *(Column(each.mark.label, numeric=True, mark=each.mark) for each in models),
+    ]
+    shown = list(_shown(rows))
+    count = f"{len(rows):,}" if len(shown) == len(rows) else f"{len(shown):,} of {len(rows):,}"
+    lines = [
+        [
+            each.id,
+            each.subtask,
+            kilo(each.length),
+            str(each.complexity),
+            NOTHING if each.depth is None else f"{each.depth:.2f}",
+            *(_score(records.get(each.id)) for records in own),
+        ]
+        for each in shown
+    ]
+    return Table(f"{family}: {count} rows that a model failed, longest first", columns, lines, folded=True)
+
+
+def _shown(rows: Sequence[Record]) -> Iterator[Record]:
+    """Yield as many rows as are listed, dealt from all lengths in turns."""
+    lengths: dict[int, list[Record]] = defaultdict(list)
+    for each in sorted(rows, key=lambda each: (each.alone, each.subtask, each.id)):
+        lengths[each.length].append(each)
+    turns = sorted((turn, -length, each.id) for length, own in lengths.items() for turn, each in enumerate(own))
+    chosen = {row_id for _, _, row_id in turns[:LISTED]}
+    for length in sorted(lengths, reverse=True):
+        yield from (each for each in lengths[length] if each.id in chosen)
+
+
+def _score(record: Record | None) -> str:
+    if record is None:
+        return "not asked"
+    return f"{record.alone:.2f}" if record.state == ANSWERED else record.state

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
+from pipeline.artifacts.manifest import TierCell
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import SplitError, unknown
 from pipeline.metrics import SCORERS, score
-from pipeline.report.blocks import Answer, Example, Examples, Needle, Note, Page, Section
 from pipeline.report.builds import release_facts
 from pipeline.report.failures import SHOWN, cut, folded
+from pipeline.report.page import Answer, Example, Examples, Needle, Note, Page, Section
 from pipeline.rows import Row, kilo
-from pipeline.store.manifest import TierCell
-from pipeline.store.split import Selection, Split
 from pipeline.terminal.numbers import percent
 
 CHANCE = ("uniform", "any_reply", "best_constant")

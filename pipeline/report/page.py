@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,10 +16,270 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline import __version__
+from pipeline.artifacts.files import written_aside
 from pipeline.errors import ReportError
 from pipeline.figures.scores import MARKS
-from pipeline.report.blocks import Page
-from pipeline.store.files import written_aside
+from pipeline.figures.style import Picture
+from pipeline.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a prompt.
+
+    `kind` is the role of a marked segment, or ``filler``, ``question``, or ``folded`` for text that is left out;
+    `note` says what a person should know of it, for ``folded`` how much it is. Filler needs no note.
+    """
+
+    kind: str
+    text: str
+    note: str = ""
+
+
+def parts_of(row: Row, kept: int | None) -> Iterator[Part]:
+    """Yield a row's prompt from first to last; `kept` characters on either side of what is folded, None folds nothing.
+
+    Stretches of filler up to three times `kept` stay whole. What follows the start of the question is one part.
+    Where keys are withheld, all the rest is filler: nothing says where what matters is.
+    """
+    prompt, at = row["prompt"], 0
+    for needle in sorted(row.get("needles", ()), key=lambda needle: int(needle["char_start"])):
+        yield from _between(prompt[at : needle["char_start"]], kept)
+        tokens = needle["token_end"] - needle["token_start"]
+        depth = "" if needle["depth"] is None else f", depth {needle['depth']:.4f}"
+        text = prompt[needle["char_start"] : needle["char_end"]].rstrip("\n")
+        yield Part(needle["role"], text, f"{needle['role']}{depth}, {tokens} tokens")
+        at = needle["char_end"]
+    yield from _between(prompt[at : row["question_start"]], kept)
+    yield Part("question", prompt[row["question_start"] :], "question")
+
+
+def _between(text: str, kept: int | None) -> Iterator[Part]:
+    text = text.rstrip("\n")
+    if not text:
+        return
+    if kept is None or len(text) <= 3 * kept:
+        yield Part("filler", text)
+        return
+    start = text.rfind("\n", 0, kept) + 1 or kept
+    end = text.find("\n", len(text) - kept) + 1 or len(text) - kept
+    folded = text[start:end]
+    yield Part("filler", text[:start].rstrip("\n"))
+    yield Part("folded", "", f"{folded.count(chr(10)):,} lines, {len(folded):,} characters")
+    yield Part("filler", text[end:])
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A model's name with its sign; `style` is which colour and marker its lines have."""
+
+    label: str
+    style: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's header; numbers stand flush right. A model's column carries its sign."""
+
+    title: str
+    numeric: bool = False
+    mark: Mark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first cell of each row is its header. `folded` shows the caption alone until it is opened."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[str]]
+    folded: bool = False
+    kind: str = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """Pictures side by side; `wide` ones have a line to themselves."""
+
+    pictures: Sequence[Picture]
+    wide: bool = False
+    kind: str = "gallery"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A paragraph."""
+
+    text: str
+    kind: str = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading below that of a section."""
+
+    text: str
+    kind: str = "heading"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lines of text behind a summary, as many as are shown, and how many there are."""
+
+    summary: str
+    lines: Sequence[str]
+    kind: str = "listing"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one model gave for a row."""
+
+    mark: Mark
+    score: str
+    text: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A row that some model failed, with all models' replies; `parts` is its prompt, empty where there is none."""
+
+    row_id: str
+    facts: str
+    question: str
+    expected: str
+    replies: Sequence[Reply]
+    parts: Sequence[Part] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Failures side by side."""
+
+    rows: Sequence[Failure]
+    kind: str = "failures"
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A marked piece of a window: its role, where it starts and how much it takes, in parts of the window."""
+
+    role: str
+    start: float
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply to an example, what it scores, and why."""
+
+    text: str
+    score: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row to learn a task from: what is asked, where the answer stands, and how replies are scored.
+
+    `accepted` are answers that are shown, of which there are `more`; `rule` is that of the scorer.
+    """
+
+    name: str
+    facts: str
+    question: str
+    accepted: Sequence[str]
+    more: int
+    chance: str
+    rule: str
+    answers: Sequence[Answer]
+    needles: Sequence[Needle]
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Examples below each other."""
+
+    rows: Sequence[Example]
+    kind: str = "examples"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer about a model in a few words: `said`, its interval `sure`, and the figures behind it, `why`."""
+
+    mark: Mark
+    said: str
+    sure: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The answers for all models, which name their signs too."""
+
+    rows: Sequence[Verdict]
+    kind: str = "verdicts"
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The first figure of a page, drawn for a desk and for a phone, and what it shows."""
+
+    wide: Picture
+    narrow: Picture
+    text: str
+    kind: str = "front"
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks behind a summary."""
+
+    summary: str
+    blocks: Sequence[Block]
+    kind: str = "fold"
+
+
+Block = Table | Gallery | Note | Heading | Listing | Failures | Examples | Verdicts | Front | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page with a heading and a place in its contents; `key` is its anchor."""
+
+    key: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A whole page: `facts` are names and values of where it comes from, `marks` the models whose lines it shows."""
+
+    title: str
+    subtitle: str
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+    marks: Sequence[Mark] = field(default=())
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """All pictures, first to last."""
+        return [picture for section in self.sections for picture in _pictures(section.blocks)]
+
+
+def _pictures(blocks: Sequence[Block]) -> Iterator[Picture]:
+    for block in blocks:
+        if isinstance(block, Gallery):
+            yield from block.pictures
+        elif isinstance(block, Front):
+            yield from (block.wide, block.narrow)
+        elif isinstance(block, Fold):
+            yield from _pictures(block.blocks)
+
 
 GENERATOR = "carrara report"
 """What the page says of itself, by which a later run knows a folder of its own."""

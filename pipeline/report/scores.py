@@ -2,26 +2,143 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from pipeline.artifacts.split import Split
 from pipeline.errors import ReportError
 from pipeline.figures.scores import GUESSES
 from pipeline.figures.style import SERIES
-from pipeline.report.against import differences
-from pipeline.report.blocks import Block, Failures, Heading, Mark, Note, Page, Section
 from pipeline.report.builds import release_facts
-from pipeline.report.curves import families, slices
-from pipeline.report.failed import lists_of_failures
-from pipeline.report.failures import failures
-from pipeline.report.models import Asked, Model, model_of
-from pipeline.report.page import fit
-from pipeline.report.plots import cumulative, heat_maps
-from pipeline.report.reach import reach
-from pipeline.report.tabular import faults, figures, refusals, settings, subtasks, summary
-from pipeline.score.effective import KEPT
-from pipeline.score.lengths import Curves
-from pipeline.score.results import Scored
-from pipeline.store.split import Split
+from pipeline.report.curves import cumulative, families, heat_maps, reach, slices
+from pipeline.report.failures import failures, lists_of_failures
+from pipeline.report.models import (
+    NOTHING,
+    Asked,
+    Model,
+    columns_of,
+    differences,
+    interval,
+    model_of,
+    naive_of,
+    row_of,
+    share,
+    side_by_side,
+)
+from pipeline.report.page import Block, Column, Failures, Heading, Listing, Mark, Note, Page, Section, Table, fit
+from pipeline.score.lengths import KEPT, Curves
+from pipeline.score.results import STATES, Fault, Scored
+from pipeline.score.views import SAID
+
+TITLES = {"cut": "cut off"}
+NAMED = 50
+"""Faults of one kind that a page lists."""
+
+
+def summary(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield the scores of each family, and of all together."""
+    yield Note(
+        "Mean scores in percent over all rows that were asked, those without a reply as 0, with their 95 % intervals. "
+        "The headline is the plain mean over families, of each over its subtasks, of each over its lengths. Chance is "
+        "a blind guess among all answers; the best constant is the score of the best single reply for each kind of "
+        "question, chosen with knowledge of the answers. A naive baseline is a guesser of the task's own that follows "
+        "a rule."
+    )
+    families = side_by_side(models, lambda model: model.tables.by("family"), "family")
+    rows = [[str(family), *row_of(cells, naive_of(cells, models))] for (family,), cells in families.items()]
+    if len(families) > 1:
+        rows.append(["headline", *row_of([model.tables.overall for model in models], NOTHING)])
+    yield Table("Scores by family, %", columns_of(models, "family", naive=True), rows)
+
+
+def subtasks(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield the scores of each subtask."""
+    found = side_by_side(models, lambda model: model.tables.by("family", "subtask"), "family", "subtask")
+    rows = [
+        [f"{family}.{subtask}", *row_of(cells, naive_of(cells, models))] for (family, subtask), cells in found.items()
+    ]
+    yield Table("Scores by subtask, %", columns_of(models, "family and subtask", naive=True), rows)
+
+
+def refusals(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield the accuracy of each class on rows where refusing may be right."""
+    rows = [
+        [
+            f"{each.place['family']}.{each.place['subtask']}",
+            model.mark.label,
+            *map(interval, (each.stated, each.unstated)),
+            share(each.balanced),
+            interval(each.pairs),
+        ]
+        for model in models
+        for each in model.tables.classes()
+    ]
+    if not rows:
+        return
+    yield Note(
+        "Rows scored one by one. Balanced is the plain mean of both classes, so that always refusing scores 50. "
+        "A pair counts if both of its forms are right."
+    )
+    titles = ("stated", "not stated", "balanced", "pairs")
+    columns = [Column("family and subtask"), Column("model"), *(Column(title, numeric=True) for title in titles)]
+    yield Table("Accuracy by class, %", columns, sorted(rows, key=lambda row: row[0]))
+
+
+def figures(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield the figures that scores are made of, where they are several."""
+    places = ("family", "subtask", "figure")
+    found = side_by_side(models, lambda model: model.tables.figures(), *places)
+    rows = [[f"{family}.{subtask}: {figure}", *row_of(cells)] for (family, subtask, figure), cells in found.items()]
+    if rows:
+        yield Note("Scores of these subtasks are made of several figures, which tell apart what goes wrong.")
+        yield Table("Figures apart, %", columns_of(models, "family, subtask and figure"), rows)
+
+
+def faults(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield how many rows have a reply that counts, and everything that was wrong with the predictions."""
+    states = ("rows", *STATES, "cut", "predictions")
+    columns = [Column("model"), *(Column(TITLES.get(state, state), numeric=True) for state in states)]
+    columns.append(Column("never asked", numeric=True))
+    rows = [[model.mark.label, *(f"{model.scored.counts.get(state, 0):,}" for state in states)] for model in models]
+    for row, model in zip(rows, models, strict=True):
+        row.append(f"{sum(model.scored.never_asked.values()):,}")
+    yield Note(
+        "Rows are those that were asked. A refused row is one that the server will not take, as too long; a reply cut "
+        "off ended where its room did, and is scored as it is. Rows never asked were left out by an export or a run; "
+        "they are in no score."
+    )
+    yield Table("Rows and replies", columns, rows)
+    for model in models:
+        for reason, count in model.scored.never_asked.items():
+            yield Note(f"{model.mark.label} was never asked {count:,} rows: {reason}.")
+        for warning in model.scored.warnings:
+            yield Note(f"{model.mark.label}: {warning}.")
+    if all(not model.scored.faults for model in models):
+        yield Note("Every row has exactly one reply, and every reply belongs to a row.")
+    for model in models:
+        yield from _listings(model)
+
+
+def settings(models: Sequence[Model]) -> Iterator[Block]:
+    """Yield with which settings models were asked, and when, as far as their runs have noted it."""
+    names = list(dict.fromkeys(name for model in models for name in model.scored.settings))
+    if not names:
+        yield Note("The predictions do not say with which settings they were made, or when.")
+        return
+    columns = [Column("setting"), *(Column(model.mark.label, mark=model.mark) for model in models)]
+    rows = [[name, *(model.scored.settings.get(name, "not noted") for model in models)] for name in names]
+    yield Table("Settings of the runs", columns, rows)
+
+
+def _listings(model: Model) -> Iterator[Block]:
+    kinds: dict[str, list[Fault]] = defaultdict(list)
+    for fault in model.scored.faults:
+        kinds[fault.kind].append(fault)
+    for kind, found in kinds.items():
+        lines = [fault.said for fault in found[:NAMED]]
+        more = [f"... and {len(found) - NAMED:,} more"] if len(found) > NAMED else []
+        yield Listing(f"{model.mark.label}: {len(found):,} {SAID[kind]}", [*lines, *more])
+
 
 NAME = 60
 """Letters that are shown of a model's name."""

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pipeline.artifacts.split import frame_type
 from pipeline.errors import PredictionsError, unknown
 from pipeline.score.intervals import Resampler, Stratum, Units
 from pipeline.score.results import ANSWERED, CHANCE, EMPTY, REFUSED, Cell, Classes, Record, Scored, plain_result
-from pipeline.store.split import frame_type
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -10,18 +10,24 @@ the row.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-from pipeline.errors import PredictionsError
-from pipeline.metrics import LONGEST
-from pipeline.rows import known_by
-from pipeline.score.objects import Found
-from pipeline.score.reading import read_predictions
+from pipeline.artifacts.asked import Note, asked_in, found_for, read_asked
+from pipeline.artifacts.manifest import one_constant
+from pipeline.artifacts.parquet import columns_of
+from pipeline.artifacts.split import Selection, Split
+from pipeline.errors import PredictionsError, unknown
+from pipeline.metrics import JUDGED, LONGEST, SCORERS, facts
+from pipeline.rows import KEYS_SCHEMA, Row, asked_of, known_by
+from pipeline.score.formats import Entry
+from pipeline.score.reading import Found, read_predictions
 from pipeline.score.results import ANSWERED, EMPTY, MISSING, REFUSED, UNUSABLE, Fault
-from pipeline.score.shapes import Entry
 
 ROW_ID = re.compile(r"[a-z][a-z_]*-[A-Za-z0-9_-]+-(?:32k|128k|1m)-\d+-\d+[ab]?-(?P<tag>[0-9a-z]+)")
 """An id of some split, the split's tag at its end."""
@@ -172,3 +178,192 @@ def _answer(entry: Entry, joined: Answered) -> Answer:
         said = f"{len(text):,} characters, of which only the last {LONGEST:,} are read"
         joined.faults.append(Fault("huge", f"{entry.where}: {entry.id}: {said}"))
     return Answer(text[-LONGEST:], len(text), entry.where, ANSWERED, "", *more)
+
+
+COLUMNS = [name for name in KEYS_SCHEMA.names if name not in ("tokenizer", "frame", "answer_prefix", "question_start")]
+ALL = Selection()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """A row's key: its columns, and what they say of depth, class, pair, guessers and the digest of the prompt."""
+
+    row: Row
+    subset: str
+    depth: float | None
+    kind: str
+    pair: str
+    baselines: Mapping[str, float]
+    digest: str = ""
+
+
+def read_keys(split: Split, selection: Selection = ALL) -> Iterator[KeyRow]:
+    """Yield the keys of the selected rows, in the order of the split.
+
+    Raises:
+        PredictionsError: if the split withholds its keys, or has a scorer that is not known here.
+    """
+    best = _constants(split)
+    for row in reader(split)(COLUMNS, selection):
+        yield _key_row(row, split.tags.get(row["tier"], ""), best)
+
+
+def known_ids(split: Split) -> Iterator[str]:
+    """Yield the ids of all rows of a split.
+
+    Raises:
+        PredictionsError: if the split withholds its keys.
+    """
+    for row in reader(split)(["id"], ALL):
+        yield row["id"]
+
+
+def reader(split: Split) -> Callable[[Sequence[str], Selection], Iterator[Row]]:
+    """Return what reads rows with keys: those of ``keys``, or where there are none, those of ``data``."""
+    return split.key_rows if _has_keys(split, "keys") else split.rows
+
+
+def _has_keys(split: Split, part: str) -> bool:
+    """Tell whether a part of a split has keys.
+
+    Raises:
+        PredictionsError: if neither part has.
+    """
+    path = next(iter(split.shards(part)), None)
+    if path is not None and path.is_file() and "target" in columns_of(path):
+        return True
+    if part == "keys" and _has_keys(split, "data"):
+        return False
+    raise PredictionsError(
+        f"{split.title} is published without its keys: give the folder or data set that holds the keys"
+    )
+
+
+def _key_row(row: Row, tag: str, best: Mapping[tuple[Any, ...], float]) -> KeyRow:
+    if row["scorer"] not in SCORERS:
+        said = unknown("scorer", row["scorer"], SCORERS)
+        raise PredictionsError(
+            f"row {row['id']} has the {said}: score with the version of Carrara that built the split"
+        )
+    metadata = json.loads(row.pop("metadata"))
+    places = [needle["depth"] for needle in row.pop("needles") if needle["role"] == "relevant"]
+    asked = asked_of(metadata)
+    constant = best.get((row["tier"], row["family"], row["subtask"], row["complexity"], asked))
+    found = {} if constant is None else {"best_constant": constant}
+    scorer = facts(row["scorer"])
+    return KeyRow(
+        row=row,
+        subset=f"{tag} {row['tier']}",
+        depth=places[0] if len(places) == 1 else None,
+        kind=("stated" if row["complexity"] else "unstated") if scorer.refuses else "",
+        pair=pair_of(row["id"]) if scorer.paired else "",
+        baselines={**metadata.get("baselines", {}), **found},
+        digest=str(metadata.get("prompt_sha256", "")),
+    )
+
+
+def pair_of(row_id: str) -> str:
+    """Return what the ids of both forms of a pair share."""
+    head, _, tag = row_id.rpartition("-")
+    return f"{head[:-1]}-{tag}"
+
+
+def _constants(split: Split) -> dict[tuple[Any, ...], float]:
+    """Return what the best constant reply scores, by tier and kind of question; one for both classes of refusals."""
+    return {
+        (tier, each.family, each.subtask, each.complexity, each.asked): each.best_constant
+        for tier, made in split.manifest.tiers.items()
+        for each in one_constant(made.chance or ())
+    }
+
+
+def judged(keys: Sequence[KeyRow]) -> list[Row]:
+    """Return what scorers look at, of each key."""
+    return [{name: key.row[name] for name in JUDGED} for key in keys]
+
+
+UNSELECTED = "not selected by {by}"
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Records of what was asked; `told` are the files that they speak of. Without records everything was asked."""
+
+    notes: tuple[Note, ...] = ()
+    told: frozenset[Path] = field(default_factory=frozenset)
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The settings of the runs; where two differ, both."""
+        found: dict[str, dict[str, None]] = {}
+        for note in self.notes:
+            for name, value in note.asked.settings.items():
+                found.setdefault(name, {})[value] = None
+        return {name: ", ".join(values) for name, values in found.items()}
+
+
+def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Split]) -> Notes:
+    """Return the records of what was asked in some files; none if one of them has none, since it may hold any row.
+
+    Raises:
+        PredictionsError: if a given folder has no record, or a record is of another split or another tokenizer's.
+    """
+    if exports:
+        notes = tuple(asked_in(folder) for folder in exports)
+        for note in notes:
+            if not _concerns(note, splits):
+                raise PredictionsError(
+                    f"{str(note.path)!r} is an export of {note.asked.split}, not of {_titles(splits)}"
+                )
+        return Notes(notes, frozenset(paths))
+    found = {path: _found(path, splits) for path in paths}
+    told = frozenset(path for path, note in found.items() if note)
+    known = {note.path: note for note in found.values() if note}
+    return Notes(tuple(known.values()) if len(told) == len(found) else (), told)
+
+
+def _found(path: Path, splits: Sequence[Split]) -> Note | None:
+    notes = (read_asked(place) for place in found_for(path) if place.is_file())
+    return next((note for note in notes if _concerns(note, splits)), None)
+
+
+def _concerns(note: Note, splits: Sequence[Split]) -> bool:
+    """Tell whether a record is of one of some splits.
+
+    Raises:
+        PredictionsError: if it is, but of another tokenizer's folder.
+    """
+    same = [split for split in splits if set(split.tags.values()) & set(note.asked.tags.values())]
+    if same and all(split.tokenizer != note.asked.tokenizer for split in same):
+        raise PredictionsError(
+            f"{str(note.path)!r} says that what was asked is of tokenizer {note.asked.tokenizer}, but {_titles(same)} "
+            f"is of {same[0].tokenizer}: ids are the same for every tokenizer; give the folder of "
+            f"{note.asked.tokenizer}"
+        )
+    return bool(same)
+
+
+def _titles(splits: Sequence[Split]) -> str:
+    return " + ".join(split.title for split in splits)
+
+
+def split_keys(keys: Sequence[KeyRow], splits: Sequence[Split], notes: Notes) -> tuple[list[KeyRow], dict[str, int]]:
+    """Return the keys of the rows that were asked, and how many others there are, by reason."""
+    never: Counter[str] = Counter()
+    reasons = {row_id: why for split in splits for row_id, why in _never(split, notes.notes).items()}
+    for key in keys:
+        if key.row["id"] in reasons:
+            never[reasons[key.row["id"]]] += 1
+    return [key for key in keys if key.row["id"] not in reasons], dict(sorted(never.items()))
+
+
+def _never(split: Split, notes: Sequence[Note]) -> dict[str, str]:
+    """Return the rows of a split that no record asks, with the reason; none if no record is of it."""
+    own = [note for note in notes if set(split.tags.values()) & set(note.asked.tags.values())]
+    if not own:
+        return {}
+    read = reader(split)
+    asked = set().union(*(note.ids(read) for note in own))
+    left = {row_id: why for note in own for row_id, why in note.left_out().items()}
+    by = UNSELECTED.format(by=" and ".join(dict.fromkeys(note.asked.by for note in own)))
+    return {row["id"]: left.get(row["id"], by) for row in read(["id"], ALL) if row["id"] not in asked}

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from math import prod
 from pathlib import Path
+from typing import Any
 
-from pipeline.engine import processes, run
+from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
-from pipeline.metrics import facts, figures, score, scorers_of
+from pipeline.executors import processes, run
+from pipeline.metrics import facts, figures, points_of, score, scorers_of, thought
 from pipeline.rows import Row
-from pipeline.score.joining import Answer, Answered, join
-from pipeline.score.keys import ALL, KeyRow, judged, known_ids, read_keys
-from pipeline.score.notes import notes_of, split_keys
-from pipeline.score.results import EMPTY, HEAD, MISSING, REFUSED, STATES, Fault, Record, Scored
-from pipeline.store.split import Selection, Split
+from pipeline.score.joining import (
+    ALL,
+    Answer,
+    Answered,
+    KeyRow,
+    join,
+    judged,
+    known_ids,
+    notes_of,
+    read_keys,
+    split_keys,
+)
+from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, REFUSED, STATES, Fault, Record, Scored
 
 BATCH = 500
 WORTH_A_POOL = 2000
@@ -225,3 +237,46 @@ def _halves(keys: Sequence[KeyRow]) -> Iterator[Fault]:
             yield Fault(
                 "half", f"{key.row['id']}: the other form of the pair is not selected, so this one counts alone"
             )
+
+
+COLUMNS = ("id", "family", "subtask", "length", "complexity", "scorer", "question", "target")
+
+
+def records_for_a_judge(
+    scored: Scored, splits: Sequence[Split], paths: Sequence[Path], selection: Selection = ALL
+) -> Iterator[dict[str, Any]]:
+    """Yield a record for each scored reply: the row, its key points where it has some, the reply, and its score.
+
+    The reply is whole, but for its reasoning. A row without a reply that counts has no record.
+
+    Args:
+        scored: what `score_predictions` has made of the same splits, predictions and selection.
+        splits: what was asked.
+        paths: files of predictions.
+        selection: which rows were asked for.
+
+    Raises:
+        PredictionsError: if the predictions cannot be read any more.
+    """
+    known = {record.id: record for record in scored.records if record.state == ANSWERED}
+    answers = join(paths, dict.fromkeys(known, ""), scored.tags, scored.split).answers
+    for key in (key for split in splits for key in read_keys(split, selection)):
+        if record := known.get(key.row["id"]):
+            asked = {name: key.row[name] for name in COLUMNS}
+            reply = thought(answers[record.id].text or "").strip()
+            judged = {"score": round(record.alone, 6), "figures": {k: round(v, 6) for k, v in record.figures.items()}}
+            yield {**asked, "key_points": _key_points(key.row), "reply": reply, **judged}
+
+
+def write_judge_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write records as JSON Lines."""
+    with written_aside(path) as aside, aside.open("w", encoding="ascii") as lines:
+        lines.writelines(f"{json.dumps(one)}\n" for one in records)
+
+
+def _key_points(row: Row) -> list[dict[str, Any]]:
+    """Return the key points of a summary with the ids of their entries; none of another row."""
+    if row["scorer"] != "key_points":
+        return []
+    points, _ = points_of(row)
+    return [{"person": person, "year": int(year), "entries": sorted(ids)} for (person, year), ids in points.items()]

@@ -10,7 +10,7 @@ from typing import Any
 from pipeline import __version__
 from pipeline.rows import kilo
 from pipeline.score.cells import Tables
-from pipeline.score.effective import KEPT, Effective, effective_lengths, interval_of, told
+from pipeline.score.lengths import KEPT, Effective, effective_lengths, interval_of, told
 from pipeline.score.results import (
     ANSWERED,
     EMPTY,

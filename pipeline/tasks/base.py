@@ -11,11 +11,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
+
 from pipeline.recipe import Stratum
-from pipeline.streams import Indices, Streams
+from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.layout import (
     Filler,
     FillerOrder,
@@ -250,3 +253,23 @@ class Task(ABC):
     def shots_of(self, stratum: Stratum) -> int:
         """Return how many demonstrations the prompts of a stratum have."""
         return self.shots if stratum.shots is None else stratum.shots
+
+
+MOST, BLOCK = 512, 1024
+"""Relevant units of a row, at most; rows of a stratum over which depths are uniform by construction, at most."""
+HALF = 1 << 32
+
+
+def depths(shared: Streams, own: Streams, rows: int, index: int, count: int) -> list[float]:
+    """Return the depths of `count` units of row `index`: ``(perm(i) + u) / rows``, of another order for each unit."""
+    size = min(rows, BLOCK)
+    block, place = divmod(index, size)
+    within = words(own.of("depth"), count) / HALF
+    found: list[float] = ((_orders(shared, size, block)[:count, place] + within) / size).tolist()
+    return found
+
+
+@lru_cache(maxsize=64)
+def _orders(shared: Streams, size: int, block: int) -> Indices:
+    """Return an order of the rows of a block for each unit."""
+    return np.argsort(words(shared.of("depth", block), MOST * size).reshape(MOST, size), axis=1, kind="stable")

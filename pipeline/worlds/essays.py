@@ -17,12 +17,10 @@ from pipeline.recipe import TIERS
 from pipeline.streams import Streams
 from pipeline.worlds.people import POOLS
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
+from pipeline.worlds.writing.corpus import has_doubled, runs_of, words_of
 from pipeline.worlds.writing.grammar import Grammar, parse_grammar
-from pipeline.worlds.writing.realise import Realiser
-from pipeline.worlds.writing.repeats import has_doubled, runs_of, words_of
-from pipeline.worlds.writing.sources import common
+from pipeline.worlds.writing.realise import Realiser, common, varied
 from pipeline.worlds.writing.topics import ATTRIBUTES, VERBS, Topic, topics
-from pipeline.worlds.writing.variants import varied
 
 WORLD = "essays@1"
 TOKENS_PER_PARAGRAPH = 40

@@ -9,7 +9,9 @@ two people of different clans share two names. Within a clan no two people have 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache, lru_cache
@@ -20,7 +22,7 @@ from random import Random
 import numpy as np
 
 from pipeline.recipe import TIERS
-from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.streams import Indices, Shuffled, Streams, words
 from pipeline.worlds.words import pool, pool_digest
 
 WORLD = "people@2"
@@ -165,3 +167,188 @@ def apart(turn: int, clans: int) -> Indices:
     first = np.arange(SIDE)
     own = first * STEPS[0] + (first + middle) % SIDE * STEPS[1] + (first + last) % SIDE
     return np.asarray((np.arange(clans)[:, None] * CLAN + own).reshape(-1), dtype=np.int64)
+
+
+WORDING_WORLD = "wordings@1"
+SECTION = re.compile(r"\[(\w+)\]")
+
+
+@cache
+def wordings(style: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the sentences of a style by what they state: with ``{value}``, ``{name}`` or both in them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in filter(None, pool(f"bio/{style}")):
+        section = SECTION.fullmatch(line)
+        if section:
+            kind = section[1]
+        found[kind] = found.get(kind, ()) + (() if section else (line,))
+    return found
+
+
+@cache
+def wording_digest(style: str) -> str:
+    """Return the digest of a style's file."""
+    return pool_digest(f"bio/{style}")
+
+
+def chooser(streams: Streams, tier: str, style: str) -> Callable[[int], dict[str, str]]:
+    """Return what tells the sentence in which a person of a tier states each thing.
+
+    `streams` are any below the same seed.
+    """
+    numbers = _numbers(streams.world(WORDING_WORLD, style, tier), TIERS[tier] // TOKENS_PER_PERSON, style)
+    every = wordings(style)
+
+    def chosen(person: int) -> dict[str, str]:
+        return {
+            kind: told[number] for (kind, told), number in zip(every.items(), numbers[person].tolist(), strict=True)
+        }
+
+    return chosen
+
+
+@lru_cache(maxsize=4)
+def _numbers(world: Streams, people: int, style: str) -> Indices:
+    """Draw which sentence each person has for each thing, all independently."""
+    counts = np.array([len(told) for told in wordings(style).values()], dtype=np.int64)
+    drawn = words(world.of("sentences"), people * len(counts)).astype(np.int64)
+    return np.remainder(drawn.reshape(people, len(counts)), counts)
+
+
+WELL_KNOWN = 100_000
+"""A place abroad of so many people makes a city's name stand for two cities."""
+ARTICLE = {
+    *("Central African Republic", "Dominican Republic", "Gambia", "Netherlands", "Philippines"),
+    *("United Arab Emirates", "United Kingdom", "United States"),
+}
+"""Countries whose names take an article."""
+UNASKED = {
+    *("Democratic Republic of the Congo", "Georgia", "Hong Kong", "Kosovo", "Macao", "Puerto Rico"),
+    *("Republic of the Congo", "Taiwan"),
+}
+"""Countries that share a name with another place, or that not everybody calls a country."""
+DISPUTED = {"Donetsk", "Jerusalem", "Sevastopol"}
+
+
+def country_of(city: str) -> str:
+    """Return the country of a city of the pool.
+
+    >>> country_of("Isfahan")
+    'Iran'
+    """
+    return _countries()[city]
+
+
+def countries_with(city: str) -> frozenset[str]:
+    """Return the country of a city, and those that have another place of its name.
+
+    >>> sorted(countries_with("Amsterdam"))
+    ['Netherlands', 'United States']
+    """
+    return frozenset((country_of(city), *_elsewhere().get(city, ())))
+
+
+@cache
+def telling() -> dict[str, tuple[str, ...]]:
+    """Return the cities by country that tell which country is meant, though they have no word of its name.
+
+    >>> telling()["Norway"], "Mexico City" in telling()["Mexico"], "Valencia" in telling()["Venezuela"]
+    (('Bergen', 'Oslo'), False, False)
+    """
+    found = defaultdict[str, list[str]](list)
+    for city, country in _countries().items():
+        unclear = max(_elsewhere().get(city, {"": 0}).values()) >= WELL_KNOWN or city in DISPUTED
+        if country not in UNASKED and not unclear and not {*city.split()} & {*country.split()}:
+            found[country].append(city)
+    return {country: tuple(cities) for country, cities in found.items()}
+
+
+@cache
+def heard_in(words: str) -> frozenset[str]:
+    """Return the countries that some words name, or a city of.
+
+    >>> sorted(heard_in("the University of Oslo")), sorted(heard_in("Kenya Polytechnic"))
+    (['Norway'], ['Kenya'])
+    """
+    cities = (country for city, country in _countries().items() if city in words)
+    return frozenset((*cities, *(country for country in _countries().values() if country in words)))
+
+
+def named(country: str) -> str:
+    """Return a country as sentences have it.
+
+    >>> named("Netherlands"), named("Peru")
+    ('the Netherlands', 'Peru')
+    """
+    return f"the {country}" if country in ARTICLE else country
+
+
+@cache
+def _countries() -> dict[str, str]:
+    return dict(line.split(", ") for line in pool("countries"))
+
+
+@cache
+def _elsewhere() -> dict[str, dict[str, int]]:
+    """Return the people of the largest place of a city's name in each other country that has one."""
+    found = defaultdict[str, dict[str, int]](dict)
+    for line in pool("elsewhere"):
+        city, country, people = line.split(", ")
+        found[city][country] = int(people)
+    return dict(found)
+
+
+AGES = "ages@2"
+YOUNGEST, OLDEST = 20, 70
+SPAN = OLDEST - YOUNGEST + 1
+FEW_AGES, FEW, WIDEST = "few-ages@1", 16, 99
+
+
+def ages(streams: Streams, tier: str) -> Indices:
+    """Return the age of everybody of a tier; `streams` are those of any row or pool below the same seed."""
+    return _ages(streams.world(AGES, tier), TIERS[tier] // TOKENS_PER_PERSON)
+
+
+def few_ages(streams: Streams, tier: str) -> Indices:
+    """Return two ages of everybody of a tier, int of shape (2, people): both out of `FEW` of a wide span.
+
+    For texts in which most ages stand once: whoever has none of the ages that may recur stays out.
+    """
+    return _few_ages(streams.world(FEW_AGES, tier), TIERS[tier] // TOKENS_PER_PERSON)
+
+
+def recurring(streams: Streams, tier: str) -> tuple[int, ...]:
+    """Return the ages out of which those of `few_ages` are."""
+    return _recurring(streams.world(FEW_AGES, tier))
+
+
+@lru_cache(maxsize=4)
+def _recurring(world: Streams) -> tuple[int, ...]:
+    return tuple(world.of("ages").sample(range(YOUNGEST, WIDEST + 1), FEW))
+
+
+@lru_cache(maxsize=4)
+def _few_ages(world: Streams, count: int) -> Indices:
+    every, first = np.array(_recurring(world), dtype=np.int64), _dealt(world, "first", count, FEW)
+    second = (first + 1 + _dealt(world, "second", count, FEW - 1)) % FEW
+    return np.stack([every[first], every[second]])
+
+
+@lru_cache(maxsize=4)
+def _ages(world: Streams, count: int) -> Indices:
+    """Deal ages clan by clan: each once, and as many more as are wanting to people who share no two names.
+
+    Numbers 0 to 12 and 51 to 63 of a clan differ in the first name and in another one.
+    """
+    clans, wheel = -(-count // CLAN), Shuffled(world.of("first"), SPAN).take(SPAN)
+    starts = np.arange(clans) * (CLAN - SPAN)
+    turned = wheel[(starts[:, None] + np.arange(SPAN)) % SPAN]
+    once = turned[:, CLAN - SPAN :]
+    mixed = np.argsort(words(world.of("order"), once.size).reshape(once.shape), axis=1, kind="stable")
+    twice = turned[:, : CLAN - SPAN]
+    return YOUNGEST + np.hstack([twice, np.take_along_axis(once, mixed, axis=1), twice]).reshape(-1)[:count]
+
+
+def _dealt(world: Streams, purpose: str, count: int, kinds: int) -> Indices:
+    """Return `count` numbers below `kinds`, all equally frequent, in random order."""
+    return np.asarray(Shuffled(world.of(purpose), count).take(count) % kinds, dtype=np.int64)

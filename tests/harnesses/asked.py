@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from answering import KEY, digest, known
+from pipeline.artifacts.split import Split
 from pipeline.metrics import counted, headline, score
-from pipeline.store.split import Split
 
 CHANCE = {"bio": 0.15, "idk": 0.6, "latent_list": 0.3, "mrcr": 0.05}
 """What the replies of other rows of a family may score; in idk the same letter is right in about half of them."""

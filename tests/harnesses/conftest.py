@@ -12,8 +12,8 @@ import pytest
 import builds
 from answering import KEY
 from asked import CHANCE, Asked, families
+from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.export import EXPORTS, export
-from pipeline.store.split import Selection, Split, open_split
 
 HERE = Path(__file__).resolve().parent
 

@@ -12,9 +12,9 @@ from asked import Asked
 from blocks import Block, blocks
 from loopback import Hub
 from loopback.client import CLIENTS_OWN, whole_environment
+from pipeline.artifacts.split import Split
 from pipeline.publish.hub import release
 from pipeline.publish.staging import stage
-from pipeline.store.split import Split
 from server import server
 from stand_ins import environment
 

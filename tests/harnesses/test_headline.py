@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from asked import Asked, families
 from pipeline import metrics
+from pipeline.artifacts.split import Selection, Split
 from pipeline.cli import cli
 from pipeline.export import EXPORTS, export
-from pipeline.store.split import Selection, Split
 from server import serving
 
 Run = Callable[..., str]

@@ -11,8 +11,8 @@ import pytest
 import builds
 from answering import PEAK
 from asked import Asked
+from pipeline.artifacts.split import Selection, open_split
 from pipeline.export import EXPORTS, export
-from pipeline.store.split import Selection, open_split
 
 Run = Callable[..., str]
 pytestmark = pytest.mark.slow

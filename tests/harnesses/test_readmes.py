@@ -10,8 +10,8 @@ import pytest
 
 from asked import Asked
 from blocks import blocks
+from pipeline.artifacts.split import Selection, Split
 from pipeline.export import EXPORTS, export
-from pipeline.store.split import Selection, Split
 from server import server
 from stand_ins import environment
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipeline.publish.card.facts import Config, Facts
+from pipeline.publish.card.tables import Config, Facts
 from pipeline.rows import TEXT_COLUMNS, Column
 
 Json = dict[str, Any]

@@ -2,25 +2,186 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from itertools import product
+from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import jinja2
 
-from pipeline.errors import RecipeError
+from pipeline.artifacts.parquet import read_rows
+from pipeline.errors import RecipeError, StageError, adding
+from pipeline.metrics import facts as scorer_facts
 from pipeline.publish.card import tables
-from pipeline.publish.card.cited import papers_of
-from pipeline.publish.card.evaluation import evaluated
-from pipeline.publish.card.examples import examples_of
-from pipeline.publish.card.facts import Facts
-from pipeline.publish.card.front import front_of, lists_of, yaml_of
+from pipeline.publish.card.tables import Facts, papers_of
 from pipeline.recipe import SIZES, digest, load_recipe, shipped_recipes
-from pipeline.tasks import NOTES
+from pipeline.rows import Row
+from pipeline.tasks import NOTES, TASKS
+
+LINE = 1 << 16
+"""Characters of a line: none is folded."""
+
+
+def front_of(facts: Facts) -> dict[str, Any]:
+    """Return what the Hub reads of a card."""
+    names = facts.all_families
+    choices = ["multiple-choice"] if "idk" in names else []
+    return {
+        "license": "other" if facts.own_corpus else "apache-2.0",
+        **({"license_name": _slug(facts.licence), "license_link": "SOURCES.md"} if facts.own_corpus else {}),
+        "language": ["en"],
+        "pretty_name": facts.title,
+        "task_categories": ["question-answering", "text-generation", *choices],
+        "size_categories": [facts.size],
+    }  # fmt: skip
+
+
+def lists_of(facts: Facts) -> str:
+    """Return tags, and configurations one on each line: written out they would be the longest part of a card."""
+    tags = (
+        *("long-context", "benchmark", "evaluation", "synthetic", facts.manifest.release, facts.split.tokenizer),
+        *(name.replace("_", "-") for name in facts.all_families),
+    )
+    told = (
+        {
+            "config_name": config.name,
+            **({"default": True} if config.default else {}),
+            "data_files": [{"split": "test", "path": config.path}],
+        }
+        for config in facts.configs
+    )
+    return f"tags: {json.dumps(tags)}\nconfigs:\n" + "".join(f"- {json.dumps(config)}\n" for config in told)
+
+
+def _slug(licence: str) -> str:
+    """Return a licence as the Hub names one of its maintainer's own."""
+    return re.sub(r"[^a-z0-9.]+", "-", licence.lower()).strip("-.") or "see-card"
+
+
+def yaml_of(value: Mapping[str, Any]) -> str:
+    """Return plain values as YAML.
+
+    Raises:
+        StageError: if PyYAML is not installed.
+    """
+    try:
+        import yaml
+    except ImportError as fault:
+        raise StageError(f"PyYAML is not installed: {adding('hub')}") from fault
+    text: str = yaml.safe_dump(dict(value), sort_keys=False, width=LINE)
+    return text
+
+
+HEAD, AROUND, MOST, ANSWER = 420, 90, 420, 280
+"""Characters that are shown of a prompt's start, on either side of a needle, of a needle, and of an answer."""
+
+WIDTH = 110
+FOLDED = "\n[...]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A row as the card shows it; `target` is empty where answers are withheld."""
+
+    row: Row
+    prompt: str
+    target: str
+
+
+def examples_of(facts: Facts) -> dict[str, Example]:
+    """Return the first row of each family, of the shortest tier that has it."""
+    found: dict[str, Example] = {}
+    for path in facts.split.shards("data"):
+        family = path.parts[-3]
+        if family not in found:
+            found[family] = _example(path, withheld=facts.withheld)
+    return {family: found[family] for family in facts.all_families}
+
+
+def _example(path: Path, *, withheld: bool) -> Example:
+    row = next(read_rows(path))
+    if withheld:
+        return Example(row, _wrapped(_shortened(row, [])), "")
+    spans = [
+        (needle["char_start"], needle["char_end"])
+        for needle in row["needles"]
+        if needle["role"] in ("relevant", "match")
+    ]
+    return Example(row, _wrapped(_shortened(row, spans[:1])), _wrapped(_cut(str(row["target"]), ANSWER)))
+
+
+def _shortened(row: Row, spans: list[tuple[int, int]]) -> str:
+    """Return the start of a prompt, its first needle with what stands around it, and its question."""
+    prompt, start = row["prompt"], row["question_start"]
+    parts = [(0, min(HEAD, start))]
+    for first, last in spans:
+        parts.append((max(0, first - AROUND), min(start, last + AROUND, first + MOST)))
+    parts.append((max(0, start - AROUND), len(prompt)))
+    text, at = "", 0
+    for first, last in parts:
+        text += (FOLDED if first > at else "") + prompt[max(first, at) : max(last, at)]
+        at = max(at, last)
+    return text
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most].rstrip() + " [...]"
+
+
+def _wrapped(text: str) -> str:
+    """Break long lines at their spaces: pages scroll code to the side."""
+    return "\n".join("\n".join(wrap(line, WIDTH, break_long_words=False) or [""]) for line in text.splitlines())
+
+
+def evaluated(facts: Facts) -> list[dict[str, Any]]:
+    """Return the tasks of eval.yaml; none where answers are withheld or prompts are not sent as chat."""
+    if facts.withheld or facts.manifest.frame != "chat":
+        return []
+    return [
+        _task(facts, family, tier, pattern)
+        for tier, families in facts.families.items()
+        for family in families
+        if (pattern := _pattern(facts, family, tier))
+    ]
+
+
+def _pattern(facts: Facts, family: str, tier: str) -> str:
+    """Return the pattern that agrees with the one scorer of all rows of a configuration; empty if there is none."""
+    subtasks = {cell.subtask for cell in facts.strata(tier) if cell.family == family}
+    scorers = {TASKS[family, subtask].scorer if (family, subtask) in TASKS else "" for subtask in subtasks}
+    return scorer_facts(scorers.pop()).pattern if len(scorers) == 1 else ""
+
+
+def _task(facts: Facts, family: str, tier: str, pattern: str) -> dict[str, Any]:
+    room = max(cell.max_new_tokens for cell in facts.strata(tier) if cell.family == family)
+    return {
+        "id": f"{family}_{tier}",
+        "config": f"{family}_{tier}",
+        "split": "test",
+        "field_spec": {"input": "prompt", "target": "target", "metadata": ["id", "subtask", "length", "complexity"]},
+        "solvers": [{"name": "generate", "args": {"max_tokens": room}}],
+        "scorers": [{"name": "pattern", "args": {"pattern": pattern, "ignore_case": False}}],
+    }
+
+
+def evaluation_of(facts: Facts) -> str:
+    """Return the text of eval.yaml, or nothing if it would hold no task."""
+    tasks = evaluated(facts)
+    head = {
+        "name": facts.title,
+        "description": "Long-context questions at exact lengths; a choice among four options, of which one refuses.",
+        "evaluation_framework": "inspect-ai",
+    }
+    return yaml_of({**head, "tasks": tasks}) if tasks else ""
+
 
 FENCED = re.compile(r"^(`{3,})\w*\n.*?^\1\n", re.MULTILINE | re.DOTALL)
 BLANK = re.compile(r"\n{3,}")

@@ -2,17 +2,256 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
-from pipeline.publish.card.facts import Curve, Facts
-from pipeline.readers import reader_of
-from pipeline.recipe import K, Stratum
-from pipeline.rows import Column
-from pipeline.store.chance import Chance, Pooled, chances_in, pooled
-from pipeline.store.manifest import TierCell
+from pipeline.artifacts.manifest import Cell, Chance, Manifest, Pooled, TierCell, chances_in, pooled
+from pipeline.artifacts.split import Split
+from pipeline.baselines import reader_of
+from pipeline.errors import StageError
+from pipeline.recipe import TIERS, K, Stratum
+from pipeline.rows import COLUMNS, Column
+from pipeline.storage import read_text
 from pipeline.tasks import TASKS
 from pipeline.terminal.numbers import size
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A paper on arXiv, and the families that follow it."""
+
+    arxiv: str
+    title: str
+    families: tuple[str, ...]
+
+
+PAPERS = (
+    Paper(
+        "2409.12640",
+        "Michelangelo: Long Context Evaluations Beyond Haystacks via Latent Structure Queries",
+        ("latent_list", "mrcr", "idk"),
+    ),
+    Paper("2506.02921", "A Controllable Examination for Long-Context Language Models", ("bio",)),
+    Paper(
+        "2410.02694",
+        "HELMET: How to Evaluate Long-Context Language Models Effectively and Thoroughly",
+        ("recall", "rag", "cite", "rerank", "icl", "longqa", "summ"),
+    ),
+    Paper("2404.06654", "RULER: What's the Real Context Size of Your Long-Context Language Models?", ("recall",)),
+    Paper("2511.02817", "Oolong: Evaluating Long Context Reasoning and Aggregation Capabilities", ("tally",)),
+)
+
+
+def papers_of(families: Iterable[str]) -> list[Paper]:
+    """Return the papers that some families follow, each with those families alone."""
+    known = set(families)
+    found = [replace(paper, families=tuple(name for name in paper.families if name in known)) for paper in PAPERS]
+    return [paper for paper in found if paper.families]
+
+
+def license_text() -> str:
+    """Return the licence."""
+    return _text("LICENSE")
+
+
+def sources_text() -> str:
+    """Return where the pools of words come from, and their licences."""
+    return (resources.files("pipeline") / "worlds" / "pools" / "SOURCES.md").read_text(encoding="utf-8")
+
+
+ENTRY = re.compile(r"^## \[?v?(\d[^\s\]]*)\]?([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+"""A version's entry in a changelog: ``## 1.0.0``, maybe with its date, and all up to the next one."""
+
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What a changelog says of a version, in Markdown, and its date if it gives one (``YYYY-MM-DD``)."""
+
+    text: str = ""
+    date: str = ""
+
+
+NOTHING = Notes()
+
+
+def notes_of(version: str, file: Path | None = None) -> Notes:
+    """Return the entry of a version in a changelog of the data; of a file without entries all of it.
+
+    Without a file there are no notes, but the date of the release of Carrara of that version, if there is one: what
+    changed in Carrara is no news of a data set.
+
+    Raises:
+        StageError: if the file cannot be read, or has entries and none of this version.
+    """
+    if file is None:
+        own = {found[1]: _date(found[2]) for found in ENTRY.finditer(_text("CHANGELOG.md"))}
+        return Notes(date=own.get(version, ""))
+    text = _read(file)
+    entries = {found[1]: Notes(found[3].strip(), _date(found[2])) for found in ENTRY.finditer(text)}
+    if version in entries:
+        return entries[version]
+    if not entries:
+        return Notes(text.strip())
+    raise StageError(f"{str(file)!r} has no entry '## {version}': add one, or give another file with --changelog")
+
+
+def _date(heading: str) -> str:
+    found = DATE.search(heading)
+    return found[0] if found else ""
+
+
+def _read(file: Path) -> str:
+    try:
+        return read_text(file)
+    except (OSError, UnicodeDecodeError) as fault:
+        raise StageError(f"{str(file)!r} cannot be read ({fault}): give a text file with --changelog") from fault
+
+
+def _text(name: str) -> str:
+    """Return a file of the checkout, which an installed package holds beside its modules."""
+    inside = resources.files("pipeline") / name
+    path = inside if inside.is_file() else Path(__file__).resolve().parents[3] / name
+    return path.read_text(encoding="utf-8")
+
+
+Curve = Mapping[str, Mapping[int, float]]
+"""Mean scores from 0 to 1 by length, of each simulated reader by its name."""
+ANCHORS = ("helmet", "ruler")
+"""Variants that stand for a benchmark, whose name the title has: Carrara-HELMET is not HELMET."""
+SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""The Hub's names of sizes, by the number of rows that they stay below."""
+
+
+def _told(column: Column) -> Column:
+    """Return a column as it is where keys are withheld."""
+    return replace(column, note="JSON object: prompt sha256, canary") if column.name == "metadata" else column
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A configuration of the data set: its name, and the glob of its files."""
+
+    name: str
+    path: str
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A split as its cards show it.
+
+    `keys` is how its keys are published (``inline``, ``separate``, ``withhold``; ``private`` for the folder of keys
+    itself); `licence` is that of users' texts in the rows; `figures` are captions and alternative texts by the names of
+    the files in ``figures``; `gallery` tells whether ``gallery.html`` stands beside the card; `curve` is what simulated
+    readers score by length.
+    """
+
+    split: Split
+    repo: str
+    keys: str
+    siblings: tuple[str, ...] = ()
+    notes: Notes = NOTHING
+    figures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    gallery: bool = False
+    curve: Curve = field(default_factory=dict)
+    licence: str = ""
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest that is published."""
+        return self.split.manifest
+
+    @property
+    def withheld(self) -> bool:
+        """Whether the rows have no answers."""
+        return self.keys in ("separate", "withhold")
+
+    @property
+    def tag(self) -> str:
+        """The tag of this version in the repo."""
+        return f"v{self.manifest.version}"
+
+    @property
+    def short(self) -> str:
+        """The repo's name without its owner."""
+        return self.repo.rpartition("/")[2]
+
+    @property
+    def title(self) -> str:
+        """What a person calls the data set."""
+        release, variant = self.manifest.release.capitalize(), self.manifest.variant
+        named = f"{release}-{variant.upper()}" if variant in ANCHORS else f"{release} {variant}".rstrip()
+        return f"{named} for {self.split.tokenizer}"
+
+    @property
+    def tiers(self) -> list[str]:
+        """The tiers that were built, shortest first."""
+        return [tier for tier in TIERS if tier in self.manifest.tiers]
+
+    @property
+    def families(self) -> dict[str, list[str]]:
+        """The families of each tier, in the order of the recipe."""
+        return {tier: list(dict.fromkeys(cell.family for cell in self.strata(tier))) for tier in self.tiers}
+
+    def strata(self, tier: str) -> tuple[Cell, ...]:
+        """Return the strata of a tier."""
+        return self.manifest.tiers[tier].strata
+
+    @property
+    def all_families(self) -> list[str]:
+        """The families of all tiers."""
+        return list(dict.fromkeys(family for names in self.families.values() for family in names))
+
+    @property
+    def index(self) -> str:
+        """The folder of the rows without text."""
+        return "index" if self.withheld else "keys"
+
+    @property
+    def configs(self) -> list[Config]:
+        """The configurations: tiers (the shortest is the default), the index, and each family of a tier."""
+        tiers = [Config(tier, f"data/*/{tier}/test-*.parquet", tier == self.tiers[0]) for tier in self.tiers]
+        index = [Config("index", f"{self.index}/*/*/test-*.parquet")]
+        return tiers + index + [
+            Config(f"{family}_{tier}", f"data/{family}/{tier}/test-*.parquet")
+            for tier, names in self.families.items()
+            for family in names
+        ]  # fmt: skip
+
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the rows."""
+        gone = self.manifest.withheld or ()
+        shown = [column for column in COLUMNS if column.name not in gone]
+        return [_told(column) for column in shown] if self.withheld else shown
+
+    @property
+    def size(self) -> str:
+        """The Hub's name for the number of rows."""
+        rows = self.manifest.totals.rows
+        return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
+
+    @property
+    def own_corpus(self) -> bool:
+        """Whether texts of the maintainer's own are among the pools, whose licence Carrara does not know."""
+        return bool(self.own_families)
+
+    @property
+    def own_families(self) -> list[str]:
+        """The families with texts of the maintainer's own."""
+        return list(dict.fromkeys(cell.family for cell in self.split.strata if (cell.knobs or {}).get("corpus")))
+
+    @property
+    def checked(self) -> int:
+        """How many rows a program could only check, not solve."""
+        return sum(self.manifest.tiers[tier].proven.checked for tier in self.tiers)
+
 
 Place = tuple[str, str]
 BLIND = ("uniform", "any_reply")

@@ -2,16 +2,161 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from pipeline.errors import HubError
-from pipeline.publish.hub.connection import load_client, quieten, read_token
+from pipeline.errors import HubError, adding
 from pipeline.publish.hub.faults import LOG_IN, Speaker, is_passing, wait_asked
-from pipeline.publish.hub.files import HubFile, LocalFile, is_same
+
+PATIENCE = 120.0
+"""Seconds without a byte until a connection counts as dead; the client itself would wait for ever."""
+
+
+def load_client() -> Any:
+    """Return huggingface_hub.
+
+    Raises:
+        HubError: if it is not installed.
+    """
+    try:
+        import huggingface_hub
+    except ImportError as fault:
+        raise HubError(f"huggingface_hub is not installed: {adding('hub')}") from fault
+    return huggingface_hub
+
+
+def read_token() -> str | None:
+    """Return the token of the environment or of the last login, if there is one.
+
+    Raises:
+        HubError: if none can be had where one is promised, or no request can carry it.
+    """
+    hub = load_client()
+    try:
+        token = hub.get_token()
+    except Exception as fault:  # a login may be renewed at this moment, and fail in many ways
+        raise HubError(f"the token cannot be read ({type(fault).__name__}): {LOG_IN}") from None
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        raise HubError(f"the token has characters that cannot be sent: copy it again, then {LOG_IN}")
+    return token or None
+
+
+def quieten() -> None:
+    """Leave it to errors to say what went wrong, show bars on terminals only, and wait for no server for ever."""
+    hub = load_client()
+    own = hub.utils.get_session()
+    more = {"event_hooks": own.event_hooks, "follow_redirects": own.follow_redirects, "timeout": PATIENCE}
+    hub.set_client_factory(lambda: type(own)(**more))
+    hub.utils.logging.set_verbosity(hub.utils.logging.CRITICAL)
+    if not sys.stderr.isatty():
+        hub.utils.disable_progress_bars()
+
+
+BLOCK = 1 << 20
+OWN = ".gitattributes"
+"""What the Hub puts into every repo; no file of a release unless the folder has one too."""
+BARRED = frozenset({".git", ".cache", ".huggingface"})
+"""Folders that the client sends no file of."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFile:
+    """A file to publish.
+
+    Attributes:
+        source: where it lies.
+        size: in bytes.
+        sha256: of its bytes, the name of a large file on the Hub.
+        oid: SHA-1 as git has it, the name of a regular one.
+    """
+
+    source: Path
+    size: int
+    sha256: str
+    oid: str
+
+
+@dataclass(frozen=True, slots=True)
+class HubFile:
+    """A file as the Hub lists it; `sha256` is None for a regular one."""
+
+    size: int
+    oid: str
+    sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What makes a revision differ from a folder: paths that it lacks or has otherwise, and paths it has too many."""
+
+    lacking: tuple[str, ...]
+    spare: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        """Tell whether there is any."""
+        return bool(self.lacking or self.spare)
+
+    def __str__(self) -> str:
+        """Name the first few paths."""
+        said = [*self.lacking, *(f"{path} (not in the folder)" for path in self.spare)]
+        return ", ".join(said[:3]) + (f" and {len(said) - 3} more" if len(said) > 3 else "")
+
+
+def read_folder(folder: Path) -> dict[str, LocalFile]:
+    """Return every file below a folder by its path in the repo, in order.
+
+    Raises:
+        HubError: if there is none, one cannot be read, or one can have no place in a repo.
+    """
+    paths = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    if not paths:
+        raise HubError(f"nothing to publish in {str(folder)!r}: give a folder with the files of a release")
+    return {_named(path.relative_to(folder)): read_file(path) for path in paths}
+
+
+def _named(path: Path) -> str:
+    barred = BARRED.intersection(path.parts)
+    if barred:
+        raise HubError(
+            f"{path.as_posix()!r} cannot be published, since the Hub takes nothing in {min(barred)}: remove it"
+        )
+    return path.as_posix()
+
+
+def read_file(path: Path) -> LocalFile:
+    """Return a file's size and both its names, read once.
+
+    Raises:
+        HubError: if it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            sha256, oid = hashlib.sha256(), hashlib.sha1(f"blob {size}\0".encode(), usedforsecurity=False)
+            while block := file.read(BLOCK):
+                sha256.update(block)
+                oid.update(block)
+    except OSError as fault:
+        raise HubError(f"{str(path)!r} cannot be read ({fault.strerror}): make it readable") from fault
+    return LocalFile(path, size, sha256.hexdigest(), oid.hexdigest())
+
+
+def is_same(here: LocalFile, there: HubFile) -> bool:
+    """Tell whether the Hub has these very bytes, by the checksum that it keeps of them."""
+    return here.sha256 == there.sha256 if there.sha256 else here.oid == there.oid
+
+
+def compared(here: Mapping[str, LocalFile], there: Mapping[str, HubFile]) -> Difference:
+    """Return what a revision would have to get and lose to be the folder."""
+    lacking = (path for path, file in here.items() if path not in there or not is_same(file, there[path]))
+    return Difference(tuple(lacking), tuple(path for path in sorted(there) if path not in here and path != OWN))
+
 
 T = TypeVar("T")
 WAITS = (1.0, 2.0, 4.0, 8.0)

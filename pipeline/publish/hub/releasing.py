@@ -14,16 +14,141 @@ checksums, regular ones, which are small, are sent along.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from pipeline.errors import HubError
-from pipeline.publish.hub.client import Edit, HubRepo, Refs, connect
-from pipeline.publish.hub.fetching import check_name, newest, version_of
-from pipeline.publish.hub.files import LocalFile, compared, read_folder
+from pipeline.publish.hub.client import (
+    Edit,
+    HubFile,
+    HubRepo,
+    LocalFile,
+    Refs,
+    compared,
+    connect,
+    is_same,
+    read_file,
+    read_folder,
+)
 from pipeline.terminal.numbers import size
+
+NAME = re.compile(r"(?!.*(--|\.\.))[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])", re.ASCII)
+LONGEST = 96
+
+
+def check_name(repo: str) -> None:
+    """Check that a repo has a name that the Hub takes.
+
+    Raises:
+        HubError: naming it.
+    """
+    if not NAME.fullmatch(repo) or len(repo) > LONGEST:
+        raise HubError(f"{repo!r} is not the name of a repo: give org/name, made of letters, digits and . _ -")
+
+
+def parse_repo(text: str) -> tuple[str, str | None]:
+    """Read ``org/name@v1.0.0``; the tag is None where there is none.
+
+    >>> parse_repo("org/name@v1.0.0")
+    ('org/name', 'v1.0.0')
+
+    Raises:
+        HubError: if it is not the name of a repo.
+    """
+    name, at, tag = text.removeprefix("hf://").removeprefix("datasets/").partition("@")
+    check_name(name)
+    if at and not tag:
+        raise HubError(f"{text!r} has no tag after the @: give one, such as {name}@v1.0.0")
+    return name, tag or None
+
+
+def version_of(tag: str) -> tuple[tuple[int, ...], bool, str]:
+    """Return what tags of versions are ordered by; a version before a release comes before it."""
+    number, _, early = tag.removeprefix("v").partition("-")
+    return tuple(int(part) for part in number.split(".")), not early, early
+
+
+def newest(tags: Iterable[str]) -> str:
+    """Return the tag of the latest version, or nothing if no tag is one of a version.
+
+    >>> newest(["v1.9.0", "v1.10.0", "draft"])
+    'v1.10.0'
+    """
+    versions = (tag for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", tag))
+    return max(versions, key=version_of, default="")
+
+
+def download(
+    repo: str,
+    revision: str | None,
+    *,
+    patterns: Sequence[str] | None = None,
+    cache: Path | None = None,
+) -> Path:
+    """Return a folder with the files of a tag of ``org/name``; what the cache has is not fetched again.
+
+    Every file is held to the checksum that the Hub keeps of it, those of the cache too.
+
+    Args:
+        repo: ``org/name``.
+        revision: a tag, or the id of a commit.
+        patterns: only files that match one of them, as in ``data/*/32k/*``.
+        cache: where to keep them; the client's own cache unless said.
+    """
+    check_name(repo)
+    hub = connect(repo, write=False)
+    commit = found(hub, revision)
+    folder = hub.fetch(commit, patterns, cache)
+    check_files(hub, folder, commit)
+    return folder
+
+
+def found(hub: HubRepo, revision: str | None) -> str:
+    """Return the commit of a tag.
+
+    Raises:
+        HubError: if there is no such tag, naming the newest one.
+    """
+    refs = hub.refs()
+    if revision in refs.tags:
+        return refs.tags[str(revision)]
+    if revision and re.fullmatch(r"[0-9a-f]{40}", revision):
+        return revision
+    raise HubError(_untagged(hub.name, revision, refs))
+
+
+def _untagged(name: str, revision: str | None, refs: Refs) -> str:
+    last = newest(refs.tags)
+    right = f"give a tag, such as {name}@{last}" if last else "it has no version tag, so nothing is published there"
+    if revision in refs.branches:
+        return f"{name}@{revision} is a branch, which can change: {right}"
+    return f"{name} has no tag {revision!r}: {right}" if revision else f"{name} is named without a tag: {right}"
+
+
+def check_files(hub: HubRepo, folder: Path, commit: str) -> None:
+    """Check that every file of a snapshot has the checksum that the Hub lists.
+
+    Raises:
+        HubError: naming the first that has not.
+    """
+    for name, there in hub.files(commit).items():
+        if (folder / name).exists():
+            _check_file(hub.name, folder / name, name, there)
+
+
+def _check_file(repo: str, path: Path, name: str, there: HubFile) -> None:
+    if is_same(read_file(path), there):
+        return
+    # The client trusts what its cache has: what is wrong there must go, or it would be met again.
+    path.resolve().unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+    raise HubError(
+        f"{repo}: {name!r} differs from what was published: download it again; if that does not "
+        "help, the copy on the Hub is damaged"
+    )
+
 
 BATCH = 50
 """Files in one commit on the branch; the Hub advises less than 100."""
@@ -219,3 +344,71 @@ def batches(paths: Sequence[str], sizes: Mapping[str, int] = MappingProxyType({}
         lot.append(path)
     if lot:
         yield lot
+
+
+DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One file: what would become of it, its bytes, and the start of its SHA-256 (of a file that goes, nothing)."""
+
+    action: str
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a release would do.
+
+    Attributes:
+        lines: one for each file; its action is ``upload``, ``keep``, ``delete``, or ``?`` where nothing could be seen.
+        card: the text of README.md, nothing if there is none.
+        note: one sentence on what the Hub has, or why nothing could be seen.
+    """
+
+    lines: tuple[Line, ...]
+    card: str
+    note: str
+
+
+def preview(folder: Path, repo: str, version: str) -> Preview:
+    """Return what `release` would do with a folder. Without a network it says what it could not compare."""
+    check_name(repo)
+    check_version(version)
+    files = read_folder(folder)
+    note, there = _seen(repo, f"v{version}", files)
+    card = files[CARD].source.read_text(encoding="utf-8") if CARD in files else ""
+    return Preview(tuple(_lines(files, there)), card, note)
+
+
+def _seen(repo: str, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dict[str, HubFile] | None]:
+    try:
+        return _compared_with(connect(repo, write=False), tag, files)
+    except HubError as fault:
+        return f"nothing could be compared: {fault}", None
+
+
+def _compared_with(hub: HubRepo, tag: str, files: Mapping[str, LocalFile]) -> tuple[str, dict[str, HubFile]]:
+    if not hub.visibility():
+        return f"{hub.name} does not exist or is not visible to you: it would be created", {}
+    refs = hub.refs()
+    if tag in refs.tags:
+        there = hub.files(refs.tags[tag])
+        differs = compared(files, there)
+        held = f"with different files: raise the version ({differs})" if differs else "with these files: nothing to do"
+        return f"{hub.name} has {tag} {held}", there
+    side = f"release-{tag}"
+    begun = f", but part of {tag} has been uploaded" if side in refs.branches else ""
+    return f"{hub.name} has no {tag}{begun}", hub.files(refs.branches.get(side, refs.branches[MAIN]))
+
+
+def _lines(files: Mapping[str, LocalFile], there: Mapping[str, HubFile] | None) -> list[Line]:
+    differs = compared(files, there or {})
+    lines = []
+    for path, file in files.items():
+        action = "?" if there is None else "upload" if path in differs.lacking else "keep"
+        lines.append(Line(action, path, file.size, file.sha256[:DIGITS]))
+    return lines + [Line("delete", path, (there or {})[path].size, "") for path in differs.spare]

@@ -1,18 +1,7 @@
 """LongBioBench's biographies: one world of people, asked in several ways."""
 
-from pipeline.tasks.bio import (
-    association,
-    calculation,
-    citation,
-    essay,
-    icl,
-    idk,
-    multi,
-    multihop,
-    rank,
-    standard,
-    twodiff,
-)
+from pipeline.tasks.bio import association, calculation, citation, essay, icl, idk, multihop, rank, standard, twodiff
+from pipeline.tasks.bio import standard as multi
 
 NOTES = """\
 Biographies of six sentences, each about another invented person of one world; the question is about one or a few of
@@ -23,7 +12,7 @@ in pairs, to be passed together.
 
 TASKS = (
     *standard.TASKS,
-    *multi.TASKS,
+    *multi.MULTI_TASKS,
     *multihop.TASKS,
     *icl.TASKS,
     *citation.TASKS,

@@ -19,13 +19,19 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
 from pipeline.tasks.bio import text
-from pipeline.tasks.bio.frame import Biographies, dealt, kind_of, scattered, tail
+from pipeline.tasks.bio.base import Biographies, dealt, kind_of, scattered, tail
 from pipeline.tasks.bio.haystack import DEPTH, depths, others
-from pipeline.tasks.bio.proof import mark_faults, people_faults, question_faults, whole_faults
-from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies
+from pipeline.tasks.bio.solve import (
+    Entry,
+    mark_faults,
+    people_faults,
+    question_faults,
+    read_asked,
+    read_biographies,
+    whole_faults,
+)
 from pipeline.tasks.bio.styles import PLAIN, STYLES
-from pipeline.worlds.countries import countries_with, heard_in, named, telling
-from pipeline.worlds.people import ATTRIBUTES, Person, people
+from pipeline.worlds.people import ATTRIBUTES, Person, countries_with, heard_in, named, people, telling
 from pipeline.worlds.words import pool
 
 PLACES = ("birthplace", "city")

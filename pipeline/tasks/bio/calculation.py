@@ -14,12 +14,14 @@ from itertools import product
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
-from pipeline.tasks.bio import namesakes
+from pipeline.tasks.bio import base
 from pipeline.tasks.bio.ages import (
     Ages,
+    ages_of,
     alike,
     anybody,
     examples,
+    faults,
     framed,
     group,
     namesakes_drawn,
@@ -27,12 +29,11 @@ from pipeline.tasks.bio.ages import (
     reasoned,
     taken,
     told,
+    understood,
 )
-from pipeline.tasks.bio.ages_proof import ages_of, faults, understood
-from pipeline.tasks.bio.frame import dealt, kind_of
-from pipeline.tasks.bio.reader import NAME, Entry, read_asked, read_biographies
-from pipeline.worlds.ages import SPAN
-from pipeline.worlds.people import Person, people
+from pipeline.tasks.bio.base import dealt, kind_of
+from pipeline.tasks.bio.solve import NAME, Entry, read_asked, read_biographies
+from pipeline.worlds.people import SPAN, Person, people
 
 ORDERS = tuple(product((False, True), repeat=2))
 """Whether the younger stands first, and is named first."""
@@ -70,7 +71,7 @@ class Calculation(Ages):
         """Put the two at the wanted depths among the others, and people of demonstrations anywhere."""
         everybody = people(own, sample.stratum.tier)
         shown = [_example([(everybody[person], age) for person, age in cast]) for cast in sample.latent["shown"]]
-        filler = anybody(sample, own, taken(sample.latent) | namesakes.near(sample.latent["named"]))
+        filler = anybody(sample, own, taken(sample.latent) | base.near(sample.latent["named"]))
         return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:

@@ -18,16 +18,15 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Turns
+from pipeline.tasks.bio.base import Biographies
 from pipeline.tasks.bio.calculation import Calculation
-from pipeline.tasks.bio.frame import Biographies
-from pipeline.tasks.bio.multi import Multi
 from pipeline.tasks.bio.multihop import Multihop
 from pipeline.tasks.bio.rank import Rank
-from pipeline.tasks.bio.reader import END, START
-from pipeline.tasks.bio.standard import Standard
-from pipeline.tasks.haystacks.prose import essays_spec, prose
-from pipeline.tasks.haystacks.prose_reader import Parted, part
-from pipeline.tasks.line_cache import PROMPT
+from pipeline.tasks.bio.solve import END, START
+from pipeline.tasks.bio.standard import Multi, Standard
+from pipeline.tasks.haystacks.filler import essays_spec, prose
+from pipeline.tasks.haystacks.solve import Parted, part
+from pipeline.tasks.solving import PROMPT
 
 Plain = Standard | Multi | Calculation | Multihop | Rank
 SUFFIX = "-essay"

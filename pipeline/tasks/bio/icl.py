@@ -12,33 +12,239 @@ words in common is right in about two rows of ten, by the many Universities of o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from random import Random
 from types import MappingProxyType
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pipeline.recipe import Stratum
-from pipeline.streams import Permutation, Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
-from pipeline.tasks.bio import icl_reader
-from pipeline.tasks.bio.frame import Biographies, dealt
+from pipeline.streams import Given, Indices, Permutation, Streams, words
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.bio import icl_solve
+from pipeline.tasks.bio.base import Biographies, dealt
 from pipeline.tasks.bio.haystack import KNOBS, depths
-from pipeline.tasks.bio.icl_world import (
-    INSTRUCTION,
-    INTRODUCTION,
-    LABELS,
-    SPARES_EACH,
-    START,
-    WORLDS,
-    Example,
-    World,
-    accepted,
-    example,
-    pool_name,
-    pools,
-    question,
-    world,
-)
 from pipeline.tasks.bio.text import biography
+from pipeline.worlds.people import CLAN, STEPS, WORLD, Person, people, source_digest
+from pipeline.worlds.words import pool
+
+WORLDS, LABELS = 2, 10
+TRIES = 200
+"""Random groupings of which the most even one is taken."""
+DEALT = (("asked", 2), ("labels", LABELS), ("other labels", LABELS))
+SPARES_EACH = 4
+"""Spare examples of each category."""
+
+
+INTRODUCTION = """\
+Every university belongs to one of ten categories, which are called Category 1 to Category 10. A rule decides which, \
+but you are not told the rule. Below are many examples. Each gives the biographies of two people, a question about one \
+of them, and the right answer. Work out from the examples how universities are sorted. At the end the same is asked \
+about two more people, and the university in question appears in none of the examples.
+
+Examples:
+"""
+
+INSTRUCTION = """\
+This is the end of the examples. Answer the last question by the same rule. Reply with the category alone, worded as \
+in the examples.
+
+"""
+
+START = "Biographies:\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Two people, which of them is asked about, and the category of the answer, from 1."""
+
+    people: tuple[Person, Person]
+    asked: int
+    label: int
+
+    @property
+    def university(self) -> str:
+        """The university that is asked about."""
+        return self.people[self.asked].university
+
+    @property
+    def initial(self) -> str:
+        """The first letter of the asked university."""
+        return initial(self.university)
+
+
+def initial(university: str) -> str:
+    """Return the first letter of a university's name, an article left aside."""
+    return university.removeprefix("the ")[0].upper()
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """All examples of half of a tier; `labels`, `initials` and `asked` tell of each what is asked, `held` of both."""
+
+    examples: tuple[Example, ...]
+    labels: Indices
+    initials: Indices
+    asked: Indices
+    held: Indices
+
+    @classmethod
+    def of(cls, examples: Iterable[Example]) -> World:
+        """Bring examples into the form in which they are chosen."""
+        made = tuple(examples)
+        numbers = {university: number for number, university in enumerate(pool("universities"))}
+        labels = np.array([one.label for one in made], dtype=np.int64)
+        initials = np.array([ord(one.initial) for one in made], dtype=np.int64)
+        held = np.array([[numbers[who.university] for who in one.people] for one in made], dtype=np.int64)
+        return cls(made, labels, initials, held[np.arange(len(made)), [one.asked for one in made]], held)
+
+    def apart(self, key: int) -> NDArray[np.bool_]:
+        """Tell of each example whether it is without the key's university."""
+        return np.asarray((self.held != self.asked[key]).all(axis=1))
+
+    def alike(self, key: int) -> Indices:
+        """Return the examples that ask for another university than the key, of the same initial."""
+        return np.flatnonzero((self.initials == self.initials[key]) & self.apart(key))
+
+    @cached_property
+    def keys(self) -> dict[int, list[int]]:
+        """The examples of each category that may be asked: there is another one of their initial."""
+        every = Counter(self.initials.tolist())
+        holding = Counter(
+            (letter, number) for letter, both in zip(self.initials.tolist(), self.held.tolist(), strict=True)
+            for number in set(both)
+        )  # fmt: skip
+        found: dict[int, list[int]] = {label: [] for label in range(1, LABELS + 1)}
+        columns = (self.labels.tolist(), self.initials.tolist(), self.asked.tolist())
+        for key, (label, letter, number) in enumerate(zip(*columns, strict=True)):
+            if every[letter] > holding[letter, number]:
+                found[label].append(key)
+        return found
+
+    def filler(self, own: Streams, name: str, key: int, anchor: int) -> Filler:
+        """Return all examples that may stand beside a key, to be taken in rounds of one example of each category.
+
+        The `anchor`, which is placed, stands for its category in the first round, so that no category is more frequent
+        than others. What is taken stands in random order: rounds would show which category the first one lacks.
+        """
+        rng = own.of("filler")
+        free = self.apart(key)
+        free[[key, anchor]] = False
+        mixed = np.argsort(words(rng, len(free)), kind="stable")
+        mixed = mixed[free[mixed]]
+        nth = np.empty(len(mixed), dtype=np.int64)
+        for label in range(1, LABELS + 1):
+            alike = self.labels[mixed] == label
+            nth[alike] = np.arange(alike.sum())
+        spares, rest, nth = mixed[nth < SPARES_EACH], mixed[nth >= SPARES_EACH], nth[nth >= SPARES_EACH]
+        rounds = nth + (self.labels[rest] == self.labels[key])
+        order = np.argsort(rounds + words(rng, len(rest)) / 2**32, kind="stable")
+        ranks = words(own.of("places"), len(free)).astype(np.int64)
+        return Filler(name, Given(rest[order]), spares, "ranked", ranks)
+
+
+def pool_name(tier: str, number: int) -> str:
+    """Return the name of the pool of one world of examples."""
+    return f"people-icl{number}-{tier}"
+
+
+def pools(tier: str) -> tuple[PoolSpec, ...]:
+    """Return the pools of examples of a tier."""
+    source = f"icl@2:{WORLD}:{source_digest()}"
+    return tuple(PoolSpec(pool_name(tier, number), 1, tier, source, make_examples) for number in range(WORLDS))
+
+
+def make_examples(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Render every example of a world."""
+    number = int(spec.name.removeprefix("people-icl").partition("-")[0])
+    for one in world(streams, spec.tier, number).examples:
+        facts = (f"category({one.initial}) = {one.label}",)
+        yield unit(example(one.people, one.asked, one.label), facts=facts)
+
+
+def world(streams: Streams, tier: str, number: int) -> World:
+    """Return a world of examples; `streams` are those of any row or pool below the same seed."""
+    return _example_world(streams.world(), tier, number)
+
+
+@lru_cache(maxsize=2 * WORLDS)
+def _example_world(seed: Streams, tier: str, number: int) -> World:
+    return World.of(_draw(seed.world("icl@2", tier, number), list(_pairs(people(seed, tier), number))))
+
+
+def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, Person]]:
+    """Pair the people of a world's clans off so that both share two names, by turns any two."""
+    for turn, clan in enumerate(range(number, len(everybody) // CLAN, WORLDS)):
+        step = STEPS[turn % len(STEPS)]
+        for one in range(clan * CLAN, (clan + 1) * CLAN):
+            if one // step % 2 == 0:
+                yield everybody[one], everybody[one + step]
+
+
+def _draw(own: Streams, pairs: Sequence[tuple[Person, Person]]) -> Iterator[Example]:
+    """Deal out who of each pair is asked about, and the categories of the asked and of the others."""
+    groups, rng = grouped(own.of("mapping")), own.of("universities")
+    places, labels, others = (_dealt(own.of(what), len(pairs), kinds) for what, kinds in DEALT)
+    for at, (asked, label, other) in enumerate(zip(places, labels, others, strict=True)):
+        drawn = [rng.choice(groups[label]), rng.choice(groups[other])]
+        one, two = (
+            replace(who, university=university)
+            for who, university in zip(pairs[at], drawn[:: 1 - 2 * asked], strict=True)
+        )
+        yield Example((one, two), asked, label + 1)
+
+
+def _dealt(rng: Random, rows: int, kinds: int) -> list[int]:
+    dealt = [place % kinds for place in range(rows)]
+    rng.shuffle(dealt)
+    return dealt
+
+
+def grouped(rng: Random) -> list[list[str]]:
+    """Return the universities of each category: whole initials, put together at random and about evenly."""
+    letters: dict[str, list[str]] = {}
+    for university in pool("universities"):
+        letters.setdefault(initial(university), []).append(university)
+    tried = [_grouping(rng, letters) for _ in range(TRIES)]
+    best = min(tried, key=lambda groups: sum(len(group) ** 2 for group in groups))
+    return rng.sample(best, len(best))
+
+
+def _grouping(rng: Random, letters: dict[str, list[str]]) -> list[list[str]]:
+    """Deal the initials to the lightest group by turns, in random order: many small ones go with few large ones."""
+    groups: list[list[str]] = [[] for _ in range(LABELS)]
+    for letter in sorted(rng.sample(sorted(letters), len(letters)), key=lambda one: -len(letters[one]) // 16):
+        min(groups, key=len).extend(letters[letter])
+    return groups
+
+
+def label(number: int) -> str:
+    """Return a category as answers name it."""
+    return f"Category {number}"
+
+
+def accepted(number: int) -> tuple[str, ...]:
+    """Return every accepted form of a category.
+
+    >>> accepted(7)
+    ('Category 7', '7')
+    """
+    return label(number), str(number)
+
+
+def question(person: Person) -> str:
+    """Return the question for the category of a person's university."""
+    return f"Which category of university did {person.name} graduate from?"
+
+
+def example(pair: Sequence[Person], asked: int, number: int) -> str:
+    """Return one finished example: the biographies of some people, the question about one of them, and the answer."""
+    said = "".join(map(biography, pair))
+    return f"{START}{said}Question: {question(pair[asked])}\nAnswer: {label(number)}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +315,12 @@ class Icl(Biographies):
         Raises:
             ValueError: if the text cannot be read, or the examples do not tell.
         """
-        number = icl_reader.solve(turns[-1][1])
+        number = icl_solve.solve(turns[-1][1])
         return f"Category {number}", str(number)
 
     def check(self, row: Published) -> list[str]:
         """Prove that examples agree, are balanced and about distinct people, and leave the asked university out."""
-        return list(icl_reader.faults(row, LABELS, SLACK))
+        return list(icl_solve.faults(row, LABELS, SLACK))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess."""

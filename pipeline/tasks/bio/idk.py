@@ -8,22 +8,92 @@ biography or a missing sentence is no tell; refusals count in any plain wording.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf, log
 
 import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
-from pipeline.tasks.bio import idk_proof, namesakes
-from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio import base
+from pipeline.tasks.bio import solve as proof
+from pipeline.tasks.bio.base import Biographies, asked_people, dealt, kind_of, scattered, shown_people, tail
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
-from pipeline.tasks.bio.idk_proof import REFUSALS
-from pipeline.tasks.bio.reader import read_asked, read_biographies
+from pipeline.tasks.bio.solve import ATTRIBUTES as READER_ATTRIBUTES
+from pipeline.tasks.bio.solve import Asked, Entry, read_asked, read_biographies
 from pipeline.tasks.bio.text import accepted, biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
+
+SHORT = 0.5
+"""Share of people with a gap: that of rows whose asked person has one."""
+BY_CHANCE = 1e9
+"""A share that is off by chance in fewer than one of so many prompts is off by fault."""
+REFUSALS = (
+    "Not stated",
+    "The biography does not state it",
+    "It is not mentioned",
+    "Not specified",
+    "Unknown",
+    "I don't know",
+)
+"""Accepted wordings of a refusal, the one that the prompt asks for first."""
+
+
+def answers(asked: Asked, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Return every accepted answer to a question, or the accepted refusals.
+
+    Raises:
+        ValueError: if the person is not there just once.
+    """
+    ((attribute, name),) = asked.about
+    stated = proof.only(entries, name).stated.get(attribute)
+    return REFUSALS if stated is None else accepted(stated, attribute)
+
+
+def faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    entries, questions = read_biographies(row.text), read_asked(row.text)
+    yield from proof.faults(row, entries, answers)
+    ((asked, name),) = questions[-1].about
+    gap = set() if row.stratum.complexity else {asked}
+    if set(READER_ATTRIBUTES) - proof.only(entries, name).stated.keys() != gap:
+        yield f"the biography of {name} does not lack just {sorted(gap)}"
+    reserved, apart = {name for each in questions for name in each.names}, set(proof.spans(row, "decoy"))
+    others = [entry for entry in entries if entry.name not in reserved and (entry.start, entry.end) not in apart]
+    yield from _gap_faults(row, asked, others)
+
+
+def _gap_faults(row: Published, asked: str, others: Sequence[Entry]) -> Iterator[str]:
+    """Hold the gaps of other people to their shares: any gap, and one where the question asks."""
+    if any(len(entry.stated) < len(READER_ATTRIBUTES) - 1 for entry in others):
+        yield "a biography lacks more than one sentence"
+    share = density(row.stratum)
+    lacking = Counter(name for entry in others for name in READER_ATTRIBUTES if name not in entry.stated)
+    full = share * (1 - SHORT)
+    stating = share * (1 - SHORT / len(READER_ATTRIBUTES))
+    yield from _off(len(others) - lacking.total(), len(others), full, "are without a gap")
+    yield from _off(len(others) - lacking[asked], len(others), stating, "state what is asked")
+
+
+def _off(found: int, count: int, share: float, what: str) -> Iterator[str]:
+    """Hold a share to what each person is drawn for alone: no seed may fail by chance, whatever its number of rows."""
+    if count * _divergence(found / max(count, 1), share) > log(BY_CHANCE):
+        yield f"{found} of {count} other people {what}: a share of {share:.3f} was promised"
+
+
+def _divergence(found: float, share: float) -> float:
+    """Return the divergence of two shares in nats: `count` times it bounds -log of the chance to find so many."""
+    pairs = ((found, share), (1 - found, 1 - share))
+    return sum(mine * log(mine / theirs) if theirs else inf for mine, theirs in pairs if mine)
+
 
 GAPS = "gaps@1"
 INTRODUCTION = """\
@@ -96,7 +166,7 @@ class Idk(Biographies):
             "person": asked,
             "asked": attribute,
             "shown": [[one, (place + gap) % 2 == 0] for place, one in enumerate(shown)],
-            "namesakes": namesakes.drawn(own, [asked], self.namesakes_of(stratum))[0],
+            "namesakes": base.drawn(own, [asked], self.namesakes_of(stratum))[0],
         }
         person, stated = everybody[asked], stratum.complexity == 1
         said = biography(person, "" if stated else attribute)
@@ -115,7 +185,7 @@ class Idk(Biographies):
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
             examples.append((question(everybody[one], attribute), reply))
         placed += scattered(own, _others_told(own, stratum.tier, latent["namesakes"], attribute))
-        taken = {latent["person"], *(one for one, _ in latent["shown"]), *namesakes.near([latent["person"]])}
+        taken = {latent["person"], *(one for one, _ in latent["shown"]), *base.near([latent["person"]])}
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=tuple(placed),
@@ -134,14 +204,14 @@ class Idk(Biographies):
             ValueError: if the text cannot be read, or the person is not there just once.
         """
         text = turns[-1][1]
-        return idk_proof.answers(read_asked(text)[-1], read_biographies(text))
+        return answers(read_asked(text)[-1], read_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the answer is stated once or nowhere, as the form wants it, in a haystack with gaps."""
         entries = read_biographies(row.text)
         about = {name: kind for kind, name in read_asked(row.text)[-1].about}
-        alike = namesakes.faults(row, entries, about, self.namesakes_of(row.stratum))
-        return [*idk_proof.faults(row), *alike]
+        alike = base.faults(row, entries, about, self.namesakes_of(row.stratum))
+        return [*faults(row), *alike]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of refusing always; no reply scores in both forms of a pair."""

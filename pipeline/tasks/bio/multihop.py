@@ -12,22 +12,158 @@ attributes are linked, in equal shares; demonstrations answer step by step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams
+from pipeline.streams import Shuffled, Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, unit
-from pipeline.tasks.bio import hops_proof, namesakes
-from pipeline.tasks.bio.chains import ORDERS, OTHER, chain_of, decoy_chains, decoys_of, places_of, scattered, strangers
-from pipeline.tasks.bio.frame import Biographies, asked_people, dealt, flat, in_sequence, kind_of, tail
+from pipeline.tasks.bio import base, multihop_solve
+from pipeline.tasks.bio.base import NAMESAKE_KNOBS, Biographies, asked_people, dealt, flat, in_sequence, kind_of, tail
 from pipeline.tasks.bio.haystack import depths, others
-from pipeline.tasks.bio.hops_text import INSTRUCTION, INTRODUCTION, biographies_of, example
-from pipeline.tasks.bio.namesakes import KNOBS
-from pipeline.tasks.bio.reader import read_asked
+from pipeline.tasks.bio.solve import read_asked
 from pipeline.tasks.bio.styles import PLAIN, STYLES
-from pipeline.tasks.bio.text import accepted, question
-from pipeline.worlds.people import ATTRIBUTES, NAMES, choices_of, people
+from pipeline.tasks.bio.text import SENTENCES, accepted, question
+from pipeline.worlds.people import ATTRIBUTES, CLAN, NAMES, Person, choices_of, people
+
+LINKS = {
+    "birthdate": "{name} was born on the same date as {other}.",
+    "birthplace": "The birthplace of {name} is the same as that of {other}.",
+    "hobby": "The favourite hobby of {name} is the same as that of {other}.",
+    "university": "{name} graduated from the same university as {other}.",
+    "major": "The university major of {name} was the same as that of {other}.",
+    "city": "{name} now lives and works in the same city as {other}.",
+}
+
+INTRODUCTION = """\
+Below are short biographies of many people, one paragraph for each person. No two people have the same full name. Some \
+biographies give a fact only by naming another person of whom the same is true; that person has a biography here too. \
+Read all of them carefully. At the end you will be asked about one person.
+
+Biographies:
+"""
+
+INSTRUCTION = """\
+This is the end of the biographies. Use them to answer the question below. Where a biography names another person in \
+place of the fact, go on to the biography of that person, until one states the fact itself. Write down the sentence \
+that you use at each step. Then end your reply with a line that says "Final answer:" and the fact alone, worded as in \
+the biography.
+"""
+
+
+def told(person: Person, attribute: str, other: Person | None) -> str:
+    """Return the sentence about an attribute: its value, or a link to another person."""
+    if other is None:
+        return SENTENCES[attribute].format(name=person.name, value=person.value(attribute))
+    return LINKS[attribute].format(name=person.name, other=other.name)
+
+
+def linked_biography(person: Person, attribute: str, other: Person | None) -> str:
+    """Return the paragraph of a person whose `attribute` is told by a link; a plain one without `other`."""
+    return " ".join(told(person, key, other if key == attribute else None) for key in SENTENCES) + "\n"
+
+
+def biographies_of(chain: Sequence[Person], attribute: str) -> list[str]:
+    """Return the paragraphs of a chain, each of which names the next person and the last of which states the value."""
+    return [linked_biography(one, attribute, other) for one, other in _links(chain)]
+
+
+def example(chain: Sequence[Person], attribute: str) -> tuple[str, str]:
+    """Return a question about the first person of a chain, and a reply step by step."""
+    steps = " ".join(told(one, attribute, other) for one, other in _links(chain))
+    return question(chain[0], attribute), f"{steps}\nFinal answer: {chain[-1].value(attribute)}"
+
+
+def _links(chain: Sequence[Person]) -> list[tuple[Person, Person | None]]:
+    return list(zip(chain, [*chain[1:], None], strict=True))
+
+
+ORDERS = ("later", "mixed")
+RATE = 2048
+"""One biography of a decoy chain for so many tokens of the nominal length."""
+CROWD, CROWD_RATE, TAKEN = 16, 384, 1024
+"""So many of them at least where there is room: one for so many tokens, but for those that all else takes."""
+OTHER = 3
+"""One in so many decoy chains is about another attribute than the asked one."""
+APART = {"birthplace": "city", "city": "birthplace"}
+"""Attributes that no person of the world has the same: a link must not make them so."""
+
+
+def decoy_chains(stratum: Stratum) -> int:
+    """Return the number of decoy chains among other people, which follows from length and complexity alone."""
+    crowd = min(CROWD, (stratum.length - TAKEN) // CROWD_RATE)
+    return max(1, max(crowd, stratum.length // RATE) // stratum.complexity)
+
+
+def strangers(rng: Random, everybody: Sequence[Person], count: int, known: Iterable[int]) -> Iterator[int]:
+    """Yield people in random order who are of no clan of those `known`: `count`, and some more who will not go."""
+    clans = {one // CLAN for one in known}
+    drawn = Shuffled(rng, len(everybody)).take(4 * count + 4 * CLAN).tolist()
+    return (one for one in drawn if one // CLAN not in clans)
+
+
+def chain_of(
+    everybody: Sequence[Person], attribute: str, drawn: Iterator[int], count: int, first: int | None = None
+) -> list[int]:
+    """Draw a chain of people of different clans, all of whom may have the value of the last."""
+    chain = [next(drawn) if first is None else first]
+    last = next(one for one in drawn if _together(everybody, attribute, one, chain))
+    while len(chain) < count - 1:
+        chain.append(next(one for one in drawn if _together(everybody, attribute, one, [last], chain)))
+    return [*chain, last]
+
+
+def _together(
+    everybody: Sequence[Person], attribute: str, one: int, others: Sequence[int], rest: Sequence[int] = ()
+) -> bool:
+    """Tell whether a person may be in a chain with others, one of whom, or who alone, may be the last."""
+    if one // CLAN in {other // CLAN for other in (*others, *rest)}:
+        return False
+    if attribute not in APART:
+        return True
+    pairs = [(everybody[one], everybody[other]) for other in others]
+    return all(
+        a.value(APART[attribute]) != b.value(attribute) and b.value(APART[attribute]) != a.value(attribute)
+        for a, b in pairs
+    )
+
+
+def decoys_of(
+    sample: Sample, own: Streams, everybody: Sequence[Person], number: int
+) -> list[tuple[str, Sequence[int]]]:
+    """Return the decoy chains, each with its attribute: those of namesakes first, and then others."""
+    latent, count, asked = sample.latent, sample.stratum.complexity, sample.latent["asked"]
+    chains: list[Sequence[int]] = list(zip(*latent["namesakes"], strict=True))
+    drawn = strangers(own.of("decoys"), everybody, number * count, latent["chain"])
+    shown = set(flat(latent["shown"]))
+    drawn = (one for one in drawn if one not in shown)
+    rng, rest = own.of("decoy attributes"), [attribute for attribute in ATTRIBUTES if attribute != asked]
+    abouts = [rng.choice(rest) if place % OTHER == OTHER - 1 else asked for place in range(number)]
+    for place, chain in enumerate(chains):
+        if everybody[chain[0]].value(asked) == sample.key.target:
+            abouts[place] = asked
+    chains += [chain_of(everybody, about, drawn, count) for about in abouts[len(chains) :]]
+    return list(zip(abouts, chains, strict=True))
+
+
+def places_of(stratum: Stratum, rng: Random, end: int) -> list[int]:
+    """Return which biography of a chain stands first in the text, which second, ...: in order, or its last at `end`."""
+    places = list(range(stratum.complexity))
+    if stratum.knob("order", ORDERS[0]) == "mixed":
+        *rest, last = places
+        places = rng.sample(rest, len(rest))
+        places.insert(end, last)
+    return places
+
+
+def scattered(
+    stratum: Stratum, rng: Random, chain: Sequence[Person], attribute: str, roles: tuple[Role, Role]
+) -> list[tuple[float, str, Role]]:
+    """Return the biographies of a chain, one for each section of the text; the first person has a role of its own."""
+    said, count = biographies_of(chain, attribute), stratum.complexity
+    places = places_of(stratum, rng, rng.randrange(count))
+    return [((section + rng.random()) / count, said[one], roles[one > 0]) for section, one in enumerate(places)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +177,15 @@ class Multihop(Biographies):
     shots = 2
     max_new_tokens = 512
     complexities = (2, 5)
-    knobs = KNOBS | {"order": ORDERS}
+    knobs = NAMESAKE_KNOBS | {"order": ORDERS}
     decoys: bool = True
     """Whether people who are no namesakes are linked too; a haystack of prose has none."""
 
     def namesakes_of(self, stratum: Stratum) -> int:
         """Return how many namesakes everybody of the asked chain has: they take the place of other decoys."""
-        wanted = len(NAMES) * int(stratum.knob("namesakes", namesakes.KNOB[0]))
+        wanted = len(NAMES) * int(stratum.knob("namesakes", base.KNOB[0]))
         people = stratum.complexity * (1 + self.shots_of(stratum))
-        room = namesakes.room(stratum, people, self.max_new_tokens) // stratum.complexity
+        room = base.room(stratum, people, self.max_new_tokens) // stratum.complexity
         return min(wanted, max(decoy_chains(stratum), room))
 
     def chains_of(self, stratum: Stratum) -> int:
@@ -79,7 +215,7 @@ class Multihop(Biographies):
             "chain": chain,
             "places": places,
             "shown": [chain_of(everybody, attribute, drawn, count) for _ in range(shots)],
-            "namesakes": namesakes.drawn(own, chain, self.namesakes_of(stratum)),
+            "namesakes": base.drawn(own, chain, self.namesakes_of(stratum)),
         }
         said = biographies_of([everybody[one] for one in chain], attribute)
         forms = accepted(everybody[chain[-1]].value(attribute), attribute)
@@ -99,7 +235,7 @@ class Multihop(Biographies):
         for about, chain in decoys:
             found += scattered(stratum, scatter, [everybody[one] for one in chain], about, ("decoy", "decoy"))
         taken = {*latent["chain"], *flat(latent["shown"]), *(one for _, chain in decoys for one in chain)}
-        taken |= namesakes.near(latent["chain"])
+        taken |= base.near(latent["chain"])
         examples = [example([everybody[one] for one in chain], attribute) for chain in latent["shown"]]
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
@@ -123,12 +259,12 @@ class Multihop(Biographies):
         """
         text = turns[-1][1]
         ((attribute, name),) = read_asked(text)[-1].about
-        table = hops_proof.table_in(text)
-        return accepted(hops_proof.follow(table, name, attribute)[1], attribute)
+        table = multihop_solve.table_in(text)
+        return accepted(multihop_solve.follow(table, name, attribute)[1], attribute)
 
     def check(self, row: Published) -> list[str]:
         """Prove the chain, its length, order and marks, that no other meets it, and the decoys' number."""
-        return list(hops_proof.faults(row, self.chains_of(row.stratum), self.namesakes_of(row.stratum)))
+        return list(multihop_solve.faults(row, self.chains_of(row.stratum), self.namesakes_of(row.stratum)))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of the end of any chain about the asked attribute."""

@@ -17,12 +17,14 @@ from math import factorial
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
-from pipeline.tasks.bio import namesakes
+from pipeline.tasks.bio import base
 from pipeline.tasks.bio.ages import (
     Ages,
+    ages_of,
     alike,
     anybody,
     examples,
+    faults,
     framed,
     group,
     namesakes_drawn,
@@ -30,10 +32,10 @@ from pipeline.tasks.bio.ages import (
     reasoned,
     taken,
     told,
+    understood,
 )
-from pipeline.tasks.bio.ages_proof import ages_of, faults, understood
-from pipeline.tasks.bio.frame import dealt, kind_of
-from pipeline.tasks.bio.reader import NAME, Entry, read_asked, read_biographies
+from pipeline.tasks.bio.base import dealt, kind_of
+from pipeline.tasks.bio.solve import NAME, Entry, read_asked, read_biographies
 from pipeline.worlds.people import Person, people
 
 ORDERS = {"youngest": "from youngest to oldest", "oldest": "from oldest to youngest"}
@@ -80,7 +82,7 @@ class Rank(Ages):
         """Put the asked at the wanted depths among the others, and people of demonstrations anywhere."""
         everybody, first = people(own, sample.stratum.tier), sample.latent["asked"]
         shown = [_example(cast, first, everybody) for cast in sample.latent["shown"]]
-        filler = anybody(sample, own, taken(sample.latent) | namesakes.near(sample.latent["named"]))
+        filler = anybody(sample, own, taken(sample.latent) | base.near(sample.latent["named"]))
         return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:

@@ -11,9 +11,8 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import PoolSpec, Unit, unit
 from pipeline.tasks.bio import text
 from pipeline.tasks.bio.haystack import pool_name, units_of
-from pipeline.tasks.bio.reader import Entry, read_biographies
-from pipeline.tasks.bio.styles_reader import read_styled
-from pipeline.worlds import wordings
+from pipeline.tasks.bio.solve import Entry, read_biographies, read_styled
+from pipeline.worlds import people as wordings
 from pipeline.worlds.people import ATTRIBUTES, WORLD, people, source_digest
 
 
@@ -34,7 +33,7 @@ class Style:
         """Return the pool that a stratum draws from."""
         source = f"{WORLD}:{source_digest()}"
         if self.name != PLAIN:
-            source += f":{wordings.WORLD}:{wordings.source_digest(self.name)}"
+            source += f":{wordings.WORDING_WORLD}:{wordings.wording_digest(self.name)}"
         return PoolSpec(pool_name(stratum, self.pool), 1, stratum.tier, source, make_people)
 
     def told(self, streams: Streams, tier: str, number: int, without: str = "") -> str:

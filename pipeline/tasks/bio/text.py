@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import date
 from functools import cache
 
-from pipeline.worlds.countries import country_of
-from pipeline.worlds.people import ATTRIBUTES, MONTHS, Person
+from pipeline.worlds.people import ATTRIBUTES, MONTHS, Person, country_of
 
 SENTENCES = {
     "birthdate": "{name} was born on {value}.",

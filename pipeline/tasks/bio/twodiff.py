@@ -12,26 +12,151 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from math import comb
+from random import Random
+
+import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Key, Layout, PoolSpec, Published, Role, Sample, Turns, Unit
-from pipeline.tasks.bio import age_sets
-from pipeline.tasks.bio.age_sets import ANY, ONE
-from pipeline.tasks.bio.ages import Ages, aged, anybody, framed, placed, reasoned, taken, told
-from pipeline.tasks.bio.ages_proof import STATED, faults, understood
-from pipeline.tasks.bio.frame import asked_people, dealt, kind_of
-from pipeline.tasks.bio.haystack import KNOBS, others, pool_name
-from pipeline.tasks.bio.proof import spans
-from pipeline.tasks.bio.reader import Entry, read_asked, read_biographies
-from pipeline.worlds.ages import FEW_AGES, SPAN, few_ages, recurring
-from pipeline.worlds.people import WORLD, people, source_digest
+from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.tasks.base import Filler, Key, Layout, Order, PoolSpec, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.bio.ages import (
+    STATED,
+    Ages,
+    aged,
+    anybody,
+    faults,
+    framed,
+    placed,
+    reasoned,
+    taken,
+    told,
+    understood,
+)
+from pipeline.tasks.bio.base import asked_people, dealt, kind_of
+from pipeline.tasks.bio.haystack import KNOBS, density, others, pool_name
+from pipeline.tasks.bio.solve import Entry, read_asked, read_biographies, spans
+from pipeline.worlds.people import (
+    FEW_AGES,
+    OLDEST,
+    SPAN,
+    WIDEST,
+    WORLD,
+    YOUNGEST,
+    few_ages,
+    people,
+    recurring,
+    source_digest,
+)
+
+ONE, ANY = "one", "any"
+"""How many pairs fit, the values of the knob `pairs`."""
+FEWEST, MOST = 8, 35
+"""The difference asked for, in years."""
+COMMON = 6
+"""So many of the 16 ages that may recur are common at least: 60 of 100 people have one of them."""
+FULL = 0.6
+"""How often an odd chain gives as many ages as it can."""
+DECOYS = 30
+TAKEN, TOKENS_PER_DECOY = 1536, 208
+"""One decoy for so many tokens, but for those that all else takes: all of them from 8,192 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgeSets:
+    """The ages of a text: of the pair, younger first, of decoys, and those that anybody may have."""
+
+    pair: tuple[int, int]
+    single: tuple[int, ...]
+    common: tuple[int, ...]
+
+
+def decoys_of(stratum: Stratum) -> int:
+    """Return how many people stand alone with their age beside the pair.
+
+    Where nobody else states an age, or any pair is right, there is nothing to hide.
+    """
+    if not density(stratum) or stratum.knob("pairs", ONE) != ONE:
+        return 0
+    return max(0, min(DECOYS, (stratum.length - TAKEN) // TOKENS_PER_DECOY))
+
+
+def draw(rng: Random, years: int, recurring: Sequence[int]) -> AgeSets:
+    """Draw the ages of a text in which one pair is so many years apart; common ones are some of those that recur."""
+    while True:
+        younger = rng.randint(YOUNGEST, WIDEST - years)
+        pair = (younger, younger + years)
+        rest = [age for chain in _chains(pair, years) for age in _thinned(rng, chain)]
+        common = [age for age in recurring if age in rest][: len(rest) - DECOYS]
+        gaps = {abs(one - other) for one, other in combinations(common, 2)} & set(range(FEWEST, MOST + 1))
+        if len(common) >= COMMON and len(gaps) >= COMMON:
+            single = [age for age in rng.sample(rest, len(rest)) if age not in common]
+            return AgeSets(pair, tuple(single[:DECOYS]), tuple(sorted(common)))
+
+
+def _chains(pair: tuple[int, int], years: int) -> Iterator[list[int]]:
+    """Yield the ages that are so many years apart in turn, cut where the pair and its neighbours are."""
+    cut = {pair[0] - years, *pair, pair[1] + years}
+    for start in range(YOUNGEST, YOUNGEST + years):
+        chain: list[int] = []
+        for age in range(start, WIDEST + 1, years):
+            if age in cut:
+                yield chain
+                chain = []
+            else:
+                chain.append(age)
+        yield chain
+
+
+def _thinned(rng: Random, chain: Sequence[int]) -> list[int]:
+    """Return as many of a chain as go without two neighbours, or, of an odd chain in some cases, one fewer.
+
+    Even places up to a turn and odd ones behind it: without the exception an odd chain would have just one choice.
+    """
+    odd = len(chain) % 2
+    turn = len(chain) if odd and rng.random() < FULL else 2 * rng.randint(0, len(chain) // 2)
+    return [age for place, age in enumerate(chain) if place % 2 == (place >= turn)]
+
+
+def free(rng: Random, years: int) -> AgeSets:
+    """Draw the ages of a text in which any number of pairs may be so many years apart; it needs no decoys."""
+    younger = rng.randint(YOUNGEST, OLDEST - years)
+    return AgeSets((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
+
+
+def forms_of(own: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
+    """Return which of their two ages everybody of a tier takes, 0 or 1, and who has no age that is common."""
+    first, second = np.isin(few_ages(own, stratum.tier), common)
+    return np.asarray(~first & second, dtype=np.int64), np.flatnonzero(~first & ~second)
+
+
+def with_forms(filler: Filler, forms: Indices) -> Filler:
+    """Return filler in which everybody has the age that is theirs; people without an age stay so."""
+    order = _Formed(filler.order, forms)
+    return replace(filler, order=order, spares=order.formed(filler.spares))
+
+
+class _Formed:
+    """An order of people, each in one of the forms of their biography."""
+
+    def __init__(self, order: Order, forms: Indices) -> None:
+        self._order, self._forms = order, forms
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices; fewer only if there are no more."""
+        return self.formed(self._order.take(count))
+
+    def formed(self, taken: Indices) -> Indices:
+        """Return the pool indices of people with the ages that are theirs."""
+        everybody = len(self._forms)
+        return np.where(taken < everybody, taken + everybody * self._forms[taken % everybody], taken)
+
 
 POOL, FORMS = "people-few-ages", 2
 """The pool holds everybody with either of two ages; behind them, where it is sparse, everybody without one."""
-DIFFERENCES = range(age_sets.FEWEST, age_sets.MOST + 1)
+DIFFERENCES = range(FEWEST, MOST + 1)
 QUESTION = "Name two people in these biographies whose ages differ by exactly {years} years."
 INSTRUCTION = (
     'You may reason step by step first. End with a line that says "Final answer:" and the full names of both people, '
@@ -65,11 +190,11 @@ class Twodiff(Ages):
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the difference, dealt from all there are, and people with ages that go with it."""
         years = dealt(shared, index, DIFFERENCES, "years")
-        alone = age_sets.decoys_of(stratum)
+        alone = decoys_of(stratum)
         if _pairs(stratum) == ONE:
-            ages = age_sets.draw(own.of("ages"), years, recurring(own, stratum.tier))
+            ages = draw(own.of("ages"), years, recurring(own, stratum.tier))
         else:
-            ages = age_sets.free(own.of("ages"), years)
+            ages = free(own.of("ages"), years)
         count, pair = len(people(own, stratum.tier)), asked_people(shared, stratum, index, 2)
         crowd = Shuffled(own.of("shown"), count, frozenset(pair)).take(2 * self.shots_of(stratum) + alone).tolist()
         named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
@@ -97,9 +222,9 @@ class Twodiff(Ages):
         units = placed(sample, own, shared, _role(stratum))
         if _pairs(stratum) == ANY:
             return framed(units, anybody(sample, own, taken(latent)), INSTRUCTION, shown, sample.question)
-        forms, without = age_sets.forms_of(own, stratum, tuple(latent["common"]))
+        forms, without = forms_of(own, stratum, tuple(latent["common"]))
         filler = others(own, stratum, POOL, len(everybody), {*without.tolist(), *taken(latent)}, FORMS - 1)
-        return framed(units, age_sets.with_forms(filler, forms), INSTRUCTION, shown, sample.question)
+        return framed(units, with_forms(filler, forms), INSTRUCTION, shown, sample.question)
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
         """Return the sample's key; where any pair is right, one that holds the age of everybody in the text."""
@@ -171,7 +296,7 @@ def _shown(own: Streams, crowd: Sequence[int], common: Sequence[int], years: int
     for at in range(0, len(crowd), 2):
         while True:
             one, other = rng.sample(common, 2)
-            if age_sets.FEWEST <= abs(one - other) <= age_sets.MOST and abs(one - other) not in used:
+            if FEWEST <= abs(one - other) <= MOST and abs(one - other) not in used:
                 break
         used.add(abs(one - other))
         yield [[crowd[at], one], [crowd[at + 1], other]]
@@ -224,7 +349,7 @@ def _pair_faults(row: Published, entries: Sequence[Entry], pair: Sequence[Entry]
     if (count := fitting(known, years)) != 1:
         yield f"{count} pairs are {years} years apart, one was promised"
     alone = sum(count == 1 for count in Counter(known.values()).values())
-    wanted = age_sets.decoys_of(row.stratum)
+    wanted = decoys_of(row.stratum)
     if len(spans(row, "decoy")) != wanted or alone < 2 + wanted:
         yield f"{alone} ages stand once, {len(spans(row, 'decoy'))} of them decoys: {wanted} decoys were promised"
 

@@ -1,7 +1,6 @@
 """Cite: tell what documents say, and from which of them it is (HELMET, section 2.1 and appendix B.2, after ALCE)."""
 
-from pipeline.tasks.cite.facets import Facets
-from pipeline.tasks.cite.listing import Listing
+from pipeline.tasks.cite.task import Facets, Listing
 
 NOTES = """\
 Questions about an invented land, over documents with opaque ids. Replies state facts, or list things, each with the id

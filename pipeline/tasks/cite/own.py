@@ -15,17 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.corpora.reading import holds, searched
+from pipeline.corpora.records import Corpus, Question
 from pipeline.errors import PoolError
 from pipeline.metrics import NUMBERS, SOURCED, cited
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
 from pipeline.tasks.base import Digest, Key, Piece, Published, Sample
 from pipeline.tasks.cite import text
-from pipeline.tasks.rag import own_haystack, own_listed, own_text
-from pipeline.tasks.rag.own import KNOBS, is_short
-from pipeline.tasks.rag.own_numbered import OwnNumbered
-from pipeline.worlds.corpora.records import Corpus, Question
-from pipeline.worlds.corpora.rules import holds, searched
+from pipeline.tasks.rag import own as own_haystack
+from pipeline.tasks.rag import own as own_listed
+from pipeline.tasks.rag import own_text
+from pipeline.tasks.rag.own import KNOBS, OwnNumbered, is_short
 
 FACTS = Digest("a corpus's SHA-256", frozenset({"passages", "questions", "answers", "facts"}))
 MOST = 12

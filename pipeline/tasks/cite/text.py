@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import count
+from random import Random
 
+from pipeline.tasks.rag.questions import Place, places
 from pipeline.tasks.rag.text import EXAMPLE, START, TAIL, accepted, numbered, plain
+from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
+from pipeline.worlds.gazetteer.documents import Writer, pronouns_of
+from pipeline.worlds.gazetteer.things import SLOT, era_of
+from pipeline.worlds.words import pool
 
 __all__ = [
     "EVERY",
@@ -79,3 +88,188 @@ def _worded(facts: Mapping[str, Sequence[str]], between: str, end: str) -> tuple
         for at in range(max(map(len, forms)))
     )
     return tuple(f"{answer}{end}" for answer in answers)
+
+
+CLAUSES = "cite/clauses"
+OPENINGS = ("Tell {clauses}.", "Say {clauses}.", "Find out {clauses}.", "I should like to know {clauses}.")
+"""How a question begins that asks for several facts."""
+LAST = ", and "
+"""What stands before the last clause; before the others stands a comma."""
+
+
+@cache
+def clauses() -> Mapping[Place, tuple[str, ...]]:
+    """Return the clauses that ask for each fact."""
+    found: dict[Place, tuple[str, ...]] = {}
+    form = ""
+    for line in filter(None, pool(CLAUSES)):
+        if line.startswith("["):
+            form = line.strip("[]")
+        else:
+            relation, _, said = line.partition(": ")
+            found[form, relation] = tuple(said.split(" | "))
+    return found
+
+
+@cache
+def lists() -> Mapping[Place, tuple[str, ...]]:
+    """Return the questions for all things with one value of a relation."""
+    return {(form, one): forms()[form].relation(one).lines["*"] for form, one in places("list")}
+
+
+MORE = (4, 5)
+"""How many facts a document about the thing states beside the leading one, if there are so many to be told."""
+OWN_DECOYS = 4
+"""The most near misses about the thing itself."""
+MENTIONS = 2
+"""How often a near miss about another thing names the one that is asked about."""
+
+
+@dataclass(frozen=True)
+class About:
+    """A question for some facts of a thing; where each of them belongs, and its value."""
+
+    question: str
+    thing: Thing
+    places: tuple[Place, ...]
+
+    @property
+    def values(self) -> list[str]:
+        """The values of the facts, in the order of the question."""
+        return [self.thing.stated[form][relation] for form, relation in self.places]
+
+
+def ask(world: Gazetteer, rng: Random, first: Place, facts: int) -> About:
+    """Invent a thing, and ask for a fact and others of it; every value stands in a passage of the world, too."""
+    kind = forms()[first[0]].kind
+    others = [one for one in clauses() if forms()[one[0]].kind == kind and one != first]
+    for _ in count():
+        thing = whole(world, rng, kind)
+        places = [first, *rng.sample(others, facts - 1)]
+        rng.shuffle(places)
+        lead = next(filter(by_name, places), places[0])
+        places = [lead, *(one for one in places if one != lead)]
+        asked = About(in_words(rng, thing, places), thing, tuple(places))
+        if by_name(lead) and _clear(world, asked):
+            return asked
+    raise AssertionError
+
+
+def whole(world: Gazetteer, rng: Random, kind: str, taken: Sequence[str] = ()) -> Thing:
+    """Invent a thing of which every relation has a value that no other has."""
+    for _ in count():
+        thing = world.invent(rng, kind, {}, taken)
+        values = [value for form in kinds()[kind] for value in _completed(world, rng, thing, form)]
+        if None not in values and len({*values}) == len(values):
+            return thing
+    raise AssertionError
+
+
+def _completed(world: Gazetteer, rng: Random, thing: Thing, form: Form) -> Iterator[str | None]:
+    """State all relations of a form, and yield what is stated; none where the world has nothing of the time."""
+    known = thing.stated[form.name]
+    for relation in form.relations:
+        if relation.name not in known:
+            era = relation is era_of(form)
+            value = str(thing.era) if era else world.cast.value(rng, thing, relation, known)
+            if value is not None:
+                known[relation.name] = value
+        yield known.get(relation.name)
+
+
+def _clear(world: Gazetteer, asked: About) -> bool:
+    """Tell whether no value stands in the question or in another one, and all stand in the world."""
+    values = [plain(one).lower() for one in asked.values]
+    apart = not any(one in other for one in values for other in values if one is not other)
+    return (
+        apart
+        and not any(one in asked.question.lower() for one in values)
+        and all(holding(world, one) for one in asked.values)
+    )
+
+
+def holding(world: Gazetteer, value: str) -> list[int]:
+    """Return the passages of the world that state or name a value, or are about it."""
+    return sorted({*world.holding.get(value, ()), *world.about.get(value, ())})
+
+
+def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
+    """Return a question for some facts of a thing, which is named once.
+
+    >>> from pipeline.streams import stream
+    >>> in_words(stream("one"), Thing("bridge", "the Walton Bridge"), [("bridge", "designer"), ("bridge", "paid")])
+    'Tell who designed the Walton Bridge, and who bore its cost.'
+    """
+    pronouns = pronouns_of(thing)
+    first = rng.choice(by_name(places[0]) or clauses()[places[0]])
+    rest = [rng.choice(clauses()[place]) for place in places[1:]]
+    said = [_clause(first, thing.name, pronouns), *(_clause(one, "", pronouns) for one in rest)]
+    return rng.choice(OPENINGS).format(clauses=LAST.join([", ".join(said[:-1]), said[-1]]) if rest else said[0])
+
+
+def by_name(place: Place) -> list[str]:
+    """Return the clauses for a fact in which a long name reads well, since it stands in no genitive."""
+    return [one for one in clauses()[place] if SLOT.findall(one)[0] != "its"]
+
+
+def _clause(said: str, name: str, pronouns: Mapping[str, str]) -> str:
+    """Return a clause with a name in the first of its slots, if one is given, and pronouns in the others."""
+    parts, at = list[str](), 0
+    for found in SLOT.finditer(said):
+        own = "'" if name.endswith("s") else "'s"
+        parts += [said[at : found.start()], name + own * (found[1] == "its") if name else pronouns[found[1]]]
+        name, at = "", found.end()
+    return "".join([*parts, said[at:]])
+
+
+def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Sequence[Place]) -> Thing:
+    """Return a thing of which little is told: its lead, what is to be `stated`, and some of the rest `but` places."""
+    known, (lead, *others) = thing.stated[form], forms()[form].relations
+    rest = [one.name for one in others if (form, one.name) not in but and one.name not in stated]
+    told = {lead.name, *stated, *rng.sample(rest, min(len(rest), rng.choice(MORE) - len(stated)))}
+    facts = {one.name: known[one.name] for one in (lead, *others) if one.name in told}
+    return Thing(thing.kind, thing.name, thing.era, {form: facts})
+
+
+def golds(writer: Writer, rng: Random, asked: About) -> tuple[list[Passage], list[int]]:
+    """Write the documents that state what is asked, and tell which fact each one states; half of them stand in two.
+
+    No document states two of the facts, so that there must be as many documents as facts.
+    """
+    facts = range(len(asked.places))
+    told = [*facts, *rng.sample(facts, len(facts) // 2)]
+    passages = []
+    for fact in told:
+        form, relation = asked.places[fact]
+        passages.append(writer.write(part(rng, asked.thing, form, [relation], asked.places), form))
+    return passages, told
+
+
+def near_misses(world: Gazetteer, writer: Writer, rng: Random, asked: About, wanted: int) -> Iterator[Passage]:
+    """Yield near misses: half are about the thing itself and state nothing that is asked, four at the most.
+
+    Those are by the same `writer` as all other documents about it. The others are about further things of its kind, two
+    about each, which state what is asked and name the thing twice.
+    """
+    own = min(OWN_DECOYS, wanted // 2)
+    for _ in range(own):
+        form, _ = rng.choice(asked.places)
+        yield writer.write(part(rng, asked.thing, form, [], asked.places), form)
+    names = [asked.thing.name]
+    for number in range(wanted - own):
+        if number % 2 == 0:
+            other = _other(world, rng, asked, names)
+            names.append(other.name)
+            writer = Writer(rng, world.cast, settled=True)
+        form, relation = asked.places[number % len(asked.places)]
+        told = part(rng, other, form, [relation], asked.places)
+        yield writer.write(told, form, [("other", asked.thing.name)] * MENTIONS)
+
+
+def _other(world: Gazetteer, rng: Random, asked: About, taken: Sequence[str]) -> Thing:
+    """Invent another thing of the kind, with another value for each fact that is asked."""
+    for _ in count():
+        other = whole(world, rng, asked.thing.kind, taken)
+        if not any(other.stated[form][name] == asked.thing.stated[form][name] for form, name in asked.places):
+            return other
+    raise AssertionError

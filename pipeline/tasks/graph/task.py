@@ -3,19 +3,192 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.errors import RecipeError
 from pipeline.metrics import NO_MEMBERS
 from pipeline.recipe import Stratum
-from pipeline.streams import Permutation, Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.depths import depths
-from pipeline.tasks.graph import chance, pool, proof, reader, text
+from pipeline.streams import Indices, Permutation, Streams, deal, stream, words
+from pipeline.tasks.base import (
+    Digest,
+    Filler,
+    Key,
+    Layout,
+    Placed,
+    Plain,
+    PoolSpec,
+    Published,
+    Sample,
+    Task,
+    Turns,
+    Unit,
+    depths,
+    unit,
+)
+from pipeline.tasks.graph import solve as proof
+from pipeline.tasks.graph import solve as reader
+from pipeline.tasks.graph import text
 from pipeline.tasks.graph.walks import Walk, alone, drawn_route, drawn_search, reach
-from pipeline.worlds.graphs import Graph
+from pipeline.worlds.graphs import WORLD, Graph, Shape, graph
+
+BRANCHES = {"branch": (1.5, 2.0, 3.0)}
+"""Mean numbers of edges out of a node."""
+BLUR = 24
+
+Degrees = tuple[int, ...]
+
+
+def _degrees(*nodes: int) -> Degrees:
+    """Return the degrees of a block that has so many nodes of degree 0, of degree 1 and so on."""
+    return tuple(degree for degree, count in enumerate(nodes) for _ in range(count))
+
+
+EVEN = {1.5: _degrees(0, 12, 6, 2), 2.0: _degrees(0, 6, 8, 6), 3.0: _degrees(0, 0, 6, 8, 6)}
+"""Degrees of twenty nodes, in and out."""
+HUBS = {
+    1.5: (*_degrees(7, 40, 12, 0, 4), 16),
+    2.0: (*_degrees(0, 30, 25, 0, 8), 16),
+    3.0: (*_degrees(0, 4, 38, 0, 20), 16, 16),
+}
+"""Numbers of parents of 64 nodes."""
+CHILDREN = {1.5: _degrees(0, 38, 20, 6), 2.0: _degrees(0, 19, 26, 19), 3.0: _degrees(0, 0, 19, 26, 19)}
+"""Numbers of children of 64 nodes."""
+WAY = Shape(_degrees(0, 5), _degrees(1, 3, 1), blur=3, ahead=3)
+"""One way on from every node, and two ways into one of five."""
+SHAPES = {
+    **{("bfs", branch): Shape(even, even, BLUR) for branch, even in EVEN.items()},
+    **{("parents", branch): Shape(HUBS[branch], CHILDREN[branch], BLUR, turned=True) for branch in HUBS},
+    **{("route", branch): WAY for branch in EVEN},
+}
+SPARES = slice(24, 25)
+"""The place in the order of the edge that is a spare: only one, so that gaps are closed by the edges that come next."""
+PARTS = 16
+"""A whole number of these parts of the nodes beside the core stands before it."""
+TIES = 16
+"""Bits that order the edges that enter together."""
+
+
+def spec_of(stratum: Stratum) -> PoolSpec:
+    """Return the pool of a stratum."""
+    name = f"graph-{stratum.subtask}-{branch_of(stratum):g}-{stratum.tier}"
+    return PoolSpec(name, 1, stratum.tier, WORLD, make)
+
+
+def branch_of(stratum: Stratum) -> float:
+    """Return the mean number of edges out of a node."""
+    return float(stratum.knob("branch", BRANCHES["branch"][0]))
+
+
+def graph_of(streams: Streams, stratum: Stratum) -> Graph:
+    """Return the graph that a stratum asks about."""
+    return graph(streams, stratum.tier, SHAPES[stratum.subtask, branch_of(stratum)])
+
+
+def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every edge of a graph, in the order of the world."""
+    _, subtask, branch, tier = spec.name.split("-")
+    return Plain(graph(streams, tier, SHAPES[subtask, float(branch)]).texts())
+
+
+def filler(stratum: Stratum, core: Sequence[int], without: Collection[int], own: Streams) -> Filler:
+    """Return the filler round a stretch of nodes, the `core`; some edges are no filler."""
+    known, rng = graph_of(own, stratum), own.of("filler")
+    ranks = (_drawn(len(known.far)) * np.uint32(rng.getrandbits(32) | 1)).astype(np.int64)
+    order = Around(known, core, without, rng.randrange(1, PARTS), ranks)
+    return Filler(spec_of(stratum).name, order, order.spares, "ranked", ranks)
+
+
+@lru_cache(maxsize=4)
+def _drawn(size: int) -> NDArray[np.uint32]:
+    """Return random ranks, which every row multiplies by an odd number of its own."""
+    return words(stream("graph", "ranks"), size)
+
+
+class Around:
+    """The edges among the nodes of a stretch, then those among more and more nodes on both sides of it.
+
+    One edge is left to be a spare.
+    """
+
+    def __init__(self, known: Graph, core: Sequence[int], without: Collection[int], share: int, ranks: Indices) -> None:
+        self._graph, self._core, self._share, self._ranks = known, core, share, ranks
+        self._without = np.array(sorted(without), dtype=np.int64)
+        self._found, self._steps = np.empty(0, dtype=np.int64), 0
+
+    @property
+    def spares(self) -> Indices:
+        """The edges that the order leaves out."""
+        return self._grown(SPARES.stop)[SPARES]
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` edges, or all there are."""
+        return np.delete(self._grown(count + SPARES.stop), SPARES)[:count]
+
+    def _grown(self, count: int) -> Indices:
+        """Return `count` edges or more, in order, or all there are."""
+        nodes = self._graph.nodes
+        while len(self._found) < count and self._steps < PARTS * nodes:
+            missing = (count - len(self._found)) * nodes // len(self._graph.far)
+            self._steps += missing + missing // 8 + self._steps // 4 + 8
+            self._found = self._entered()
+        return self._found
+
+    def _entered(self) -> Indices:
+        """Return the edges whose ends have both entered, in the order in which they have."""
+        drawn = self._reached()
+        entered = np.maximum(self._step(self._graph.near[drawn]), self._step(self._graph.far[drawn]))
+        drawn, entered = drawn[entered <= self._steps], entered[entered <= self._steps]
+        keys = ((entered << TIES) + (self._ranks[drawn] >> TIES)) * len(self._graph.far) + drawn
+        return np.asarray(drawn[np.argsort(keys)], dtype=np.int64)
+
+    def _reached(self) -> Indices:
+        """Return the edges whose near ends have entered."""
+        first = max(self._core[0] - self._steps * self._share // PARTS, 0)
+        last = min(self._core[1] + self._steps * (PARTS - self._share) // PARTS, self._graph.nodes - 1)
+        drawn = np.arange(self._graph.starts[first], self._graph.starts[last + 1])
+        return np.asarray(drawn[~np.isin(drawn, self._without)], dtype=np.int64)
+
+    def _step(self, ends: Indices) -> Indices:
+        """Return the step with which nodes enter: those of the core at once, then some on either side."""
+        before, ahead = self._core[0] - ends, ends - self._core[1]
+        steps = np.maximum(-(-before * PARTS // self._share), -(-ahead * PARTS // (PARTS - self._share)))
+        return np.asarray(np.maximum(steps, 0), dtype=np.int64)
+
+
+TOKENS_PER_NODE = 24
+"""Tokens of a prompt for each of its nodes, about: at 15 tokens an edge, three edges for two nodes."""
+
+
+def baselines(sample: Sample) -> dict[str, float]:
+    """Return the scores of guessers."""
+    size, nodes = len(sample.relevant) and len(sample.key.target.split(", ")), sample.stratum.length // TOKENS_PER_NODE
+    uniform = 1 / nodes if sample.stratum.subtask == "route" else size / max(nodes, size)
+    return {"uniform": uniform, **sample.latent["guessers"]}
+
+
+def guessers(subtask: str, graph: Graph, walk: Walk) -> dict[str, float]:
+    """Return the scores of those who know what lies around the asked node."""
+    right = {*walk.answers}
+    if subtask == "route":
+        return {"one_step": round(1 / len(right), 6)}
+    edges = graph.entering(walk.root) if graph.turned else graph.leaving(walk.root)
+    ends = {int(graph.near[edge]) if graph.turned else graph.ends[edge] for edge in edges}
+    found = {"neighbours": _f1(ends, right)}
+    if subtask == "bfs":
+        found |= {"surroundings": len(right) / (len(walk.nodes) - 1), "forgetful": _f1({*walk.forgetful}, right)}
+    return {name: round(value, 6) for name, value in found.items()}
+
+
+def _f1(named: AbstractSet[int], right: AbstractSet[int]) -> float:
+    return 2 * len(named & right) / max(1, len(named) + len(right))
+
 
 SIZES = {
     (1.5, 1): range(1, 4),
@@ -42,11 +215,11 @@ class GraphTask(Task):
     shots = 2
     most_shots = 3
     shortest = 8192
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType(pool.BRANCHES)
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType(BRANCHES)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of the edges of a graph."""
-        return (pool.spec_of(stratum),)
+        return (spec_of(stratum),)
 
     @abstractmethod
     def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
@@ -54,14 +227,14 @@ class GraphTask(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a node anywhere in the graph, and look up what the answer depends on."""
-        graph = pool.graph_of(own, stratum)
+        graph = graph_of(own, stratum)
         walk = self.walk(graph, stratum, index, own, shared)
         latent = {
             "relevant": list(walk.relevant),
             "decoys": list(walk.decoys),
             "left_out": [*walk.left_out, *walk.thinned(graph, own.of("thinned"))],
             "core": list(walk.core),
-            "guessers": chance.guessers(self.subtask, graph, walk),
+            "guessers": guessers(self.subtask, graph, walk),
             "effective_complexity": len(walk.relevant),
         }
         names = [graph.names[node] for node in walk.answers]
@@ -71,7 +244,7 @@ class GraphTask(Task):
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put relevant edges at depths that are uniform over the stratum, and decoys anywhere."""
-        stratum, latent, graph = sample.stratum, sample.latent, pool.graph_of(own, sample.stratum)
+        stratum, latent, graph = sample.stratum, sample.latent, graph_of(own, sample.stratum)
         anywhere, shots = own.of("decoys"), self.shots_of(stratum)
         wanted = depths(shared, own, stratum.rows, sample.index, len(sample.relevant))
         placed = [Placed(unit(line, "relevant"), depth) for line, depth in zip(sample.relevant, wanted, strict=True)]
@@ -80,7 +253,7 @@ class GraphTask(Task):
         return Layout(
             head=text.head(self.subtask, stratum.complexity, shots, graph.reserved, own.of("demo")),
             placed=tuple(placed),
-            filler=pool.filler(stratum, latent["core"], kept_out, own),
+            filler=filler(stratum, latent["core"], kept_out, own),
             tail=text.tail(sample.question, shots),
         )
 
@@ -102,7 +275,7 @@ class GraphTask(Task):
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the edges."""
-        return chance.baselines(sample)
+        return baselines(sample)
 
 
 class Bfs(GraphTask):
@@ -143,7 +316,7 @@ class Parents(GraphTask):
         """
         nodes = graph.of_degree(stratum.complexity)
         if not len(nodes):
-            branch = pool.branch_of(stratum)
+            branch = branch_of(stratum)
             raise RecipeError(f"{stratum}: every node has a parent where branch = {branch}: give branch = 1.5")
         turn, place = divmod(index, len(nodes))
         node = int(nodes[Permutation(shared.of("node", turn), len(nodes))[place]])
@@ -165,7 +338,7 @@ class Route(GraphTask):
 
 
 def _sizes(stratum: Stratum) -> range:
-    branch = pool.branch_of(stratum)
+    branch = branch_of(stratum)
     if (branch, stratum.complexity) not in SIZES:
         fit = [distance for other, distance in SIZES if other == branch]
         raise RecipeError(f"{stratum}: answers are too long where branch = {branch}: give a complexity of {fit}")

@@ -14,7 +14,8 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
 from pipeline.tasks.base import Digest, Key, Layout, PoolSpec, Published, Sample, Task, Turns
-from pipeline.tasks.icl import own, pool, reader
+from pipeline.tasks.icl import own, pool
+from pipeline.tasks.icl import solve as reader
 from pipeline.tasks.icl.text import head, tail
 from pipeline.worlds.utterances import RESERVE, texts
 

@@ -2,17 +2,202 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from types import MappingProxyType
 
-from pipeline.recipe import Stratum
-from pipeline.streams import Permutation, Shuffled, Streams, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.idk import chance, pool, proof, reader, text
-from pipeline.tasks.idk.sampler import Asked, any_wish, draw, wish
-from pipeline.worlds.plots import KINDS, plot_named, plots
-from pipeline.worlds.stories import PAIRS, draw_story, names, namesakes
+from pipeline.recipe import TIERS, Stratum
+from pipeline.streams import Indices, Permutation, Shuffled, Streams, deal, spread
+from pipeline.tasks.base import (
+    Filler,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    Plain,
+    PoolSpec,
+    Published,
+    Sample,
+    Task,
+    Turns,
+    Unit,
+    unit,
+)
+from pipeline.tasks.idk import chance, text
+from pipeline.tasks.idk import solve as proof
+from pipeline.tasks.idk import solve as reader
+from pipeline.tasks.idk.text import LETTERS, UNKNOWN, question
+from pipeline.worlds.stories import (
+    KINDS,
+    PAIRS,
+    WORLD,
+    Plot,
+    Story,
+    draw_story,
+    drawn,
+    names,
+    namesakes,
+    plot_named,
+    plots,
+    source_digest,
+)
+
+ALPHABET = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+FAIR = len(ALPHABET) * (256 // len(ALPHABET))
+"""Bytes from here on are dropped, so that every letter is equally likely."""
+TABLE = bytes(ALPHABET[byte % len(ALPHABET)] for byte in range(256))
+SHORTEST, LONGEST = 8, 64
+"""Letters of a line. The mean is 36, and a letter is about a token."""
+LETTERS_PER_TOKEN = 1.5
+SPARES = 64
+
+
+def specs(subtask: str, tier: str) -> tuple[PoolSpec, ...]:
+    """Return the one pool of a subtask and tier."""
+    if subtask == "letters":
+        return (PoolSpec(f"letters-{tier}", 1, tier, "", make_letters),)
+    return (PoolSpec(f"stories-{tier}", 2, tier, f"{WORLD}:{source_digest()}", make_stories),)
+
+
+def lines_of(tier: str) -> int:
+    """Return how many lines of letters a tier has."""
+    return int(TIERS[tier] * LETTERS_PER_TOKEN) // ((SHORTEST + LONGEST) // 2)
+
+
+def make_letters(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Make lines of random letters, no two equal."""
+    return Plain(_letters(streams, spec))
+
+
+def _letters(streams: Streams, spec: PoolSpec) -> Iterator[str]:
+    rng = streams.of("letters")
+    seen: set[bytes] = set()
+    while len(seen) < lines_of(spec.tier):
+        drawn = rng.randbytes(2 * LONGEST).translate(TABLE, bytes(range(FAIR, 256)))
+        line = drawn[: rng.randint(SHORTEST, LONGEST)]
+        if line not in seen:
+            seen.add(line)
+            yield " ".join(line.decode("ascii")) + "\n"
+
+
+def make_stories(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+    """Make a story for every name of a tier, with any plot."""
+    rng = streams.of("stories")
+    for name in names(streams, spec.tier):
+        story = draw_story(rng, name, rng.choice(plots()))
+        yield unit(story.text, facts=facts(story))
+
+
+def facts(story: Story) -> tuple[str, ...]:
+    """Return the details that a story states."""
+    return tuple(f"{story.plot.kind}({noun}, {story.name}) = {value}" for noun, value in story.stated.items())
+
+
+def filler(subtask: str, tier: str, own: Streams, taken: frozenset[int]) -> Filler:
+    """Return a row's filler. People who are `taken` are in the row already, so their stories in the pool stay out."""
+    size, without = (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(own, tier)), taken)
+    order = Shuffled(own.of("filler"), size, without)
+    return Filler(f"{subtask}-{tier}", _Rest(order, SPARES), order.take(SPARES))
+
+
+class _Rest:
+    """An order behind its first `skip` indices, which are spares."""
+
+    def __init__(self, order: Shuffled, skip: int) -> None:
+        self._order, self._skip = order, skip
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` indices after the spares."""
+        return self._order.take(count + self._skip)[self._skip :]
+
+
+STATED = (1, 1, 2, 2, 3)
+"""How many of the three choices a story states, each in its share of the rows of either class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is dealt over the rows of a stratum.
+
+    Of the asked thing: the number of its `pair`, and its `side`, which of the two it is. Of the choices: how many are
+    `stated`, and at which `place` the one stands that the sentence about the pair states.
+    """
+
+    plot: Plot
+    stated: int
+    place: int
+    pair: int
+    side: int
+    answerable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A story, the noun whose detail is asked, and the four choices, `letter` being the right one."""
+
+    story: Story
+    noun: str
+    question: str
+    choices: tuple[str, ...]
+    letter: str
+
+
+def wish(shared: Streams, rows: int, index: int, *, answerable: bool) -> Wish:
+    """Deal row `index` of a stratum its plot, its counts and its places."""
+
+    def dealt(name: str, kinds: Sequence[int]) -> int:
+        return kinds[deal(shared.of(name), rows, index, len(kinds))]
+
+    plot = _plot(shared, rows, index)
+    pair, side = divmod(dealt("asked", range(2 * PAIRS)), 2)
+    return Wish(plot, dealt("stated", STATED), dealt("place", range(3)), pair, side, answerable)
+
+
+def _plot(shared: Streams, rows: int, index: int) -> Plot:
+    """Deal a plot in rounds of all, each in runs that hold every kind once."""
+    block, place = divmod(index, rows)
+    turn, nth = divmod(block * rows + Permutation(shared.of("plots", block), rows)[place], len(plots()))
+    place, nth = divmod(nth, len(KINDS))
+    run = Permutation(shared.of("runs", turn), len(plots()) // len(KINDS))[place]
+    return plots()[run * len(KINDS) + Permutation(shared.of("kinds", turn, place), len(KINDS))[nth]]
+
+
+def any_wish(rng: Random, *, answerable: bool) -> Wish:
+    """Draw what a row of a stratum is dealt."""
+    plot, stated, place = rng.choice(plots()), rng.choice(STATED), rng.randrange(3)
+    return Wish(plot, stated, place, rng.randrange(PAIRS), rng.randrange(2), answerable)
+
+
+def draw(rng: Random, name: str, wished: Wish) -> Asked:
+    """Draw a story about `name`, and ask for a detail that it states, or mentions without stating it."""
+    owner = wished.side if wished.answerable else 1 - wished.side
+    story = draw_story(rng, name, wished.plot, {wished.pair: owner})
+    pair = story.pairs[wished.pair]
+    lures = rng.sample([other.value for other in story.pairs if other is not pair], PAIRS - 1)
+    others = [*lures[: wished.stated - 1], *_unstated(rng, story, 3 - wished.stated)]
+    rng.shuffle(others)
+    others.insert(wished.place, pair.value)
+    letter = LETTERS[wished.place] if wished.answerable else LETTERS[-1]
+    noun = pair.nouns[wished.side]
+    return Asked(story, noun, question(wished.plot, noun, name), (*others, UNKNOWN), letter)
+
+
+def _unstated(rng: Random, story: Story, count: int) -> list[str]:
+    """Draw values of the kind that is asked which the story does not hold, in whatever role."""
+    found: list[str] = []
+    while len(found) < count:
+        (value,) = drawn(rng, story.plot.values, 1, found)
+        if not holds(story.text, value):
+            found.append(value)
+    return found
+
+
+def holds(text: str, value: str) -> bool:
+    """Tell whether a text holds a value, as whole words and without its article."""
+    bare = value.removeprefix("a ").removeprefix("an ")
+    return re.search(rf"(?<![\w:]){re.escape(bare)}(?![\w:])", text, re.IGNORECASE) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +224,7 @@ class Idk(Task):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of letters or of stories of a tier."""
-        return pool.specs(self.subtask, stratum.tier)
+        return specs(self.subtask, stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw a story about a person who is in no other row of the stratum, and a question that it answers or not."""
@@ -76,7 +261,7 @@ class Idk(Task):
         return Layout(
             head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),
             placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *around),
-            filler=pool.filler(self.subtask, stratum.tier, own, self._taken(sample, own)),
+            filler=filler(self.subtask, stratum.tier, own, self._taken(sample, own)),
             tail=(Piece(_tail(sample), "question"),),
         )
 

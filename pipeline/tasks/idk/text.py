@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.worlds.plots import Plot
+from pipeline.worlds.stories import Plot
 
 LETTERS = "ABCD"
 UNKNOWN = "I don't know"

@@ -17,7 +17,7 @@ from math import comb, fsum, perm, prod
 from pipeline.metrics import closeness
 from pipeline.streams import stream
 from pipeline.tasks.base import Sample
-from pipeline.tasks.latent_list.sampler import lengths
+from pipeline.tasks.latent_list.sample import lengths
 from pipeline.worlds.programs import START, View
 
 DRAWS = 64

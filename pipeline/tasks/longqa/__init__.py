@@ -1,9 +1,8 @@
 """Longqa: questions about the annals of a town (HELMET, section 2.1: long-document question answering)."""
 
 from pipeline.tasks.longqa.kin import Kin
-from pipeline.tasks.longqa.state import Choice, State
+from pipeline.tasks.longqa.state import Choice, State, Unanswerable
 from pipeline.tasks.longqa.turns import ChatTurns
-from pipeline.tasks.longqa.unanswerable import Unanswerable
 from pipeline.tasks.longqa.when import When
 
 NOTES = """\

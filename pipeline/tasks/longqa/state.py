@@ -6,19 +6,96 @@ needed. Another property that shares a word of the name is mentioned as often, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Role, Sample, Turns
-from pipeline.tasks.longqa import owners, proof, text
-from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, buyers, days_at, quiet, rolls, strewn
-from pipeline.tasks.longqa.histories import history
+from pipeline.tasks.longqa import reading, text
+from pipeline.tasks.longqa import solve as proof
+from pipeline.tasks.longqa.base import Drawn, LongQa, Told, asked_property, buyers, days_at, quiet, rolls, strewn
 from pipeline.worlds.chronicle import Chronicle, new_year, written, year
 from pipeline.worlds.chronicle.entries import LAST_DAY
-from pipeline.worlds.chronicle.titles import SALE
+from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, Title, owner
+
+STEPS = (SALE, SALE, SALE, SALE, SALE, UNDO, UNDO, UNDO, UNDO, REDO, REDO, REDO, UNDO2)
+"""How often each step is tried."""
+
+
+def _walk(rng: Random, title: Title, steps: int, told: int) -> Iterator[Step]:
+    """Yield steps that can be taken, each one's buyer a new number, and take them."""
+    for _ in range(steps):
+        kind = rng.choice(_able(min(len(title.standing), 2), min(len(title.undone), 1)))
+        buyer = str(told) if kind == SALE else ""
+        told += kind == SALE
+        title.take(kind, buyer)
+        yield kind, buyer
+
+
+@cache
+def _able(standing: int, undone: int) -> list[str]:
+    """Return the steps that can be taken where so many sales stand, and so many may be restored."""
+    can = {SALE: True, UNDO: standing > 0, UNDO2: standing > 1, REDO: undone > 0}
+    return [step for step in STEPS if can[step]]
+
+
+def _buyers(steps: Sequence[Step]) -> int:
+    return sum(kind == SALE for kind, _ in steps)
+
+
+def _replay(steps: Sequence[Step]) -> Title:
+    title = Title()
+    for kind, buyer in steps:
+        title.take(kind, buyer)
+    return title
+
+
+def changes(steps: Sequence[Step], without: int, right: str = "") -> bool:
+    """Tell whether the owner is another, or there is none, without one of the steps; `right` owns it with all."""
+    try:
+        return owner([*steps[:without], *steps[without + 1 :]]) != (right or owner(steps))
+    except ValueError:
+        return True
+
+
+def _forgotten(rng: Random, count: int) -> tuple[list[Step], str]:
+    """Draw steps, no single one of which matters once the property is sold again, and the number of that buyer."""
+    while True:
+        steps = list(_walk(rng, Title(), count, 0))
+        mine = str(_buyers(steps))
+        sold = [*steps, (SALE, mine)]
+        if (not count or _replay(steps).standing) and not any(changes(sold, at, mine) for at in range(count)):
+            return steps, mine
+
+
+def _sold_on(rng: Random, title: Title, count: int, told: int) -> Iterator[Step]:
+    """Yield steps of which the first is a sale: the owner asked for is not the last who is named."""
+    if count:
+        title.take(SALE, str(told))
+        yield SALE, str(told)
+        yield from _walk(rng, title, count - 1, told + 1)
+
+
+def history(rng: Random, before: int, needed: int, after: int, behind: int = -1) -> list[Step]:
+    """Draw a history: `needed` steps decide who owns it behind them, those `before` and `after` do not.
+
+    Buyers are numbers, in order. `behind` is how many of the needed sales are to come after the owner's; negative for
+    any number.
+    """
+    first, mine = _forgotten(rng, before)
+    while True:
+        title = _replay(first)
+        title.take(SALE, mine)
+        core = [(SALE, mine), *_walk(rng, title, needed - 1, int(mine) + 1)]
+        if not title.standing or title.standing[-1] != mine or behind not in (-1, _buyers(core) - 1):
+            continue
+        steps = [*first, *core]
+        if all(changes(steps, at, mine) == (at >= before) for at in range(len(steps))):
+            return [*steps, *_sold_on(rng, title, after, _buyers(steps))]
+
 
 OTHERS = 6
 """Steps of the asked property before and after those that decide."""
@@ -142,7 +219,7 @@ class State(LongQa):
         Raises:
             ValueError: if the text cannot be read, or nobody owned it.
         """
-        return (owners.owned(turns[-1][1]),)
+        return (reading.owned(turns[-1][1]),)
 
     def check(self, row: Published) -> list[str]:
         """Prove that each entry needed is, that no other is, and that the other property is mentioned as often."""
@@ -235,7 +312,7 @@ class Choice(State):
         Raises:
             ValueError: if the text cannot be read, or the owner is no option.
         """
-        return text.accepted(*owners.lettered(turns[-1][1]))
+        return text.accepted(*reading.lettered(turns[-1][1]))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what the task without options gives, but for a uniform guess among four."""
@@ -244,3 +321,80 @@ class Choice(State):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the right letter, and what the task without options deals."""
         return {**super().dealt(sample), "letter": (sample.key.target, len(text.LETTERS))}
+
+
+LATER = 2
+"""Sales after the day asked about, and other things that befell the property."""
+UNDONE = 3
+"""How many sales may have been set aside before the one that answers: none, one or two."""
+
+
+class Unanswerable(LongQa):
+    """Pairs of rows: with the sale that answers (`complexity` 1), and with a happening in its place (0)."""
+
+    __slots__ = ()
+
+    subtask = "unanswerable"
+    title = "who owned a property on a day, in pairs of rows with and without the sale that tells"
+    scorer = "idk_pair"
+    complexities = (0, 1)
+    paired = True
+    version = 2
+    reply = text.MAY_LACK
+
+    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+        """Draw entries about a property: sales before the one that tells are set aside, and others come later."""
+        prop, twin = asked_property(world, index, own, shared)
+        place = spread(shared.of("depth"), stratum.rows, index)
+        undone = deal(shared.of("undone"), stratum.rows, index, UNDONE)
+        rng, many = own.of("history"), LATER
+        before = sorted(place * rng.random() for _ in range(2 * undone))
+        later = sorted(place + (1 - place) * rng.random() for _ in range(many))
+        quiets, days = quiet(rng, many + 1), days_at(world, [*before, place, *later])
+        kinds = [*(SALE, UNDO) * undone, SALE if stratum.complexity else quiets[-1], *[SALE] * many]
+        told, taken = list[Told](), dict[str, int]()
+        for at, (kind, day) in enumerate(zip(kinds, days, strict=True)):
+            about = {"prop": prop}
+            if kind != UNDO:
+                name = rng.choice([one for one in world.living(day) if one not in taken])
+                taken[name] = day
+            if kind == SALE:
+                about["buyer"] = name
+            told.append(Told(day, kind, about, role_of(needed=at == len(before))))
+        told += [
+            Told(day, kind, {"prop": prop}, "decoy")
+            for kind, day in zip(quiets, strewn(world, rng, many), strict=False)
+        ]
+        start, stop = days[len(before)], days[len(before) + 1]
+        question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, range(start + 1, max(stop, start + 2))))
+        other = twins(world, own.of("near"), twin, len(told), [*taken])
+        told += [*other, *rolls(world, own.of("rolls"), {**taken, **buyers(other)})]
+        forms = ([*taken][undone],) if stratum.complexity else text.REFUSALS
+        shown = {"property": prop, "twin": twin, "buyers": [*taken], "undone": undone}
+        return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read whose the property was, or find that nothing tells.
+
+        Raises:
+            ValueError: if the text cannot be read.
+        """
+        found = reading.owned(turns[-1][1], known=False)
+        return (found,) if found else text.REFUSALS
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that one sale tells whose the property was, or none."""
+        return list(proof.pair_faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of who names any buyer, the first, and of who always refuses; no reply is right in both."""
+        stated = sample.stratum.complexity == 1
+        return {
+            "uniform": stated / len(sample.latent["buyers"]),
+            "first_buyer": float(stated and not sample.latent["undone"]),
+            "refusal": float(not stated),
+        }
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return how many sales were set aside before the one that tells."""
+        return {"sales set aside": (sample.latent["undone"], UNDONE)}

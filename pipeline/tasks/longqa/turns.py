@@ -7,18 +7,21 @@ change are mentioned as often as things that do not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from random import Random
 
 import numpy as np
 
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns
-from pipeline.tasks.longqa import sessions, talk, text
-from pipeline.tasks.longqa.frame import (
+from pipeline.streams import Indices, Shuffled, Streams, deal, spread
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.longqa import solve as talk
+from pipeline.tasks.longqa import text
+from pipeline.tasks.longqa.base import (
+    NONE,
     Drawn,
     LongQa,
     Told,
@@ -32,10 +35,56 @@ from pipeline.tasks.longqa.frame import (
     told,
     written,
 )
-from pipeline.worlds.chronicle import Chronicle, chronicle
+from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
+from pipeline.worlds.chronicle import written as chronicle_written
 from pipeline.worlds.chronicle import written as dated
 from pipeline.worlds.chronicle.entries import LAST_DAY
-from pipeline.worlds.chronicle.population import Names
+from pipeline.worlds.chronicle.entries import talk as wording_talk
+from pipeline.worlds.chronicle.world import Names
+
+ENTRIES = 3
+"""Entries of a session."""
+
+
+def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
+    """Return a session: what is dictated on a day, and what is replied."""
+    opening, reply = (rng.choice(wording_talk()[name]).write(rng, {}) for name in ("opening", "reply"))
+    said = "\n".join([f"{chronicle_written(day)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
+    return Unit((Piece(said, role, "user"), Piece(reply, "filler", "assistant")), facts)
+
+
+def opening() -> tuple[Piece, Piece]:
+    """Return the first turns of every chat."""
+    said, welcome = (wording_talk()[name][0].write(Random(0), {}) for name in ("start", "welcome"))
+    return Piece(said, "instruction", "user"), Piece(welcome, "instruction", "assistant")
+
+
+def make_sessions(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Return the entries of a tier in sessions, in order of date."""
+    world, rng = chronicle(streams, spec.tier), streams.world("sessions@1", spec.tier).of("talk")
+    for start in range(0, len(world.entries), ENTRIES):
+        some = world.entries[start : start + ENTRIES]
+        facts = tuple(fact for one in some for fact in one.facts)
+        yield session(rng, some[-1].day, [one.text for one in some], "filler", facts)
+
+
+def spec(tier: str) -> PoolSpec:
+    """Return the pool of sessions of a tier."""
+    return PoolSpec(f"chronicle-chat-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_sessions)
+
+
+@lru_cache(maxsize=2)
+def _days(world: Chronicle) -> Indices:
+    return np.array([world.days[min(at + ENTRIES, len(world.days)) - 1] for at in range(0, len(world.days), ENTRIES)])
+
+
+def filler(world: Chronicle, tier: str, own: Streams, props: Sequence[str], told: Iterable[int]) -> Filler:
+    """Return sessions in order of date, but those with an entry about some properties or one that is told already."""
+    about = [number for prop in props for number in world.about.get(prop, ())]
+    out = frozenset(number // ENTRIES for number in (*about, *told))
+    days = _days(world)
+    return Filler(spec(tier).name, Shuffled(own.of("filler"), len(days), out), NONE, "ranked", ranks=days)
+
 
 KINDS = ("information", "update", "temporal", "sessions")
 MENTIONS = 4
@@ -71,7 +120,7 @@ class ChatTurns(LongQa):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of sessions."""
-        return (sessions.spec(stratum.tier),)
+        return (spec(stratum.tier),)
 
     def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
         """Draw what is told of a property and its twin, by the ability that is asked for."""
@@ -95,7 +144,7 @@ class ChatTurns(LongQa):
             entries = [(world.entries[at].day, world.entries[at].text) for at in around[number]]
             entries = sorted([*entries, (one.day, said)])
             day = entries[-1][0]
-            unit = sessions.session(own.of("session", number), day, [text for _, text in entries], one.role)
+            unit = session(own.of("session", number), day, [text for _, text in entries], one.role)
             found.append(Placed(unit, world.depth_of(day), at=day))
         return found
 
@@ -105,9 +154,9 @@ class ChatTurns(LongQa):
         world = chronicle(own, tier)
         drawn, placed = told(self, sample.stratum, sample.index, own, shared)
         return Layout(
-            head=sessions.opening(),
+            head=opening(),
             placed=placed,
-            filler=sessions.filler(world, tier, own, drawn.props, chain(*_companions(world, own, drawn))),
+            filler=filler(world, tier, own, drawn.props, chain(*_companions(world, own, drawn))),
             tail=(Piece(text.ASKING.format(question=sample.question), "question", "user"),),
         )
 
@@ -145,8 +194,8 @@ def _companions(world: Chronicle, own: Streams, drawn: Drawn) -> list[list[int]]
         now = int(np.searchsorted(world.days, one.day, side="right"))
         before = [at for at in range(now - 1, max(-1, now - REACH), -1) if at not in shut]
         behind = [at for at in range(now, min(len(world.days), now + REACH)) if at not in shut]
-        many = sessions.ENTRIES - 1
-        first = max(own.of("place", number).randrange(sessions.ENTRIES), many - len(behind))
+        many = ENTRIES - 1
+        first = max(own.of("place", number).randrange(ENTRIES), many - len(behind))
         chosen = [*before[:first], *behind[: many - len(before[:first])]]
         shut.update(chosen)
         found.append(chosen)

@@ -12,8 +12,9 @@ from random import Random
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Sample, Turns
-from pipeline.tasks.longqa import owners, proof, text
-from pipeline.tasks.longqa.frame import Drawn, LongQa, Told, asked_property, quiet
+from pipeline.tasks.longqa import reading, text
+from pipeline.tasks.longqa import solve as proof
+from pipeline.tasks.longqa.base import Drawn, LongQa, Told, asked_property, quiet
 from pipeline.worlds.chronicle import Chronicle, happenings, new_year, year
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
@@ -60,7 +61,7 @@ class When(LongQa):
         Raises:
             ValueError: if the text cannot be read, or that did not befall it just once.
         """
-        return (owners.year_of(turns[-1][1]),)
+        return (reading.year_of(turns[-1][1]),)
 
     def check(self, row: Published) -> list[str]:
         """Prove that one entry tells, and that the others tell of other things or of other properties."""

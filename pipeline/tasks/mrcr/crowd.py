@@ -21,8 +21,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Streams, words
 from pipeline.tasks.base import Filler, Piece, PoolSpec, Unit
 from pipeline.tasks.mrcr.text import exchange, request
-from pipeline.worlds.writing.library import Label, Library
-from pipeline.worlds.writing.shelf import library_of, source_of
+from pipeline.worlds.writing.library import Label, Library, library_of, source_of
 
 CAPS = (64, 0, 16, 256)
 SPARES = 64

@@ -16,17 +16,27 @@ from typing import Any
 
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
-from pipeline.streams import Streams
+from pipeline.streams import Permutation, Streams, spread
 from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
-from pipeline.tasks.mrcr import proof, text
+from pipeline.tasks.mrcr import solve as proof
+from pipeline.tasks.mrcr import text
 from pipeline.tasks.mrcr.chance import DRAWN, GUESSES, guesses
 from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cap_of, crowd, filler, shown_cells, twins
-from pipeline.tasks.mrcr.places import depths
-from pipeline.tasks.mrcr.reader import read_conversation
-from pipeline.worlds.writing.catalogue import topics_of
-from pipeline.worlds.writing.library import Asked, Label, Wanted
-from pipeline.worlds.writing.shelf import library_of
-from pipeline.worlds.writing.sources import formats
+from pipeline.tasks.mrcr.solve import read_conversation
+from pipeline.worlds.writing.library import Asked, Label, Wanted, library_of, topics_of
+from pipeline.worlds.writing.realise import formats
+
+
+def depths(stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[int, tuple[float, ...]]:
+    """Return which match is asked (from 0), and the depths of all of them in their order."""
+    count, depth = stratum.complexity, spread(shared.of("depth"), stratum.rows, index)
+    group, member = divmod(int(depth * stratum.rows), count)
+    asked = Permutation(shared.of("ordinal", index // stratum.rows, group), count)[member]
+    rng = own.of("depths")
+    before = sorted(depth * rng.random() for _ in range(asked))
+    behind = sorted(depth + (1 - depth) * rng.random() for _ in range(count - 1 - asked))
+    return asked, (*before, depth, *behind)
+
 
 LETTERS, DIGITS = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", "23456789"
 CODE = 12

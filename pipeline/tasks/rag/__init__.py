@@ -1,7 +1,6 @@
 """Rag: answer questions from documents that a search has put together (HELMET, section 2.1 and appendix B.1)."""
 
-from pipeline.tasks.rag.joins import Bridge, Compare, Listed
-from pipeline.tasks.rag.lookups import Described, Single
+from pipeline.tasks.rag.task import Bridge, Compare, Described, Listed, Single
 
 NOTES = """\
 Questions about an invented land, over short documents that a search for the question has put together: of some 24,000

@@ -2,8 +2,7 @@
 
 from pipeline.tasks.recall.json_kv import JsonKV
 from pipeline.tasks.recall.lists import CommonWords, FrequentWords
-from pipeline.tasks.recall.niah import NIAH
-from pipeline.tasks.recall.own import in_documents
+from pipeline.tasks.recall.niah import NIAH, in_documents
 from pipeline.tasks.recall.vt import VariableTracking
 
 NOTES = """\

@@ -11,12 +11,11 @@ from random import Random
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.finding import whole_lines
-from pipeline.tasks.line_cache import PROMPT
-from pipeline.tasks.recall import depths, pairs
+from pipeline.tasks.recall import base
+from pipeline.tasks.solving import PROMPT, whole_lines
 from pipeline.worlds.needles import draw_uuid, stem_of
 
-KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **depths.DEPTH, **depths.CROSSED}
+KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **base.DEPTH, **base.CROSSED}
 NEAR = 16
 """How many other keys begin with the same digits as the asked one, if the knob ``stem`` says so; or other values."""
 FIRST = 8
@@ -56,15 +55,15 @@ class JsonKV(Task):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of pairs."""
-        return (pairs.spec("pairs", stratum.tier),)
+        return (base.spec("pairs", stratum.tier),)
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the asked pair, those that look like it, those of the examples and the last one."""
-        own = depths.shared_by_six(stratum, index, own, shared)
+        own = base.shared_by_six(stratum, index, own, shared)
         rng, side = own.of("pairs"), _side(stratum)
         asked = _draw(rng)
         latent = {
-            "depth": depths.depth(stratum, index, shared),
+            "depth": base.depth(stratum, index, shared),
             "near": [list(pair) for pair in _near(stratum, asked[side], own.of("near"))],
             "examples": [list(_draw(rng)) for _ in range(self.shots_of(stratum))],
             "last": list(_draw(rng)),
@@ -75,7 +74,7 @@ class JsonKV(Task):
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
-        own = depths.shared_by_six(sample.stratum, sample.index, own, shared)
+        own = base.shared_by_six(sample.stratum, sample.index, own, shared)
         latent, rng, side = sample.latent, own.of("depths"), _side(sample.stratum)
         placed = [Placed(unit(sample.relevant[0], "relevant"), latent["depth"])]
         placed += [Placed(unit(_line(pair), "decoy"), rng.random()) for pair in latent["near"]]
@@ -84,7 +83,7 @@ class JsonKV(Task):
         return Layout(
             head=tuple(_head(side, latent["examples"])),
             placed=(*placed, Placed(unit(last), 1.0, rank=1)),
-            filler=pairs.filler("pairs", sample.stratum.tier, own),
+            filler=base.filler("pairs", sample.stratum.tier, own),
             tail=(Piece(TAIL.format(**_names(side), question=sample.question), "question"),),
         )
 
@@ -111,12 +110,12 @@ class JsonKV(Task):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, of one among the pairs that begin alike, and of the first line."""
         near = len(sample.latent["near"])
-        first = depths.first_line(sample.latent["depth"])
+        first = base.first_line(sample.latent["depth"])
         return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that the asked pair stands at."""
-        return depths.dealt(sample.latent["depth"], sample.stratum)
+        return base.dealt(sample.latent["depth"], sample.stratum)
 
 
 def _side(stratum: Stratum) -> int:
@@ -145,7 +144,7 @@ def _near(stratum: Stratum, shown: str, rng: Random) -> Iterator[Pair]:
 
 
 def _line(pair: Sequence[str]) -> str:
-    return pairs.PAIR.format(key=pair[0], value=pair[1])
+    return base.PAIR.format(key=pair[0], value=pair[1])
 
 
 def _head(side: int, examples: Sequence[Sequence[str]]) -> Iterator[Piece]:

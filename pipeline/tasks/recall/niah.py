@@ -2,17 +2,143 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from math import fsum, perm
+from random import Random
 from typing import Any, Literal
 
 from pipeline.recipe import Knob, Stratum
 from pipeline.streams import Streams, spread
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.recall import depths, haystack, niah_keys, niah_proof
+from pipeline.tasks.base import (
+    Digest,
+    Filler,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Sample,
+    Task,
+    Turns,
+    unit,
+)
+from pipeline.tasks.haystacks.filler import (
+    addresses,
+    addresses_spec,
+    documents,
+    documents_spec,
+    essays_spec,
+    noise,
+    noise_spec,
+    prose,
+)
+from pipeline.tasks.recall import base, niah_solve
 from pipeline.tasks.recall import niah_text as text
 from pipeline.worlds import needles
+
+STEM = 8
+"""Hexadecimal digits that near UUIDs share."""
+RIVALS = 2
+"""Words of a grid beyond those of the asked keys."""
+STEMS = 2
+"""Groups of UUIDs that share their first digits."""
+FULL = 4
+"""How many keys have as many values as the asked one; the others have half as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of a prompt: those that are `asked` about, those `like` them, and those that share nothing with any."""
+
+    asked: Sequence[str]
+    like: Sequence[str]
+    unlike: Sequence[str] = ()
+
+    @property
+    def all(self) -> list[str]:
+        """Every key, the asked ones first."""
+        return [*self.asked, *self.like, *self.unlike]
+
+
+def draw(rng: Random, asked: int, near: int, unlike: int) -> Keys:
+    """Draw keys of words; each of a grid has as many near keys as the others.
+
+    Args:
+        rng: what is drawn from.
+        asked: how many keys are asked about; no two share a word.
+        near: how many keys share a word with each; if none do, there is no grid.
+        unlike: how many more keys there are that share no word with any.
+    """
+    size, degree = grid_size(asked, near), near // 2 + 1
+    grid, others = needles.draw_grid(rng, size, degree, unlike)
+    rng.shuffle(grid)
+    rows = rng.sample(range(size), asked)
+    found = [grid[0][row] for row in rows]
+    like = [key for step in grid for key in step if key not in found]
+    rng.shuffle(like)
+    return Keys([*map(str, found)], [*map(str, like)], [*map(str, others)])
+
+
+def draw_uuids(rng: Random, near: int) -> Keys:
+    """Draw UUIDs; if some are to be near the asked one, as many share other first digits."""
+    groups = STEMS if near else 1
+    stems = [needles.stem_of(needles.draw_uuid(rng), STEM) for _ in range(groups)]
+    asked, *like = [needles.draw_uuid(rng, stem) for stem in stems for _ in range(near + 1)]
+    return Keys([asked], like)
+
+
+def grid_size(asked: int, near: int) -> int:
+    """Return how many adjectives a grid has, and nouns."""
+    return max(near // 2 + 1, asked + RIVALS) if near else asked
+
+
+def counts(keys: Keys, values: int) -> list[int]:
+    """Return how many values each key has, in the order of `Keys.all`, where one key is asked about.
+
+    It has no more than some others do, and half of that is more common.
+    """
+    found = [values] * FULL + [max(1, values // 2)] * len(keys.like)
+    return found[: len(keys.all)]
+
+
+def alike(asked: int, near: int, unlike: int, *, uuids: bool, several: bool) -> int:
+    """Return how many keys have the form of an asked one: as many near keys and values, and the same other things.
+
+    Args:
+        asked: how many keys are asked about.
+        near: how many keys are near to each.
+        unlike: how many keys are near to none.
+        uuids: whether keys are UUIDs.
+        several: whether the asked key has several values.
+    """
+    if not near:
+        return asked + unlike
+    if uuids:
+        return STEMS * (near + 1)
+    return FULL if several else grid_size(asked, near) * (near // 2 + 1)
+
+
+SPECS = {"essay": essays_spec, "addresses": addresses_spec, "noise": noise_spec}
+PROSE = {"essay": prose, "addresses": addresses}
+HAYSTACK_ORDER = ("coherent", "shuffled")
+"""The paragraphs of prose as they were written, or in any order (Hong et al. 2025, Context rot)."""
+
+
+def spec(name: str, stratum: Stratum) -> PoolSpec:
+    """Return the pool of a haystack: of prose, noise, or needles of ``words`` or ``uuids``."""
+    return SPECS[name](stratum) if name in SPECS else base.spec(name, stratum.tier)
+
+
+def filler(name: str, stratum: Stratum, own: Streams, keys: Iterable[str] = ()) -> Filler:
+    """Return a row's filler from a haystack, without the entries of some keys."""
+    if name in PROSE:
+        return PROSE[name](own, stratum, shuffled=stratum.knob("haystack_order", HAYSTACK_ORDER[0]) == "shuffled")
+    if name == "noise":
+        return noise(own, stratum)
+    return base.filler(name, stratum.tier, own, needles.places(own, keys) if name == "words" else frozenset())
+
 
 Form = Literal["one", "values", "keys"]
 ORDER = {"order": ("asked", "text")}
@@ -59,27 +185,27 @@ class Niah(Task):
         """What the form and the haystack leave open."""
         several = {"near": self.near, "distractors": self.distractors, "haystack": self.haystacks}
         own: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-            "one": {**depths.DEPTH, **depths.CROSSED},
+            "one": {**base.DEPTH, **base.CROSSED},
             "values": ORDER,
             "keys": {},
         }
         return {
             **{name: values for name, values in several.items() if len(values) > 1},
-            **({"haystack_order": haystack.ORDER} if self.haystacks[0] in haystack.PROSE else {}),
+            **({"haystack_order": HAYSTACK_ORDER} if self.haystacks[0] in PROSE else {}),
             **own[self.form],
         }
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of the haystack."""
-        return (haystack.spec(self._haystack(stratum), stratum),)
+        return (spec(self._haystack(stratum), stratum),)
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the asked keys with their values, and what is to be mistaken for them."""
-        own, form = depths.shared_by_six(stratum, index, own, shared), self._form(stratum)
+        own, form = base.shared_by_six(stratum, index, own, shared), self._form(stratum)
         keys = self._keys(stratum, own)
         several = self.form == "values"
-        counts = niah_keys.counts(keys, stratum.complexity) if several else [1] * len(keys.all)
-        filed = [(text.CODE, key) for key, count in zip(keys.all, counts, strict=True) for _ in range(count)]
+        each = counts(keys, stratum.complexity) if several else [1] * len(keys.all)
+        filed = [(text.CODE, key) for key, count in zip(keys.all, each, strict=True) for _ in range(count)]
         others = own.of("others").sample(text.OTHERS, self._number("distractors", stratum))
         filed += [(thing, key) for thing in others for key in keys.all]
         values = self._values(len(filed), own)
@@ -90,7 +216,7 @@ class Niah(Task):
         answer = ", ".join(self._in_order(values[: stratum.complexity], stratum, index, shared))
         latent: dict[str, Any] = {"keys": keys.asked, "decoys": lines[stratum.complexity :]}
         if self.form == "one":
-            latent["depth"] = depths.depth(stratum, index, shared)
+            latent["depth"] = base.depth(stratum, index, shared)
         question = text.asking(form, keys.asked)
         return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key(answer, (answer,)))
 
@@ -110,12 +236,12 @@ class Niah(Task):
         """Return the scorer: values in the order of the text are judged as the nodes of a route are."""
         return "route" if self._form(stratum) == "ordered" else self.scorer
 
-    def _keys(self, stratum: Stratum, own: Streams) -> niah_keys.Keys:
+    def _keys(self, stratum: Stratum, own: Streams) -> Keys:
         """Draw the asked keys, and those that are to be mistaken for them."""
         near = self._number("near", stratum)
         if self.uuids[0]:
-            return niah_keys.draw_uuids(own.of("keys"), near)
-        return niah_keys.draw(own.of("keys"), self._asked(stratum), near, self.unlike)
+            return draw_uuids(own.of("keys"), near)
+        return draw(own.of("keys"), self._asked(stratum), near, self.unlike)
 
     def _asked(self, stratum: Stratum) -> int:
         """Return how many keys are asked about."""
@@ -124,7 +250,7 @@ class Niah(Task):
     def _alike(self, stratum: Stratum) -> int:
         """Return how many keys have the form of an asked one, itself among them."""
         near, several = self._number("near", stratum), self.form == "values"
-        return niah_keys.alike(self._asked(stratum), near, self.unlike, uuids=self.uuids[0], several=several)
+        return alike(self._asked(stratum), near, self.unlike, uuids=self.uuids[0], several=several)
 
     def _values(self, count: int, own: Streams) -> list[str]:
         rng = own.of("values")
@@ -135,7 +261,7 @@ class Niah(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put a single needle at its depth, several anywhere, each uniform over the stratum; decoys anywhere."""
         stratum, form = sample.stratum, self._form(sample.stratum)
-        own = depths.shared_by_six(stratum, sample.index, own, shared)
+        own = base.shared_by_six(stratum, sample.index, own, shared)
         rng, spread_out = own.of("depths"), _spread(stratum, sample.index, len(sample.relevant), shared)
         placed = [
             Placed(unit(line, "relevant"), sample.latent["depth"] if self.form == "one" else wanted)
@@ -146,7 +272,7 @@ class Niah(Task):
         return Layout(
             head=(Piece(text.head(name, form), "instruction"),),
             placed=tuple(placed),
-            filler=haystack.filler(name, stratum, own, _keys_of(sample)),
+            filler=filler(name, stratum, own, _keys_of(sample)),
             tail=(Piece(text.tail(form, sample.question), "question"),),
         )
 
@@ -156,13 +282,13 @@ class Niah(Task):
         Raises:
             ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
         """
-        return (niah_proof.solve(turns[-1][1], self.form),)
+        return (niah_solve.solve(turns[-1][1], self.form),)
 
     def check(self, row: Published) -> list[str]:
         """Prove that keys and values are unique, marks right, and decoys as near and as many as promised."""
         promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
         promised["alike"] = self._alike(row.stratum)
-        return list(niah_proof.faults(row, self._haystack(row.stratum), self._form(row.stratum), **promised))
+        return list(niah_solve.faults(row, self._haystack(row.stratum), self._form(row.stratum), **promised))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, and what is said without the question: the values of one line or key, or all.
@@ -177,14 +303,14 @@ class Niah(Task):
             codes = count + sum(text.CODE in line for line in sample.latent["decoys"])
             listed = {"uniform": 0.0, "all_codes": 2 * count / (count + codes)}
             return listed if self.form == "keys" else {**listed, "any_like": 1 / alike}
-        first = depths.first_line(sample.latent["depth"])
+        first = base.first_line(sample.latent["depth"])
         lines = 1 + len(sample.latent["decoys"])
         guess = {"any_line": 1 / lines} if alike == 1 else {"any_like": 1 / alike}
         return {"uniform": 0.0, **guess, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that a single needle stands at."""
-        return depths.dealt(sample.latent["depth"], sample.stratum) if self.form == "one" else {}
+        return base.dealt(sample.latent["depth"], sample.stratum) if self.form == "one" else {}
 
     def _number(self, name: str, stratum: Stratum) -> int:
         return int(self._knob(name, stratum))
@@ -240,3 +366,57 @@ NIAH = (
         complexities=(2, 4, 8),
     ),
 )
+
+
+CORPUS = Digest("a corpus's SHA-256", frozenset({"documents"}))
+OWN = "own"
+"""The haystack of a user's documents, among those of `niah_text`."""
+
+
+@dataclass(frozen=True, slots=True)
+class InProse(Niah):
+    """A task with needles in prose, or by the knob ``corpus`` in documents of a user's own."""
+
+    corpora: str = ""
+    """The folder of frozen corpora."""
+
+    @property
+    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:  # type: ignore[override]
+        """What the form leaves open, and a corpus by its digest."""
+        return {**Niah.knobs.fget(self), "corpus": CORPUS}  # type: ignore[attr-defined]
+
+    def at(self, corpora: str) -> InProse:
+        """Return the task with the folder that frozen corpora lie in."""
+        return replace(self, corpora=corpora)
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of the haystack."""
+        if stratum.knob("corpus", ""):
+            return (documents_spec(stratum, self.corpora),)
+        return Niah.pools(self, stratum)
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Lay the needles out among prose; the documents of a corpus take its place."""
+        stratum = sample.stratum
+        if not stratum.knob("corpus", ""):
+            return Niah.layout(self, sample, own, shared)
+        plain = tuple((name, value) for name, value in stratum.knobs if name not in ("corpus", "haystack"))
+        among_noise = replace(self, haystacks=("noise",))
+        laid = Niah.layout(among_noise, replace(sample, stratum=replace(stratum, knobs=plain)), own, shared)
+        shuffled = stratum.knob("haystack_order", HAYSTACK_ORDER[0]) == "shuffled"
+        head = laid.head[0].text.replace(text.HAYSTACKS["noise"], text.HAYSTACKS[OWN])
+        return replace(
+            laid,
+            head=(Piece(head, "instruction"),),
+            filler=documents(own, stratum, self.corpora, shuffled=shuffled),
+        )
+
+    def _haystack(self, stratum: Stratum) -> str:
+        return OWN if stratum.knob("corpus", "") else Niah._haystack(self, stratum)
+
+
+def in_documents(task: Niah) -> Niah:
+    """Return a task in prose as one that takes a user's documents too; others as they are."""
+    if task.haystacks[0] not in PROSE:
+        return task
+    return InProse(**{each.name: getattr(task, each.name) for each in fields(task)})

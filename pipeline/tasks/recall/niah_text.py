@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress, count
 
-from pipeline.tasks.finding import Lines, Span, whole_lines
-from pipeline.tasks.line_cache import LINES, PROMPT
+from pipeline.tasks.solving import LINES, PROMPT, Lines, Span, whole_lines
 
 CODE = "access code"
 OTHERS = ("account number", "gate number", "invoice number", "locker number", "order number", "permit number")

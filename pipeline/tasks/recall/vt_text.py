@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from itertools import compress, count
 from typing import Literal, NamedTuple
 
-from pipeline.tasks.finding import Lines, Span, whole_lines
-from pipeline.tasks.line_cache import LINES, PROMPT
+from pipeline.tasks.solving import LINES, PROMPT, Lines, Span, whole_lines
 
 INTRODUCTION = """\
 Below is {what}. The lines that begin with VAR form one program, which runs from top to bottom. {meaning} A variable \

@@ -1,6 +1,6 @@
 """Rerank: put documents in the order of what they are worth for a question (HELMET, section 2.1 and appendix B.3)."""
 
-from pipeline.tasks.rerank.tasks import Conditions, Order
+from pipeline.tasks.rerank.task import Conditions, Order
 
 NOTES = """\
 Documents about an invented land, each with a number of five digits; the numbers of the ten best are asked, the best

@@ -18,8 +18,8 @@ from pipeline.metrics import CUT, ndcg, worth_of
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Sample
-from pipeline.tasks.rag import haystack
-from pipeline.tasks.rerank.asking import CONDITIONS, Asked
+from pipeline.tasks.rag import task
+from pipeline.tasks.rerank.questions import CONDITIONS, Asked
 from pipeline.worlds.gazetteer import Passage
 
 TOKENS_PER_DOCUMENT = 135
@@ -36,7 +36,7 @@ def searched(
     out: Iterable[int],
 ) -> Mapping[str, Any]:
     """Return the documents that a search for the question ranks first (`hits`; of the world ``0``)."""
-    found = haystack.index(own, stratum.tier)
+    found = task.index(own, stratum.tier)
     scores = found.scores(asked.question)
     scores[sorted(out)] = -1
     others = [(int(score), OTHER) for score in np.sort(scores)[::-1][:CUT]]

@@ -13,16 +13,17 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+from pipeline.corpora.records import Corpus, Question
 from pipeline.errors import PoolError
 from pipeline.metrics import RANKED, TIED
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Digest, Key, Piece, Published, Sample
-from pipeline.tasks.rag import own_haystack, own_listed, own_text
-from pipeline.tasks.rag.own import KNOBS, is_short
-from pipeline.tasks.rag.own_numbered import OwnNumbered
+from pipeline.tasks.rag import own as own_haystack
+from pipeline.tasks.rag import own as own_listed
+from pipeline.tasks.rag import own_text
+from pipeline.tasks.rag.own import KNOBS, OwnNumbered, is_short
 from pipeline.tasks.rerank import chance, text
-from pipeline.worlds.corpora.records import Corpus, Question
 
 GRADED = Digest("a corpus's SHA-256", frozenset({"passages", "questions", "grades"}))
 MOST = 300

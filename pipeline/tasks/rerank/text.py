@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
 
 from pipeline.metrics import RANKED, TIED
 from pipeline.tasks.base import Key
+from pipeline.tasks.rag.questions import slot_of
+from pipeline.tasks.rerank.questions import ONCE, Asked, bounds
+from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
+from pipeline.worlds.gazetteer.documents import Writer, naming
+from pipeline.worlds.gazetteer.things import QUALIFIED, era_of
 
 GRADES = """\
 Below are documents about an invented land, one paragraph each, in no particular order. Each has its number in \
@@ -64,3 +71,137 @@ def key_of(worth: Mapping[str, int]) -> Key:
 def best(ranks: Sequence[Sequence[str]]) -> list[str]:
     """Return the ten best documents of some ranks, the best first."""
     return [one for rank in ranks for one in rank][:TEN]
+
+
+TRIES = 1000
+GROWN = 40
+"""Years from a birth to what somebody does."""
+COLOUR = "colour: "
+Spot = str
+"""Where a document can name a value: a relation of its form, or `COLOUR` and a slot."""
+Mention = tuple[str, Spot]
+"""A value, and where it is named."""
+AGAIN = 0.5
+"""How often a document names a value once more than it has to."""
+
+
+class Author:
+    """Writes documents about what is asked, and about other things; no two of them are of one name.
+
+    Args:
+        taken: names that are not to be given; those that are join it.
+    """
+
+    def __init__(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> None:
+        self._world, self._rng, self._asked, self._taken = world, rng, asked, taken
+        self._writer = Writer(rng, world.cast)
+        self._used: Counter[tuple[str, Spot, str]] = Counter()
+
+    def kin(self, met: Sequence[str], *, named: bool = True, number: int | None = None) -> Passage:
+        """Write a document of the form that is asked about.
+
+        It meets the conditions on the relations `met`, and states another value of each other one; what these ask for
+        it names in another role, if that is to be `named`. On the scale it has `number`, if there is one.
+        """
+        asked, form = self._asked, forms()[self._asked.form]
+        fixed = {name: value for name, value in asked.conditions if name in met}
+        missed = {name: value for name, value in asked.conditions if name not in met}
+        era = self._era(form, fixed, number)
+        if number is not None:
+            fixed[asked.scale] = f"{number:,}" if form.relation(asked.scale).type == "number" else str(number)
+        mentions = list[Mention]()
+        if named:
+            self._mention(form, era, missed, {*fixed, asked.scale}, mentions)
+            self._mention(form, era, self._again(), {*fixed, asked.scale}, mentions)
+        thing = self._begun(form, era, "")
+        for name in missed:
+            fixed[name] = self._another(thing, form.relation(name))
+        return self._written(thing, form, fixed, mentions)
+
+    def stranger(self) -> Passage:
+        """Write a document of another kind, which states or names all that is asked."""
+        asked, kind = self._asked, forms()[self._asked.form].kind
+        values = dict(asked.conditions)
+        for _ in range(TRIES):
+            form = self._rng.choice([one for one in forms().values() if one.kind != kind])
+            grown = GROWN * ((kind == "person") - (form.kind == "person"))
+            era, mentions = self._rng.randint(*asked.years) + grown, list[Mention]()
+            self._mention(form, era, values, set(), mentions)
+            if len(mentions) == len(values):
+                self._mention(form, era, self._again(), set(), mentions)
+                town = next((value for value, spot in mentions if spot == "town"), "")
+                return self._written(self._begun(form, era, town), form, {}, mentions)
+        raise ValueError(f"no other kind of thing can name {list(values.values())}")
+
+    def _again(self) -> dict[str, str]:
+        """Draw what a document names once more than it has to: one of the values, or none."""
+        chosen = self._rng.choice(self._asked.conditions)
+        return dict([chosen]) if self._rng.random() < AGAIN else {}
+
+    def _era(self, form: Form, fixed: Mapping[str, str], number: int | None) -> int:
+        """Draw the first year of a thing: that of a condition that is met, or of the scale, if they tell it."""
+        era, scale = era_of(form), self._asked.scale
+        if era and era.name in fixed:
+            return int(fixed[era.name])
+        if number is not None and era and era.name == scale:
+            return number
+        relation = form.relation(scale) if scale else None
+        if number is not None and relation and relation.later and relation.span:
+            return number - self._rng.randint(*relation.span)
+        return self._rng.randint(*self._asked.years)
+
+    def _begun(self, form: Form, era: int, town: str) -> Thing:
+        """Return a thing of which nothing is told yet but its town, if it has one."""
+        name, town = self._world.christen(self._rng, form.kind, town, self._taken)
+        self._taken.add(name)
+        thing = Thing(form.kind, name, era)
+        if form.kind in QUALIFIED:
+            thing.stated[form.name] = {"town": town}
+        return thing
+
+    def _written(self, thing: Thing, form: Form, fixed: Mapping[str, str], mentions: Sequence[Mention]) -> Passage:
+        """Draw the rest of a thing's facts, and write a document in which values stand in their spots."""
+        placed = {spot: value for value, spot in mentions if not spot.startswith(COLOUR)}
+        wanted = [(spot.removeprefix(COLOUR), value) for value, spot in mentions if spot.startswith(COLOUR)]
+        self._world.cast.state(self._rng, thing, {**dict(thing.facts), **fixed, **placed})
+        return self._writer.write(thing, form.name, wanted)
+
+    def _another(self, thing: Thing, relation: Relation) -> str:
+        """Draw a value of a relation that is none of those asked for."""
+        if relation is era_of(forms()[self._asked.form]):
+            return str(thing.era)
+        out = {value for _, value in self._asked.conditions}
+        for _ in range(TRIES):
+            value = self._world.cast.value(self._rng, thing, relation, thing.facts)
+            if value is not None and value not in out:
+                return value
+        return self._world.cast.anyone(thing, relation.type, out)
+
+    def _mention(
+        self, form: Form, era: int, values: Mapping[str, str], gone: set[str], mentions: list[Mention]
+    ) -> None:
+        """Add a spot for each value in which it meets no condition: of those that are free, the one used least."""
+        for name in self._rng.sample(sorted(values), len(values)):
+            relation, value = forms()[self._asked.form].relation(name), values[name]
+            taken = [spot for _, spot in mentions]
+            if free := list(self._free(form, era, relation, value, {*gone, *taken}, taken)):
+                uses = [self._used[form.name, spot, value] for spot in free]
+                spot = self._rng.choice([one for one, use in zip(free, uses, strict=True) if use == min(uses)])
+                self._used[form.name, spot, value] += 1
+                mentions.append((value, spot))
+
+    def _free(
+        self, form: Form, era: int, relation: Relation, value: str, gone: set[str], taken: Sequence[Spot]
+    ) -> Iterator[Spot]:
+        """Yield the spots in which a document of a form can name a value."""
+        slot = slot_of(form, relation)
+        if len(naming(form.name, slot)) > sum(spot == COLOUR + slot for spot in taken):
+            yield COLOUR + slot
+        for one in form.relations:
+            same = form.name == self._asked.form and one.name == relation.name
+            if one.type != relation.type or one.type == "year" or one.of or one.name in gone or same:
+                continue
+            once = f"{form.name}.{one.name}" in ONCE and self._used[form.name, one.name, value]
+            soonest, latest = bounds(self._world, form, one, value) or (era, era)
+            if not once and soonest <= era <= latest:
+                yield one.name

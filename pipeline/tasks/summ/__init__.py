@@ -1,6 +1,6 @@
 """Summ: summaries of what befell a property (HELMET, section 2.1: summarisation), graded by key points."""
 
-from pipeline.tasks.summ.points import Points
+from pipeline.tasks.summ.task import Points
 
 NOTES = """\
 Summaries of what people did for a property, from the annals of an invented town. A key point is a person and a year;

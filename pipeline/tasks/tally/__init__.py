@@ -1,8 +1,7 @@
 """Counting messages by what they ask, who received them and when (OOLONG, Bertsch et al. 2025)."""
 
-from pipeline.tasks.tally.counting import Count, When
+from pipeline.tasks.tally.counting import Count, Users, When
 from pipeline.tasks.tally.shares import Compare, Most
-from pipeline.tasks.tally.users import Users
 
 NOTES = """\
 A year of messages from customers, one a line, each with its day and the number of the clerk who received it, in random

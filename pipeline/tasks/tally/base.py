@@ -2,16 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from random import Random
 from types import MappingProxyType
 from typing import Any
 
-from pipeline.recipe import Stratum
-from pipeline.streams import Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, Placed, PoolSpec, Published, Sample, Task, Turns, unit
-from pipeline.tasks.depths import depths
-from pipeline.tasks.tally import pool, proof, reader, text
-from pipeline.worlds.utterances import Intent
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.recipe import TIERS, Stratum
+from pipeline.streams import Indices, Shuffled, Streams, deal, words
+from pipeline.tasks.base import (
+    Digest,
+    Filler,
+    Key,
+    Layout,
+    Placed,
+    Plain,
+    PoolSpec,
+    Published,
+    Sample,
+    Task,
+    Turns,
+    Unit,
+    depths,
+    unit,
+)
+from pipeline.tasks.tally import solve as proof
+from pipeline.tasks.tally import solve as reader
+from pipeline.tasks.tally import text
+from pipeline.tasks.tally.text import DAYS, MONTHS, line
+from pipeline.worlds.utterances import Intent, domain, source_digest, texts, write
+
+WORLD = "tally@1"
+TOKENS = 18
+"""Of so many tokens of a tier there is a line: twice what a prompt can hold, for lists that are dealt."""
+CLERKS, SPARE = 64, 4096
+"""Clerks of the pool; numbers that no clerk of the pool has."""
+LEAST, NUMBERS = 10_000, 90_000
+SPARES = 24
+INTENTS = domain("request").intents
+STATED = (False, True)
+
+
+def spec_of(stratum: Stratum) -> PoolSpec:
+    """Return the pool of a stratum."""
+    form = "stated" if is_stated(stratum) else "plain"
+    return PoolSpec(f"tally-{form}-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make)
+
+
+def is_stated(stratum: Stratum) -> bool:
+    """Tell whether lines state what their messages ask."""
+    return bool(stratum.knob("stated", STATED[0]))
+
+
+def each(tier: str) -> int:
+    """Return how many lines the pool has of each intent."""
+    return TIERS[tier] // (TOKENS * len(INTENTS))
+
+
+def lines_of(tier: str, intent: Intent) -> range:
+    """Return the lines of the pool of an intent."""
+    first = INTENTS.index(intent) * each(tier)
+    return range(first, first + each(tier))
+
+
+def clerks(streams: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the numbers of the clerks of the pool, and other numbers; `streams` are any below the seed."""
+    return _clerks(streams.world(WORLD))
+
+
+@lru_cache(maxsize=2)
+def _clerks(world: Streams) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    drawn = world.of("clerks").sample(range(LEAST, LEAST + NUMBERS), CLERKS + SPARE)
+    return tuple(map(str, drawn[:CLERKS])), tuple(map(str, drawn[CLERKS:]))
+
+
+@lru_cache(maxsize=4)
+def placing(world: Streams, tier: str) -> tuple[Indices, Indices]:
+    """Return the clerk and the date of every line, by number."""
+    rng, count = world.world(WORLD, tier).of("lines"), each(tier) * len(INTENTS)
+    drawn = words(rng, 2 * count).astype(np.int64).reshape(2, count)
+    return drawn[0] % CLERKS, drawn[1] % (DAYS * len(MONTHS))
+
+
+def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every line of a pool."""
+    return Plain(_lines(streams, spec.tier, stated="stated" in spec.name))
+
+
+def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
+    every, (numbers, _) = texts(streams, tier, "request"), clerks(streams)
+    whose, dates = (found.tolist() for found in placing(streams.world(), tier))
+    for number, intent in enumerate(INTENTS):
+        for at, message in enumerate(every[intent][: each(tier)], number * each(tier)):
+            yield line(dates[at], numbers[whose[at]], message, intent if stated else None)
+
+
+def filler(stratum: Stratum, without: Iterable[Intent], own: Streams) -> Filler:
+    """Return lines in random order, none of them of some intents."""
+    left_out = frozenset(at for intent in without for at in lines_of(stratum.tier, intent))
+    spares = Shuffled(own.of("spares"), each(stratum.tier) * len(INTENTS), left_out).take(SPARES)
+    rest = Shuffled(own.of("filler"), each(stratum.tier) * len(INTENTS), left_out | {*spares.tolist()})
+    return Filler(spec_of(stratum).name, rest, spares)
+
 
 Line = tuple[int, str, str, Intent]
 """A line before it is written: its day, its clerk, its message and what that asks."""
@@ -23,7 +118,7 @@ class TallyTask(Task):
     family = "tally"
     max_new_tokens = 64
     shortest = 8192
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({"stated": pool.STATED})
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({"stated": STATED})
 
     fits: Mapping[int, int] = MappingProxyType({})
     """The shortest length at which a complexity fits, where that is not 4,096."""
@@ -34,11 +129,11 @@ class TallyTask(Task):
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of lines."""
-        return (pool.spec_of(stratum),)
+        return (spec_of(stratum),)
 
     def lines(self, stratum: Stratum, some: Sequence[Line]) -> list[str]:
         """Write lines as the stratum has them."""
-        stated = pool.is_stated(stratum)
+        stated = is_stated(stratum)
         return [text.line(date, clerk, said, intent if stated else None) for date, clerk, said, intent in some]
 
     def around(
@@ -50,9 +145,9 @@ class TallyTask(Task):
         placed = [Placed(unit(one, "relevant"), depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
         placed += [Placed(unit(one, "decoy"), anywhere.random()) for one in self.lines(stratum, decoys)]
         return Layout(
-            head=text.head(self.subtask, stated=pool.is_stated(stratum)),
+            head=text.head(self.subtask, stated=is_stated(stratum)),
             placed=tuple(placed),
-            filler=pool.filler(stratum, without, own),
+            filler=filler(stratum, without, own),
             tail=text.tail(self.subtask, sample.question),
         )
 
@@ -81,3 +176,60 @@ class TallyTask(Task):
             ValueError: if the prompt cannot be read.
         """
         return list(proof.faults(row))
+
+
+YEAR = DAYS * len(MONTHS)
+APART = 2
+"""Digits in which numbers that are alike differ, at most."""
+
+
+def told(intent: Intent, rng: Random, count: int) -> list[str]:
+    """Write so many messages of an intent."""
+    return write(domain("request"), intent, rng, count)
+
+
+def misses(intent: Intent, rng: Random, count: int) -> list[tuple[Intent, str]]:
+    """Write messages that ask something else, but share the act or the thing of an intent, and often mention both.
+
+    Of six messages two ask about the same thing and say that the act is not wanted, two ask for the same act and say
+    that the thing is not meant; one shares the act or the thing, and one shares neither.
+    """
+    found = []
+    for number in range(count):
+        other = _other(intent, rng, number % 6)
+        near = intent if number % 6 < 4 else None
+        found += [(other, message) for message in write(domain("request"), other, rng, 1, near)]
+    rng.shuffle(found)
+    return found
+
+
+SHARED = ((True, False), (False, True), (True, False), (False, True), (True, False), (False, False))
+"""By turn, whether a miss has the thing and whether it has the act."""
+
+
+def _other(intent: Intent, rng: Random, turn: int) -> Intent:
+    """Draw another intent: for even turns of the same thing, for odd ones of the same act, for the last of neither."""
+    return rng.choice(_alike(intent, SHARED[turn]))
+
+
+@cache
+def _alike(intent: Intent, shared: tuple[bool, bool]) -> Sequence[Intent]:
+    return [one for one in INTENTS if one != intent and (one.thing == intent.thing, one.act == intent.act) == shared]
+
+
+def dates(rng: Random, count: int, first: int = 0, last: int = YEAR) -> list[int]:
+    """Draw so many days, all of them at or after the first and before the last."""
+    return [rng.randrange(first, last) for _ in range(count)]
+
+
+def near_numbers(number: str, free: Sequence[str], rng: Random, count: int) -> list[str]:
+    """Draw numbers of which at most two digits differ from those of a number, as far as there are such."""
+    apart = (_digits(free) != np.array([*number.encode()])).sum(axis=1)
+    alike = [free[place] for place in np.flatnonzero((apart > 0) & (apart <= APART)).tolist()]
+    return rng.sample(alike if len(alike) >= count else free, count)
+
+
+@lru_cache(maxsize=2)
+def _digits(numbers: Sequence[str]) -> NDArray[np.uint8]:
+    """Return the digits of numbers that have equally many, as their ASCII codes, a row each."""
+    return np.frombuffer("".join(numbers).encode(), dtype=np.uint8).reshape(len(numbers), -1)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from random import Random
 from types import MappingProxyType
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Sample
-from pipeline.tasks.tally import pool, text
-from pipeline.tasks.tally.base import Line, TallyTask
-from pipeline.tasks.tally.written import YEAR, dates, misses, near_numbers, told
+from pipeline.tasks.tally import base, text
+from pipeline.tasks.tally.base import YEAR, Line, TallyTask, dates, misses, near_numbers, told
 from pipeline.worlds.utterances import Intent
 
 COUNTS = {5: range(2, 9), 20: range(14, 27), 80: range(60, 101)}
@@ -26,21 +25,21 @@ class OfOneClerk(TallyTask):
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the kind of message that is asked about."""
-        return {"kind": (sample.latent["kind"], len(pool.INTENTS))}
+        return {"kind": (sample.latent["kind"], len(base.INTENTS))}
 
     def asked(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[int, Intent, str]:
         """Deal a kind, and draw a clerk of whom no line of the pool is."""
-        kind = self.drawn(stratum, index, shared, "kind", len(pool.INTENTS))
-        return kind, pool.INTENTS[kind], own.of("clerk").choice(pool.clerks(own)[1])
+        kind = self.drawn(stratum, index, shared, "kind", len(base.INTENTS))
+        return kind, base.INTENTS[kind], own.of("clerk").choice(base.clerks(own)[1])
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put near misses beside what is asked."""
-        intent, clerk = pool.INTENTS[sample.latent["kind"]], sample.latent["clerk"]
+        intent, clerk = base.INTENTS[sample.latent["kind"]], sample.latent["clerk"]
         rng = own.of("misses")
         more = self.later(sample, rng)
         mine = misses(intent, rng, sample.latent["own"])
         more += [(date, clerk, said, what) for date, (what, said) in zip(dates(rng, len(mine)), mine, strict=True)]
-        known, free = pool.clerks(own)
+        known, free = base.clerks(own)
         others = sample.latent["others"]
         near = near_numbers(clerk, free, rng, 3)
         whose = [rng.choice(near) if rng.random() < 0.5 else rng.choice(known) for _ in range(others)]
@@ -122,7 +121,7 @@ class When(OfOneClerk):
 
     def later(self, sample: Sample, rng: Random) -> list[Line]:
         """Return the messages of later months."""
-        latent, intent = sample.latent, pool.INTENTS[sample.latent["kind"]]
+        latent, intent = sample.latent, base.INTENTS[sample.latent["kind"]]
         days = dates(rng, latent["later"], (latent["month"] + 1) * text.DAYS, YEAR) if latent["later"] else []
         return [
             (day, latent["clerk"], said, intent) for day, said in zip(days, told(intent, rng, len(days)), strict=True)
@@ -135,3 +134,61 @@ class When(OfOneClerk):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess among the months."""
         return {"uniform": 1 / MONTHS}
+
+
+class Users(TallyTask):
+    """Clerks who received a message of each of two kinds; `complexity` is how many there are.
+
+    As many clerks received two messages of the first kind, as many two of the second, as many one of the first and a
+    near miss of the second. All of them are clerks of the pool, with other messages as well.
+    """
+
+    subtask = "users"
+    version = 2
+    title = "the clerks who received messages of two kinds"
+    scorer = "members"
+    max_new_tokens = 128
+    complexities = (2, 4, 8)
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Deal a kind, and draw another and the clerks."""
+        kind = self.drawn(stratum, index, shared, "kind", len(base.INTENTS))
+        intent, rng = base.INTENTS[kind], own.of("clerks")
+        near = [one for one in base.INTENTS if (one.act == intent.act) != (one.thing == intent.thing)]
+        other = rng.choice(near)
+        clerks = rng.sample(base.clerks(own)[0], 4 * stratum.complexity)
+        both = clerks[: stratum.complexity]
+        latent = {"kind": kind, "other": base.INTENTS.index(other), "clerks": clerks}
+        latent["effective_complexity"] = 2 * stratum.complexity
+        relevant = [*_once(own, "first", intent, both), *_once(own, "second", other, both)]
+        return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put clerks beside them who received two messages of one kind, or a near miss of the second."""
+        latent, count = sample.latent, sample.stratum.complexity
+        intent, other = base.INTENTS[latent["kind"]], base.INTENTS[latent["other"]]
+        one, two, three = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))
+        more = [*_once(own, "one", intent, [*one, *one]), *_once(own, "two", other, [*two, *two])]
+        more += _once(own, "three", intent, three)
+        rng = own.of("misses")
+        missed = [each for each in misses(other, rng, 2 * count) if each[0] != intent][:count]
+        more += [
+            (date, who, said, what) for date, who, (what, said) in zip(dates(rng, count), three, missed, strict=False)
+        ]
+        return self.around(sample, more, (intent, other), own, shared)
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the first kind that is asked about."""
+        return {"kind": (sample.latent["kind"], len(base.INTENTS))}
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the score of clerks drawn at random, and of all who received a message of either kind."""
+        count = sample.stratum.complexity
+        return {"uniform": count / base.CLERKS, "either": 2 * count / (count + 4 * count)}
+
+
+def _once(own: Streams, purpose: str, intent: Intent, clerks: Sequence[str]) -> list[Line]:
+    """Write a message of an intent to each of some clerks."""
+    rng = own.of("told", purpose)
+    said = zip(dates(rng, len(clerks)), clerks, told(intent, rng, len(clerks)), strict=True)
+    return [(date, clerk, message, intent) for date, clerk, message in said]

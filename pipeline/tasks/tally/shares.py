@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, spread, words
 from pipeline.tasks.base import Filler, Key, Layout, Placed, Sample, unit
-from pipeline.tasks.tally import pool, text
-from pipeline.tasks.tally.base import TallyTask
-from pipeline.tasks.tally.written import dates, told
+from pipeline.tasks.tally import base, text
+from pipeline.tasks.tally.base import TallyTask, dates, told
 from pipeline.worlds.frequencies import Bursts, arrivals
 from pipeline.worlds.utterances import Intent, domain, kinds, mentioned, texts
 
@@ -51,7 +50,7 @@ class Shares(TallyTask):
         """Deal the act that leads, and the end of the text towards which it does not."""
         ranks = self.ranks(stratum, index, own, shared)
         rng = own.of("relevant")
-        clerk = rng.choice(pool.clerks(own)[0])
+        clerk = rng.choice(base.clerks(own)[0])
         lead, rival = ranks[self.first], ranks[self.first + 1]
         some = [Intent(act, rng.choice(THINGS)) for act in (lead, rival)]
         relevant = [(date, clerk, told(one, rng, 1)[0], one) for date, one in zip(dates(rng, 2), some, strict=True)]
@@ -73,7 +72,7 @@ class Shares(TallyTask):
             for number, line in enumerate(sample.relevant)
         ]
         return Layout(
-            head=text.head(self.subtask, stated=pool.is_stated(stratum)),
+            head=text.head(self.subtask, stated=base.is_stated(stratum)),
             placed=tuple(placed),
             filler=self.filler(sample, own),
             tail=text.tail(self.subtask, sample.question),
@@ -85,9 +84,9 @@ class Shares(TallyTask):
         lead, rival = (ACTS.index(ranks[self.first + step]) for step in (0, 1))
         queues = _queues(own, stratum.tier, [ACTS.index(act) for act in ranks], lead, rival)
         order = _order(arrivals(own.of("filler"), WEIGHTS, len(acts(stratum.tier)), NO_BURSTS), queues)
-        spares = np.concatenate([queue[-pool.SPARES // LOW :] for queue in queues[-LOW:]])
+        spares = np.concatenate([queue[-base.SPARES // LOW :] for queue in queues[-LOW:]])
         return Filler(
-            pool.spec_of(stratum).name,
+            base.spec_of(stratum).name,
             _Dealt(order[~np.isin(order, spares)]),
             spares,
             "ranked",
@@ -97,7 +96,7 @@ class Shares(TallyTask):
 
     def _places(self, sample: Sample, own: Streams, lead: int, rival: int) -> Indices:
         """Return where lines stand: those of the leader nearer to one end, those of its rival nearer to the other."""
-        of_act, size = acts(sample.stratum.tier), pool.each(sample.stratum.tier) * len(pool.INTENTS)
+        of_act, size = acts(sample.stratum.tier), base.each(sample.stratum.tier) * len(base.INTENTS)
         one, two = words(own.of("places"), 2 * size).astype(np.int64).reshape(2, size)
         early, late = (lead, rival) if sample.latent["end"] else (rival, lead)
         one = np.where(of_act == early, np.minimum(one, two), one)
@@ -161,14 +160,14 @@ class _Dealt:
 @lru_cache(maxsize=2)
 def acts(tier: str) -> Indices:
     """Return the number of the act of each line of a pool."""
-    return np.repeat([ACTS.index(intent.act) for intent in pool.INTENTS], pool.each(tier))
+    return np.repeat([ACTS.index(intent.act) for intent in base.INTENTS], base.each(tier))
 
 
 @lru_cache(maxsize=2)
 def _mentions(world: Streams, tier: str) -> Indices:
     """Return the number of the act that each line of a pool says is not wanted, or -1."""
     every = texts(world, tier, "request")
-    names = (mentioned("request", one) for intent in pool.INTENTS for one in every[intent][: pool.each(tier)])
+    names = (mentioned("request", one) for intent in base.INTENTS for one in every[intent][: base.each(tier)])
     return np.array([ACTS.index(name) if name else -1 for name in names], dtype=np.int64)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.tasks.base import Piece
-from pipeline.worlds.utterances import Intent, kinds, phrase
-from pipeline.worlds.utterances.grammar import IT
+from pipeline.worlds.utterances import IT, Intent, kinds, phrase
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

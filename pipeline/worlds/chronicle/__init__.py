@@ -1,7 +1,16 @@
 """The world `chronicle`: annals of an invented town, entry by entry."""
 
-from pipeline.worlds.chronicle.entries import Entry, entry, listed, new_year, written, year
-from pipeline.worlds.chronicle.wording import deeds, happenings, source_digest
+from pipeline.worlds.chronicle.entries import (
+    Entry,
+    deeds,
+    entry,
+    happenings,
+    listed,
+    new_year,
+    source_digest,
+    written,
+    year,
+)
 from pipeline.worlds.chronicle.world import WORLD, Chronicle, chronicle
 
 __all__ = [

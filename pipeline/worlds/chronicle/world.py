@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from random import Random
 
@@ -16,10 +16,208 @@ import numpy as np
 
 from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Streams
-from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY, Entry, entry
-from pipeline.worlds.chronicle.population import Population, Soul, populate
-from pipeline.worlds.chronicle.titles import REDO, SALE, UNDO, UNDO2, Title
-from pipeline.worlds.chronicle.wording import deeds, happenings, words_of
+from pipeline.worlds.chronicle.entries import (
+    FIRST_DAY,
+    LAST_DAY,
+    Entry,
+    deeds,
+    entry,
+    happenings,
+    new_year,
+    words_of,
+    year,
+)
+
+FERTILE, GROWN, MARRIED_BY = 20, 19, 38
+"""Years for which a couple has children; ages from which and up to which people marry."""
+YEAR = 365
+FIRST_YEAR, LAST_YEAR = year(FIRST_DAY), year(LAST_DAY)
+
+
+@dataclass(slots=True, eq=False)
+class Soul:
+    """Somebody: name, sex, days of birth and death, parents where the annals know them, and a spouse."""
+
+    name: str
+    woman: bool
+    born: int
+    dies: int
+    father: Soul | None = None
+    mother: Soul | None = None
+    spouse: Soul | None = None
+    wed: int = 0
+
+
+@dataclass(slots=True)
+class Names:
+    """Draws names that nobody has yet."""
+
+    rng: Random
+    taken: set[str] = field(default_factory=set)
+
+    def new(self, surname: str = "", *, woman: bool) -> str:
+        """Draw a name; with a surname, if there is one left that goes with it."""
+        for turn in range(10_000):
+            last = surname if surname and turn < 400 else self.rng.choice(words_of("surnames"))
+            name = f"{self.rng.choice(words_of('women' if woman else 'men'))} {last}"
+            first = name.split(" ", 1)[0]
+            if name not in self.taken and first != last:
+                self.taken.add(name)
+                return name
+        raise ValueError("there are no names left")
+
+
+@dataclass(slots=True)
+class Population:
+    """All people, in order of birth, and the names of grown ones who live in each year."""
+
+    souls: list[Soul]
+    names: Names
+    grown: dict[int, list[str]]
+
+    def living(self, day: int) -> list[str]:
+        """Return the names of all who are grown and live in the year of a day."""
+        return self.grown[year(day)]
+
+
+def populate(rng: Random, births: int, founders: int) -> Population:
+    """Draw a population with about so many births and, in the first year, so many grown people."""
+    town = _Town(rng, Names(rng), births / (LAST_YEAR - FIRST_YEAR + 1))
+    town.souls = [town.incomer(FIRST_YEAR, rng.randrange(20, 50)) for _ in range(founders)]
+    for now in range(FIRST_YEAR, LAST_YEAR + 1):
+        town.marry(now)
+        town.bear(now)
+    grown = {now: list(_grown(town.souls, now)) for now in range(FIRST_YEAR, LAST_YEAR + 1)}
+    return Population(sorted(town.souls, key=lambda one: (one.born, one.name)), town.names, grown)
+
+
+def _grown(souls: list[Soul], now: int) -> Iterator[str]:
+    start = new_year(now)
+    for one in souls:
+        if one.born <= start - 21 * YEAR and one.dies > start + YEAR:
+            yield one.name
+
+
+@dataclass(slots=True)
+class _Town:
+    rng: Random
+    names: Names
+    rate: float
+    souls: list[Soul] = field(default_factory=list)
+    couples: list[Soul] = field(default_factory=list)
+    owed: float = 0.0
+
+    def soul(self, born: int, surname: str = "", *, woman: bool) -> Soul:
+        life = self.rng.randrange(44, 88) * YEAR + self.rng.randrange(YEAR)
+        return Soul(self.names.new(surname, woman=woman), woman, born, born + life)
+
+    def incomer(self, now: int, age: int, *, woman: bool | None = None) -> Soul:
+        """Draw somebody grown, whose parents are not known."""
+        sex = self.rng.random() < 0.5 if woman is None else woman
+        return self.soul(new_year(now - age) + self.rng.randrange(YEAR), woman=sex)
+
+    def marry(self, now: int) -> None:
+        """Marry off single people, to each other where two are of an age, else to incomers."""
+        start = new_year(now)
+        able = [
+            one
+            for one in self.souls[-int(45 * self.rate + 200) :]
+            if not one.spouse and GROWN * YEAR < start - one.born < MARRIED_BY * YEAR and one.dies > start + 2 * YEAR
+        ]
+        self.rng.shuffle(able)
+        for one in able[: max(1, len(able) // 6)]:
+            if one.spouse:
+                continue
+            other = next((two for two in able if self._suits(one, two)), None)
+            if other is None:
+                other = self.incomer(now, self.rng.randrange(GROWN, 33), woman=not one.woman)
+                self.souls.append(other)
+            one.spouse, other.spouse = other, one
+            one.wed = other.wed = start + self.rng.randrange(YEAR)
+            self.couples.append(other if one.woman else one)
+
+    @staticmethod
+    def _suits(one: Soul, other: Soul) -> bool:
+        related = one.father is not None and one.father is other.father
+        return other.spouse is None and one.woman != other.woman and not related
+
+    def bear(self, now: int) -> None:
+        """Let couples have as many children as are due."""
+        start = new_year(now)
+        self.couples = [
+            one
+            for one in self.couples
+            if one.spouse and start - one.wed < FERTILE * YEAR and min(one.dies, one.spouse.dies) > start + YEAR
+        ]
+        self.owed += self.rate
+        while self.owed >= 1 and self.couples:
+            father = self.rng.choice(self.couples)
+            born = max(start, father.wed + 270) + self.rng.randrange(YEAR // 2)
+            child = self.soul(born, father.name.split(" ")[1], woman=self.rng.random() < 0.5)
+            child.father, child.mother = father, father.spouse
+            self.souls.append(child)
+            self.owed -= 1
+        self.owed = min(self.owed, 2 * self.rate + 1)
+
+
+SALE, UNDO, UNDO2, REDO = "sale", "undo", "undo2", "redo"
+Step = tuple[str, str]
+"""A kind and, of a sale, the buyer."""
+
+
+class Title:
+    """The sales of a property that stand, the latest last, and those set aside that may be restored."""
+
+    def __init__(self) -> None:
+        self.standing: list[str] = []
+        self.undone: list[str] = []
+
+    def take(self, kind: str, buyer: str = "") -> None:
+        """Take a step.
+
+        Raises:
+            ValueError: if there is no sale to set aside, or none to restore.
+        """
+        if kind == SALE:
+            self.standing.append(buyer)
+            self.undone.clear()
+        elif not self.able(kind):
+            raise ValueError(f"there is no sale for {kind}")
+        elif kind == REDO:
+            self.standing.append(self.undone.pop())
+        elif kind == UNDO:
+            self.undone.append(self.standing.pop())
+        else:
+            del self.standing[-2:]
+            self.undone.clear()
+
+    def able(self, kind: str) -> bool:
+        """Tell whether a step can be taken, so that there is an owner before and after it."""
+        return kind == SALE or len(self.undone if kind == REDO else self.standing) > (kind == UNDO2)
+
+
+def owner(steps: Sequence[Step]) -> str:
+    """Return the owner after some steps; nobody if no sale stands.
+
+    Raises:
+        ValueError: if a step cannot be taken.
+    """
+    standing, undone = list[str](), list[str]()
+    for kind, buyer in steps:
+        if kind == SALE:
+            standing.append(buyer)
+            undone = []
+        elif len(undone if kind == REDO else standing) <= (kind == UNDO2):
+            raise ValueError(f"there is no sale for {kind}")
+        elif kind == REDO:
+            standing.append(undone.pop())
+        elif kind == UNDO:
+            undone.append(standing.pop())
+        else:
+            del standing[-2:]
+            undone = []
+    return standing[-1] if standing else ""
+
 
 WORLD = "chronicle@1"
 TOKENS_PER_ENTRY = 22

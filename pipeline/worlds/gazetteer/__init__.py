@@ -1,10 +1,8 @@
 """An invented land: things of many kinds with typed facts, and the passages that state them."""
 
-from pipeline.worlds.gazetteer.forms import Form, Relation, forms, kinds, source_digest, words_of
-from pipeline.worlds.gazetteer.ids import ids
-from pipeline.worlds.gazetteer.passages import Passage
-from pipeline.worlds.gazetteer.things import Thing
-from pipeline.worlds.gazetteer.world import WORLD, Gazetteer, gazetteer
+from pipeline.worlds.gazetteer.documents import Passage
+from pipeline.worlds.gazetteer.things import Form, Relation, Thing, forms, kinds, source_digest, words_of
+from pipeline.worlds.gazetteer.world import WORLD, Gazetteer, gazetteer, ids
 from pipeline.worlds.ids import fresh
 
 __all__ = [

@@ -2,13 +2,369 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from random import Random
+from typing import Protocol
 
-from pipeline.worlds.gazetteer.forms import Form, Relation, kinds, words_of
-from pipeline.worlds.gazetteer.names import QUALIFIED, Stock, bare, drawn, qualified
-from pipeline.worlds.gazetteer.times import EVER, Eras, Years, apart, together
+from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
+
+FOLDER = "gazetteer"
+WORDS = f"{FOLDER}/words"
+NAMES = (f"{FOLDER}/towns", f"{FOLDER}/rivers")
+SLOT = re.compile(r"\{(\w+)\}")
+SUBJECT = frozenset({"Name", "It", "it", "him", "Its", "its"})
+"""Slots that name the subject."""
+BLOCK = re.compile(r"\[(\w+)\] (\w+)(?:@(\w+))?(?: (\+?)(-?\d+)-(-?\d+))?")
+MARKS = "-?=~<>*"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relation:
+    """A relation of a kind of thing: the type of its values, and the lines on it by mark.
+
+    Numbers and years lie in `span`, which for years that are `later` counts from the thing's first year. The first year
+    of a thing that is a value lies so many years before it, or after it if they are negative. Where `of` is given, the
+    value is that of this kind of the thing in relation `of`: the river of the town.
+    """
+
+    name: str
+    type: str
+    of: str
+    span: tuple[int, int] | None
+    later: bool
+    lines: Mapping[str, tuple[str, ...]]
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """The sentences that state it."""
+        return self.lines["-"]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers, years among them."""
+        return self.type in ("year", "number")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """One kind of passage about one kind of thing; `weight` is its share of all passages, its first relation leads."""
+
+    name: str
+    kind: str
+    noun: str
+    subject: str
+    weight: int
+    relations: tuple[Relation, ...]
+    colour: tuple[str, ...]
+
+    @property
+    def lead(self) -> Relation:
+        """The relation that the first sentence states."""
+        return self.relations[0]
+
+    def relation(self, name: str) -> Relation:
+        """Return a relation by its name.
+
+        Raises:
+            KeyError: if the form has none of this name.
+        """
+        return next_of(self.relations, name)
+
+
+def next_of(relations: Sequence[Relation], name: str) -> Relation:
+    """Return the relation of a name.
+
+    Raises:
+        KeyError: if there is none.
+    """
+    for one in relations:
+        if one.name == name:
+            return one
+    raise KeyError(name)
+
+
+@cache
+def forms() -> Mapping[str, Form]:
+    """Return every form by its name, in the order of the files."""
+    found = [name for name in pools_in(FOLDER) if name not in (WORDS, *NAMES)]
+    return {form.name: form for form in (parse(name.split("/")[1], pool_text(name)) for name in found)}
+
+
+@cache
+def kinds() -> Mapping[str, tuple[Form, ...]]:
+    """Return the forms of passages about each kind of thing; no two of one kind share a relation."""
+    found: dict[str, tuple[Form, ...]] = {}
+    for form in forms().values():
+        found[form.kind] = (*found.get(form.kind, ()), form)
+    return found
+
+
+@cache
+def words_of() -> Mapping[str, tuple[str, ...]]:
+    """Return the lists of words that values and slots are drawn from."""
+    lines = [line for line in pool(WORDS) if line]
+    return {name[1:-1]: tuple(said.split(", ")) for name, said in zip(lines[::2], lines[1::2], strict=True)}
+
+
+@cache
+def source_digest() -> str:
+    """Return the digest of all files that the world is made of."""
+    return pool_digest("first", "last", *pools_in(FOLDER))
+
+
+def parse(name: str, text: str) -> Form:
+    """Parse the file of a form.
+
+    Raises:
+        ValueError: naming the file and the line that cannot be read.
+    """
+    head, relations, colour = dict[str, str](), list[Relation](), list[str]()
+    for block in text.strip().split("\n\n"):
+        first, *lines = block.split("\n")
+        if found := BLOCK.fullmatch(first):
+            span = (int(found[5]), int(found[6])) if found[5] else None
+            lined = dict(_sorted(name, lines))
+            relations.append(Relation(found[1], found[2], found[3] or "", span, found[4] == "+", lined))
+        elif first == "colour:":
+            colour = [line.removeprefix("- ") for line in lines]
+        else:
+            head |= dict(line.split(": ") for line in block.split("\n"))
+    leads = [one for one in relations if one.name == head["lead"]]
+    rest = [one for one in relations if one.name != head["lead"]]
+    if len(leads) != 1 or not colour:
+        raise ValueError(f"{name}.txt has no colour, or no lead {head['lead']!r}")
+    return Form(name, head["kind"], head["noun"], head["subject"], int(head["weight"]), (*leads, *rest), tuple(colour))
+
+
+def _sorted(name: str, lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the lines of a block by their marks."""
+    if wrong := [line for line in lines if line[0] not in MARKS or line[1] != " "]:
+        raise ValueError(f"{name}.txt: {wrong[0]!r} begins with none of {MARKS}")
+    for mark in MARKS:
+        yield mark, tuple(line[2:] for line in lines if line[0] == mark)
+
+
+def slots(sentence: str) -> list[str]:
+    """Return the slots of a sentence that do not name its subject, in order.
+
+    >>> slots("{It} was sold to {person} for {count} pounds.")
+    ['person', 'count']
+    """
+    return [slot for slot in SLOT.findall(sentence) if slot not in SUBJECT]
+
+
+FEW = 40
+"""Surnames of the smallest world."""
+QUALIFIED = {
+    "museum": "of",
+    "school": "of",
+    "theatre": "of",
+    "bridge": "at",
+    "lighthouse": "near",
+    "mill": "at",
+    "inn": "at",
+}
+"""Kinds whose names are told apart by a town, and the word before it."""
+FIRST_NAMES = "writing/people"
+
+
+@dataclass(slots=True)
+class Stock:
+    """What names are made of: the surnames of a world, its towns, and names that towns and rivers may yet have."""
+
+    rng: Random
+    surnames: Sequence[str]
+    towns: Sequence[str]
+    new_towns: Sequence[str]
+    new_rivers: Sequence[str]
+
+    @classmethod
+    def of(cls, rng: Random, passages: int) -> Stock:
+        """Return the stock of a world: the more passages it has, the more surnames."""
+        surnames = rng.sample(pool("last"), min(len(pool("last")), max(FEW, passages // 20)))
+        return cls(rng, surnames, (), *map(pool, NAMES))
+
+    def word(self, name: str) -> str:
+        """Draw a word of a list."""
+        return self.rng.choice(words_of()[name])
+
+    def surname(self) -> str:
+        """Draw a surname."""
+        return self.rng.choice(self.surnames)
+
+    def town(self) -> str:
+        """Draw the name of a town."""
+        return self.rng.choice(self.towns)
+
+
+Draw = Callable[[Stock], str]
+
+
+def _person(stock: Stock) -> str:
+    return f"{stock.rng.choice(pool(FIRST_NAMES))[2:]} {stock.surname()}"
+
+
+def _firm(stock: Stock) -> str:
+    ending = stock.rng.choice(("& Sons", "Brothers", "& Company", "& Daughters", f"& {stock.surname()}"))
+    return f"{stock.surname()} {ending}"
+
+
+def _novel(stock: Stock) -> str:
+    one, other = stock.rng.sample(words_of()["thing"], 2)
+    said = (f"The {one} and the {other}", f"The {one} of {stock.town()}", f"A {stock.word('craft')} in {stock.town()}")
+    return stock.rng.choice(said).replace("A A", "An A").replace("A I", "An I")
+
+
+def _named(noun: str) -> Draw:
+    return lambda stock: f"the {stock.surname()} {noun}"
+
+
+DRAWS: Mapping[str, Draw] = {
+    "town": lambda stock: stock.rng.choice(stock.new_towns),
+    "river": lambda stock: f"the {stock.rng.choice(stock.new_rivers)}",
+    "person": _person,
+    "firm": _firm,
+    "ship": lambda stock: f"the {stock.word('adj')} {stock.word('noun')}",
+    "inn": lambda stock: f"the {stock.word('adj')} {stock.word('noun')} Inn",
+    "novel": _novel,
+    "opera": lambda stock: f"The {stock.word('craft')}'s {stock.word('thing')}",
+    "painting": lambda stock: f"{stock.word('moment')} at {stock.town()}",
+    "festival": lambda stock: f"the {stock.town()} {stock.word('event')}",
+    "school": lambda stock: f"the {stock.surname()} {stock.rng.choice(('Academy', 'School', 'Institute'))}",
+    **{kind: _named(kind.capitalize()) for kind in ("bridge", "museum", "lighthouse", "mill", "theatre")},
+}
+"""How the names of each kind are drawn."""
+
+
+def gender_of(person: str) -> str:
+    """Return ``f`` or ``m`` by the first name of a person."""
+    return _genders()[person.split(" ")[0]]
+
+
+@cache
+def _genders() -> Mapping[str, str]:
+    return {line[2:]: line[0] for line in pool(FIRST_NAMES)}
+
+
+def drawn(stock: Stock, kind: str, count: int) -> list[str]:
+    """Draw the names of `count` things of a kind, no two alike but those that towns are to tell apart."""
+    names: list[str] = []
+    taken: set[str] = set()
+    while len(names) < count:
+        name = DRAWS[kind](stock)
+        if name in taken and kind not in QUALIFIED:
+            continue
+        taken.add(name)
+        names.append(name)
+    return names
+
+
+def qualified(kind: str, names: Sequence[str], towns: Sequence[str], every: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each name, with a town where it would stand twice, and the town: another one where both would.
+
+    `towns` are the towns in which the things are, `every` all there are.
+    """
+    times, taken = Counter(names), set[str]()
+    for name, town in zip(names, towns, strict=True):
+        full, others = name, iter(every)
+        while times[name] > 1 and (full == name or full in taken):
+            town = town if full == name else next(others)
+            full = f"{name} {QUALIFIED[kind]} {town}"
+        taken.add(full)
+        yield full, town
+
+
+def bare(name: str) -> str:
+    """Return a name as titles have it: without an article that is no part of it.
+
+    >>> bare("the Walton Bridge"), bare("The Miller's Quilt")
+    ('Walton Bridge', "The Miller's Quilt")
+    """
+    return name.removeprefix("the ")
+
+
+EVER = 10_000
+"""More years than there are."""
+AGES = (22, 50)
+"""How old people are who design, found, paint or write, unless a form says otherwise: nobody has retired yet."""
+PRESENT = {
+    "person": AGES,
+    "firm": (0, 25),
+    "ship": (0, 12),
+    "town": (-EVER, EVER),
+    "river": (-EVER, EVER),
+}
+"""From when and to when a thing is sure to be there, in years after its first one; others are there from then on."""
+DATE_TRIES = 16
+"""Draws before those that are taken are sorted out."""
+Years = tuple[int, int]
+
+
+class Dated(Protocol):
+    """What has a name and a first year."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def era(self) -> int:
+        """Its first year."""
+
+
+class Eras:
+    """Things of one kind in the order of their first years, so that those of a time can be drawn."""
+
+    def __init__(self, things: Sequence[Dated]) -> None:
+        self._things = sorted(things, key=lambda one: one.era)
+        self._years = [one.era for one in self._things]
+
+    def count(self, first: int, last: int) -> int:
+        """Return how many things there are of those years."""
+        return bisect_left(self._years, last + 1) - bisect_left(self._years, first)
+
+    def draw(self, rng: Random, first: int, last: int, taken: Collection[str]) -> str | None:
+        """Draw a thing whose first year lies in or between two years, none if all of those are taken."""
+        start, stop = bisect_left(self._years, first), bisect_left(self._years, last + 1)
+        for _ in range(DATE_TRIES if start < stop else 0):
+            if (one := self._things[rng.randrange(start, stop)].name) not in taken:
+                return one
+        free = [one.name for one in self._things[start:stop] if one.name not in taken]
+        return rng.choice(free) if free else None
+
+    def nearest(self, year: int, taken: Collection[str]) -> str:
+        """Return the thing whose first year is nearest to a year, the first of equals, but for those that are taken."""
+        free = (one for one in self._things if one.name not in taken)
+        return min(free, key=lambda one: abs(one.era - year)).name
+
+
+def apart(kind: str, relation: Relation) -> Years:
+    """Return how many years the first one of a thing may lie after that of what it has to do with, least and most.
+
+    Args:
+        kind: the kind of the thing.
+        relation: a relation of it whose values are things.
+    """
+    if relation.span:
+        return relation.span
+    return AGES if relation.type == "person" and kind != "person" else together(kind, relation.type)
+
+
+@cache
+def together(kind: str, other: str) -> Years:
+    """Return how many years the first one of a thing may lie after that of another, if both are to be there at once.
+
+    >>> together("firm", "firm"), together("person", "firm")
+    ((-25, 25), (-50, 3))
+    """
+    (from_one, to_one), (from_other, to_other) = (PRESENT.get(one, (0, EVER)) for one in (kind, other))
+    return from_other - to_one, to_other - from_one
+
 
 MORE = (4, 5, 6)
 """How many facts a passage states beside the leading one."""

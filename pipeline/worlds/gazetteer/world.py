@@ -15,10 +15,9 @@ from random import Random
 
 from pipeline.recipe import TIERS
 from pipeline.streams import Streams
-from pipeline.worlds.gazetteer.forms import kinds
-from pipeline.worlds.gazetteer.names import DRAWS, QUALIFIED, Stock
-from pipeline.worlds.gazetteer.passages import Passage, Writer
-from pipeline.worlds.gazetteer.things import Cast, Thing, cast, parts
+from pipeline.worlds.gazetteer.documents import Passage, Writer
+from pipeline.worlds.gazetteer.things import DRAWS, QUALIFIED, Cast, Stock, Thing, cast, kinds, parts
+from pipeline.worlds.ids import numbers
 
 WORLD = "gazetteer@2"
 TOKENS_PER_PASSAGE = 43
@@ -91,3 +90,13 @@ def counts(size: int) -> dict[str, int]:
     weights = {kind: sum(form.weight for form in some) / len(some) for kind, some in kinds().items()}
     every = sum(form.weight for some in kinds().values() for form in some)
     return {kind: max(12, round(size * weight / every)) for kind, weight in weights.items()}
+
+
+def ids(streams: Streams, tier: str) -> Sequence[str]:
+    """Return the id of every passage of a tier's world, in their order; `streams` are any below the same seed."""
+    return _ids(streams.world(WORLD, tier), len(gazetteer(streams, tier).passages))
+
+
+@lru_cache(maxsize=2)
+def _ids(world: Streams, count: int) -> tuple[str, ...]:
+    return numbers(world.of("ids"), count)

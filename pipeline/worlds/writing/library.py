@@ -6,16 +6,18 @@ format, topic and tone), no two of which share a run of RUN words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import Protocol
 
-from pipeline.streams import Streams
-from pipeline.worlds.writing.realise import Realiser
-from pipeline.worlds.writing.repeats import has_doubled, runs_of, words_of
-from pipeline.worlds.writing.sources import common, formats, tones
-from pipeline.worlds.writing.topics import Topic, topics
+from pipeline.errors import PoolError
+from pipeline.storage import place
+from pipeline.streams import Streams, deal, spread
+from pipeline.worlds.writing.corpus import Writing, corpus_digest, frozen, has_doubled, runs_of, words_of
+from pipeline.worlds.writing.realise import Realiser, common, formats, source_digest, tones
+from pipeline.worlds.writing.topics import Topic, fits, place_of, sample, shares, topics
 
 SIZES = {"short": (340, 560), "long": (560, 1100)}
 """Characters of a text of each size: 60 to 300 tokens in every shipped vocabulary."""
@@ -148,3 +150,221 @@ def _fresh(realiser: Realiser, label: Label, size: str, taken: set[str]) -> tupl
 def runs(text: str) -> set[str]:
     """Return all runs of RUN words of a text, in lower case and without stops."""
     return runs_of(words_of(text), RUN)
+
+
+WORLD = "writing@2"
+TOPICS = {"32k": 120, "128k": 240, "1m": 1000}
+"""How many topics a tier asks for and holds, at the most: its pool is several times what one of its prompts holds."""
+CELLS = (8, 8, 4, 4, 4, 2, 2, 2, 1, 1)
+"""How many texts of a format there are about a topic, for ten formats: requests recur, as the asked one does."""
+SHOWN = 8
+"""Topics that are kept for demonstrations, with two short texts of each format."""
+
+
+def topics_of(tier: str) -> int:
+    """Return how many topics a tier asks for."""
+    return min(TOPICS[tier], len(topics()) - SHOWN)
+
+
+def grammar_library(streams: Streams, tier: str, *, toned: bool) -> GrammarLibrary:
+    """Return the library of a tier that the phrase grammars write; `toned`: requests name a tone too.
+
+    `streams` are those of any row or pool below the same seed.
+    """
+    return _library(streams.world(WORLD, tier, "toned" if toned else "plain"), tier, toned)
+
+
+@lru_cache(maxsize=4)
+def _library(world: Streams, tier: str, toned: bool) -> GrammarLibrary:  # noqa: FBT001
+    return GrammarLibrary(world, tier, toned=toned)
+
+
+class GrammarLibrary:
+    """Texts that phrase grammars write."""
+
+    writes = True
+
+    def __init__(self, world: Streams, tier: str, *, toned: bool) -> None:
+        self._world, self._toned = world, toned
+        names = [topic.name for topic in topics()]
+        world.of("topics").shuffle(names)
+        self._shown, self.topics = names[:SHOWN], names[SHOWN : SHOWN + topics_of(tier)]
+        self._written: dict[Label, list[str]] = {}
+
+    @cached_property
+    def entries(self) -> Sequence[Entry]:
+        """What the texts are: cell by cell, so that a cell's texts are neighbours."""
+        return (*self._demonstrations(), *self._catalogue())
+
+    @cached_property
+    def _shares(self) -> list[list[int]]:
+        return shares(list(formats()), self.topics, fits)
+
+    @cached_property
+    def _cells(self) -> Mapping[Label, range]:
+        """Where the texts of each label stand."""
+        starts: dict[Label, list[int]] = {}
+        for index, entry in enumerate(self.entries):
+            starts.setdefault(entry.label, []).append(index)
+        return {label: range(found[0], found[-1] + 1) for label, found in starts.items()}
+
+    def text(self, index: int) -> str:
+        """Return a text, and remember those of its cell."""
+        label = self.entries[index].label
+        return self._cell(label)[index - self._cells[label].start]
+
+    def _cell(self, label: Label) -> list[str]:
+        if label not in self._written:
+            sizes = [self.entries[index].size for index in self._cells.get(label, ())]
+            self._written[label] = list(written(self._world, label, sizes))
+        return self._written[label]
+
+    def size(self, index: int) -> float:
+        """Return the middle of the size that a text has."""
+        return sum(SIZES[self.entries[index].size]) / 2
+
+    def asked(self, wanted: Wanted) -> Asked:
+        """Deal formats, draw topics by their shares, and write texts for the row that the catalogue does not hold."""
+        form, topic = self._dealt(wanted)
+        names = self._tones(wanted.own, form, topic)
+        label, *others = (Label(form, topic, name) for name in names)
+        labels = [label] * wanted.count + [others[at % len(others)] for at in range(wanted.twins)]
+        sizes = wanted.own.of("sizes")
+        kinds = [(each, "short" if wanted.short else CELL[sizes.randrange(len(CELL))]) for each in labels]
+        texts = list(cell_texts(wanted.own, kinds, self._told(form, topic)))
+        twins = zip(labels[wanted.count :], texts[wanted.count :], strict=True)
+        return Asked(label, tuple(texts[: wanted.count]), tuple(twins))
+
+    def _dealt(self, wanted: Wanted) -> tuple[str, str]:
+        forms = list(formats())
+        form = deal(wanted.shared.of("format"), wanted.rows, wanted.index, len(forms))
+        level = spread(wanted.shared.of("topic"), wanted.rows, wanted.index)
+        return forms[form], self.topics[place_of(level, self._shares[form])]
+
+    def _tones(self, streams: Streams, form: str, topic: str) -> Sequence[str]:
+        """Return the tones that a request may name, in random order."""
+        names = sorted(tones()) if self._toned else [""]
+        streams.of("tones", form, topic).shuffle(names)
+        return names
+
+    def _told(self, form: str, topic: str) -> set[str]:
+        """Return a run of each text of a format and topic, in whatever tone: a text without it is another one."""
+        held = [label for tone in ("", *tones()) if (label := Label(form, topic, tone)) in self._cells]
+        return {min(runs(text)) for label in held for text in self._cell(label)}
+
+    def _demonstrations(self) -> Iterator[Entry]:
+        for topic in self._shown:
+            for form in formats():
+                if fits(form, topic):
+                    label = Label(form, topic, self._tones(self._world, form, topic)[0])
+                    yield from (Entry(label, "short", shown=True) for _ in range(2))
+
+    def _catalogue(self) -> Iterator[Entry]:
+        """Yield the cells of each topic: formats by their shares, the largest for those that have the fewest so far."""
+        forms, times = list(formats()), Counter[int]()
+        for topic, column in zip(self.topics, zip(*self._shares, strict=True), strict=True):
+            rng = self._world.of("cells", topic)
+            sizes = list(CELL) * (sum(CELLS) // len(CELL))
+            rng.shuffle(sizes)
+            chosen = sorted(sample(rng, column, len(CELLS)), key=times.__getitem__)
+            for form, count in zip(chosen, CELLS, strict=False):
+                times[form] += count
+                label = Label(forms[form], topic, self._tones(self._world, forms[form], topic)[0])
+                yield from (Entry(label, sizes.pop()) for _ in range(count))
+
+
+def source_of(corpus: str) -> str:
+    """Return what the texts come from: the digest of the grammars' files, or of the corpus."""
+    return f"corpus {corpus}" if corpus else f"{WORLD} {source_digest()}"
+
+
+def library_of(streams: Streams, tier: str, corpus: str, corpora: str, *, toned: bool) -> Library:
+    """Return the library of a tier: a corpus by its digest, from the folder `corpora`, or what the grammars write.
+
+    Raises:
+        PoolError: if the corpus is not there, or not what its digest says.
+    """
+    if corpus:
+        return _corpus_library(corpora, corpus, toned)
+    return grammar_library(streams, tier, toned=toned)
+
+
+@lru_cache(maxsize=4)
+def _corpus_library(folder: str, digest: str, toned: bool) -> CorpusLibrary:  # noqa: FBT001
+    path = place(folder) / f"{digest}.parquet"
+    if not path.is_file():
+        raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy there")
+    writings = frozen(path)
+    if corpus_digest(writings) != digest:
+        raise PoolError(f"corpus {str(path)!r} does not match the digest in its name: build with --corpus FILE again")
+    return CorpusLibrary(writings, toned=toned)
+
+
+class CorpusLibrary:
+    """Texts of a corpus. The topics with the fewest texts are kept for demonstrations.
+
+    Each text is one of those that a row asks for before any is a second time in a stratum.
+    """
+
+    writes = False
+
+    def __init__(self, writings: Sequence[Writing], *, toned: bool) -> None:
+        labels = [Label(each.format, each.topic, each.tone if toned else "") for each in writings]
+        shown = _shown(labels)
+        self._texts = [writing.text for writing in writings]
+        self.entries = tuple(
+            Entry(label, "short" if len(text) <= SIZES["short"][1] else "long", label.topic in shown)
+            for label, text in zip(labels, self._texts, strict=True)
+        )
+        self.topics = sorted({label.topic for label in labels} - shown)
+
+    def text(self, index: int) -> str:
+        """Return a text."""
+        return self._texts[index]
+
+    def size(self, index: int) -> float:
+        """Return the bytes of a text."""
+        return len(self._texts[index].encode())
+
+    def asked(self, wanted: Wanted) -> Asked:
+        """Deal groups of texts of one label, all that the corpus has, in an order of the stratum's own.
+
+        Raises:
+            PoolError: if no label has enough texts.
+        """
+        groups = _groups(self, wanted.count, wanted.short)
+        if not groups:
+            raise PoolError(
+                f"{wanted.count} texts of one format and topic are needed, the texts given have "
+                f"{max(map(len, _cells(self, wanted.short).values()), default=0)} at the most: enlarge the corpus or "
+                "lower the complexity"
+            )
+        label, group = groups[deal(wanted.shared.of("group"), wanted.rows, wanted.index, len(groups))]
+        found = list(_cells(self, wanted.short)[label])
+        wanted.shared.of("texts", label.format, label.topic, label.tone).shuffle(found)
+        chosen = found[group * wanted.count :][: wanted.count]
+        wanted.own.of("texts").shuffle(chosen)
+        return Asked(label, tuple(map(self.text, chosen)))
+
+
+@lru_cache(maxsize=8)
+def _cells(library: CorpusLibrary, short: bool) -> dict[Label, list[int]]:  # noqa: FBT001
+    """Return the texts of each label that may be asked for, by index."""
+    found: dict[Label, list[int]] = {}
+    for index, entry in enumerate(library.entries):
+        if not entry.shown and (entry.size == "short" or not short):
+            found.setdefault(entry.label, []).append(index)
+    return found
+
+
+@lru_cache(maxsize=8)
+def _groups(library: CorpusLibrary, count: int, short: bool) -> list[tuple[Label, int]]:  # noqa: FBT001
+    cells = _cells(library, short).items()
+    return [(label, group) for label, found in cells for group in range(len(found) // count)]
+
+
+def _shown(labels: Sequence[Label]) -> frozenset[str]:
+    """Return the topics that are kept for demonstrations: an eighth of them, two at least if three would be left."""
+    times = Counter(label.topic for label in labels)
+    rarest = sorted(times, key=lambda topic: (times[topic], topic))
+    return frozenset(rarest[: min(SHOWN, max(2, len(rarest) // 8))] if len(rarest) >= 5 else ())

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from itertools import accumulate
+from math import fsum
+from random import Random
 
 from pipeline.worlds.words import pool_text, pools_in
 
@@ -118,3 +122,132 @@ def _stems(name: str) -> Iterator[str]:
     for word in re.findall("[a-z]+", name.lower()):
         if len(word) > 2 and word not in ("and", "the", "set", "cup", "jug", "pot", "can", "bar", "air", "hot"):
             yield re.sub("(?<=...)(?:ies|es|s|y|ing|e)$", "", word)
+
+
+ANYTHING = "anything"
+"""What formats ask of their topic if every topic suits them."""
+FILE = "writing/pairings"
+
+
+def fits(form: str, topic: str) -> bool:
+    """Tell whether a text of a format can sensibly be about a topic.
+
+    Raises:
+        KeyError: for a format that the table lacks.
+    """
+    needed = needs()[form]
+    return needed == ANYTHING or topic in kinds()[needed]
+
+
+@cache
+def topics_for(form: str) -> tuple[str, ...]:
+    """Return the names of all topics that suit a format, in the order of `topics`."""
+    return tuple(topic.name for topic in topics() if fits(form, topic.name))
+
+
+@cache
+def needs() -> Mapping[str, str]:
+    """Return what each format asks of its topic: a kind, or ANYTHING."""
+    return parse_pairings(pool_text(FILE))[1]
+
+
+@cache
+def kinds() -> Mapping[str, frozenset[str]]:
+    """Return the topics of each kind.
+
+    Raises:
+        ValueError: naming a kind with a domain or topic that is unknown, or excepted for nothing.
+    """
+    found = parse_pairings(pool_text(FILE))[0]
+    return {kind: frozenset(_members(kind, *parts)) for kind, parts in found.items()}
+
+
+Parts = tuple[list[str], list[str], list[str]]
+"""Of a kind: its domains, the topics that it has besides, and those that it has not."""
+
+
+def parse_pairings(text: str) -> tuple[dict[str, Parts], dict[str, str]]:
+    """Return the parts of each kind, and what each format asks for.
+
+    A line ``kind: domain, domain`` says where a kind is at home, the lines ``+ topic, topic`` and ``- topic, topic``
+    below it name exceptions, and ``format: kind`` says what a format asks for.
+
+    Raises:
+        ValueError: naming a line that is none of them.
+    """
+    parts, formats, kind = dict[str, Parts](), dict[str, str](), ""
+    for line in text.splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        head, mark, values = line.partition(":")
+        exception = line.lstrip()
+        if exception[0] in "+-" and kind:
+            parts[kind]["+-".index(exception[0]) + 1].extend(_listed(exception[1:]))
+        elif mark and (values.strip() == ANYTHING or values.strip() in parts):
+            formats[head] = values.strip()
+        elif mark and values.strip():
+            kind = head
+            parts.setdefault(kind, ([], [], []))[0].extend(_listed(values))
+        else:
+            raise ValueError(f"pairings: {line!r}: give 'kind: domain, domain', '+ topic', '- topic' or 'format: kind'")
+    return parts, formats
+
+
+def _listed(text: str) -> Iterator[str]:
+    return (value.strip() for value in text.split(","))
+
+
+def _members(kind: str, domains: list[str], more: list[str], less: list[str]) -> set[str]:
+    home = {topic.name for topic in topics() if topic.domain.replace("_", " ") in domains}
+    known = {topic.domain.replace("_", " ") for topic in topics()} | {topic.name for topic in topics()}
+    odd = [name for name in (*domains, *more, *less) if name not in known]
+    odd += [name for name in more if name in home] + [name for name in less if name not in home]
+    if odd:
+        raise ValueError(f"pairings: {kind!r} has what is unknown, or excepted for nothing: {odd}")
+    return (home | set(more)) - set(less)
+
+
+ROUNDS = 60
+"""Rescalings; a pairing in which most pairs fit needs about ten until nothing moves any more."""
+WHOLE = 10**9
+"""What each format's shares sum to, but for rounding. Integers are the same on every machine."""
+
+
+def shares(forms: Sequence[str], about: Sequence[str], fits: Callable[[str, str], bool]) -> list[list[int]]:
+    """Return the share of each pair, a line for each format and a column for each topic; 0 where they do not fit.
+
+    Lines and columns are rescaled in turn (Sinkhorn and Knopp 1967, Concerning nonnegative matrices and doubly
+    stochastic matrices).
+
+    Raises:
+        ValueError: naming a format or topic that fits nothing.
+    """
+    table = [[1.0 if fits(form, topic) else 0.0 for topic in about] for form in forms]
+    lonely = [form for form, line in zip(forms, table, strict=True) if not any(line)]
+    lonely += [topic for topic, *column in zip(about, *table, strict=True) if not any(column)]
+    if lonely:
+        raise ValueError(f"no pair has {lonely[0]!r}: give formats and topics that suit each other")
+    for _ in range(ROUNDS):
+        columns = [fsum(column) * len(about) / len(forms) for column in zip(*table, strict=True)]
+        table = [_scaled([share / column for share, column in zip(line, columns, strict=True)]) for line in table]
+    return [[round(share * WHOLE) for share in line] for line in table]
+
+
+def _scaled(line: Sequence[float]) -> list[float]:
+    total = fsum(line)
+    return [share / total for share in line]
+
+
+def place_of(level: float, line: Sequence[int]) -> int:
+    """Return the place in a line of shares that a level in [0, 1) falls on."""
+    sums = list(accumulate(line))
+    return bisect_right(sums, int(level * sums[-1]))
+
+
+def sample(rng: Random, line: Sequence[int], count: int) -> list[int]:
+    """Return up to `count` places of a line, all different, each draw in proportion to the shares that are left."""
+    left, drawn = list(line), list[int]()
+    while len(drawn) < count and any(left):
+        drawn.append(place_of(rng.random(), left))
+        left[drawn[-1]] = 0
+    return drawn

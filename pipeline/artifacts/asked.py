@@ -1,0 +1,148 @@
+"""What an export or a run asked of a split: a small file beside it, ``asked.json``, and ``left_out.tsv`` by name.
+
+Rows that nobody asked are not missing. Whoever scores what came back reads here which rows were meant, of which
+tokenizer's folder, and with which settings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.split import Selection, Split
+from pipeline.errors import PredictionsError
+from pipeline.rows import Row
+from pipeline.typed import Line, Plain, Tier, Whole, read_record
+
+ASKED, LEFT_OUT = "asked.json", "left_out.tsv"
+VERSION = 1
+Reasons = Mapping[str, str]
+"""Ids of rows that were left out, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked.
+
+    Attributes:
+        asked_version: of this record.
+        carrara: which version wrote it.
+        by: the harness that was exported to, or ``carrara run``.
+        split, tokenizer: title and profile of the split.
+        tags: the split tag of each tier.
+        selections: which rows were selected; those of several are all asked.
+        left_out: how many of them were left out all the same, by reason; their ids are in LEFT_OUT.
+        settings: what a run sent with each request, and to whom.
+    """
+
+    asked_version: Whole
+    carrara: Line
+    by: Line
+    split: Line
+    tokenizer: Plain
+    tags: Mapping[Tier, Plain]
+    selections: tuple[Selection, ...]
+    left_out: Mapping[Line, Whole] = field(default_factory=dict)
+    settings: Mapping[Line, Line] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A record of what was asked, as it was found: the ids that were left out are read when they are needed."""
+
+    path: Path
+    asked: Asked
+
+    def left_out(self) -> dict[str, str]:
+        """Return the reason for each id that was left out.
+
+        Raises:
+            PredictionsError: if the list cannot be read.
+        """
+        return read_left_out(left_out_of(self.path))
+
+    def ids(self, read: Callable[[Sequence[str], Selection], Iterator[Row]]) -> set[str]:
+        """Return the ids of the rows of a split that were asked; `read` reads columns of its rows."""
+        rows = (row for chosen in self.asked.selections for row in read(["id"], chosen))
+        return {row["id"] for row in rows} - self.left_out().keys()
+
+
+def asked_of(split: Split, by: str, selections: Sequence[Selection], reasons: Iterable[str], **more: Any) -> Asked:
+    """Return the record of what is asked of a split; `reasons` are those of all rows left out, one each."""
+    from pipeline import __version__
+
+    left: dict[str, int] = {}
+    for reason in reasons:
+        left[reason] = left.get(reason, 0) + 1
+    return Asked(VERSION, __version__, by, split.title, split.tokenizer, split.tags, tuple(selections), left, **more)
+
+
+def write_asked(path: Path, asked: Asked, left_out: Reasons) -> None:
+    """Write a record, and beside it the ids that were left out, if there are any."""
+    with written_aside(path) as aside:
+        aside.write_text(json.dumps(asdict(asked), indent=1) + "\n", encoding="ascii")
+    other = left_out_of(path)
+    if left_out:
+        with written_aside(other) as aside:
+            aside.write_text("".join(f"{row_id}\t{why}\n" for row_id, why in left_out.items()), encoding="ascii")
+    else:
+        other.unlink(missing_ok=True)
+
+
+def left_out_of(path: Path) -> Path:
+    """Return where the ids stand that a record leaves out: beside it, under the same name."""
+    return path.with_name(path.name.removesuffix(ASKED) + LEFT_OUT)
+
+
+def beside(predictions: Path) -> Path:
+    """Return where a run notes what it asked: ``m.asked.json`` for ``m.jsonl``."""
+    return predictions.with_name(f"{predictions.stem}.{ASKED}")
+
+
+def read_left_out(path: Path) -> dict[str, str]:
+    """Return the reason for each id of a list; nothing if there is no list.
+
+    Raises:
+        PredictionsError: if it cannot be read.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    except (OSError, ValueError) as fault:
+        raise PredictionsError(f"{str(path)!r} cannot be read ({fault}): export or run again") from None
+    return {row_id: reason for row_id, _, reason in (line.partition("\t") for line in lines)}
+
+
+def read_asked(path: Path) -> Note:
+    """Read a record.
+
+    Raises:
+        PredictionsError: if it is none.
+    """
+    try:
+        return Note(path, read_record(path, Asked))
+    except (OSError, ValueError) as fault:
+        said = getattr(fault, "strerror", None) or fault
+        raise PredictionsError(f"{str(path)!r} does not say what was asked ({said}): export or run again") from None
+
+
+def asked_in(folder: Path) -> Note:
+    """Read the record of the folder of an export.
+
+    Raises:
+        PredictionsError: if the folder has none.
+    """
+    path = folder / ASKED
+    if not path.is_file():
+        raise PredictionsError(f"{str(folder)!r} has no {ASKED}: give a folder that `carrara export` wrote")
+    return read_asked(path)
+
+
+def found_for(predictions: Path) -> Iterator[Path]:
+    """Yield where a record of what was asked may stand: beside the predictions, or in a folder that they are in."""
+    yield beside(predictions)
+    for folder in predictions.absolute().parents:
+        yield folder / ASKED

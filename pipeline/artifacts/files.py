@@ -1,0 +1,252 @@
+"""Files that are complete or absent: on a disk written under a temporary name, then renamed; in a store put whole."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import glob
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pipeline.errors import BuildError
+from pipeline.storage import StoreError, StorePath, aside_of, checked_file, clear_unheld, written
+
+NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
+"""What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
+TURN = ".turn"
+"""The name of a file that one process at a time holds; folders themselves cannot be locked on NFS."""
+
+
+@contextmanager
+def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
+    """Yield a temporary path to write to; on success it replaces `path`, on failure it is removed.
+
+    What is `secret` can be read by its owner alone; in a store by whoever may read there, since that is its owner's to
+    decide.
+
+    Raises:
+        BuildError: if the folder cannot be written, the disk is full, or `path` is a device.
+    """
+    if isinstance(path, StorePath):
+        try:
+            with written(path) as here:
+                yield here
+        except OSError as fault:
+            place = path if isinstance(fault, StoreError) else Path(tempfile.gettempdir()) / path.name
+            raise BuildError(disk_fault(place, fault)) from fault
+        return
+    aside, held = aside_of(path), -1
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        check_regular(path)
+        held = _kept(aside, 0o600 if secret else 0o666)
+        yield aside
+        os.replace(aside, path)
+    except OSError as fault:
+        raise BuildError(disk_fault(path, fault)) from fault
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        if held >= 0:
+            os.close(held)
+
+
+def _kept(path: Path, mode: int) -> int:
+    """Make a file and hold its lock, so that a build that clears away what was left there passes it over."""
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT, mode)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(held, fcntl.LOCK_SH)
+        if path.exists():
+            return held
+        os.close(held)  # it was cleared away before it was locked
+
+
+def check_regular(path: Path) -> None:
+    """Check that a path is free, or that of a file: a device must not be replaced, and may be read without end.
+
+    Raises:
+        BuildError: naming it.
+    """
+    if not isinstance(path, StorePath) and path.exists() and not (path.is_file() or path.is_dir()):
+        raise BuildError(f"{str(path)!r} is a device or a pipe: give a file name")
+
+
+@contextmanager
+def tree_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
+    """Yield an empty folder to fill; on success it replaces `path`, on failure it is removed.
+
+    `path` must be missing, or an empty folder. What is `secret` can be read by its owner alone.
+
+    Raises:
+        BuildError: if the folder cannot be written or the disk is full, or `path` is in a store.
+    """
+    if isinstance(path, StorePath):
+        raise BuildError(f"{str(path)!r} is in a store, which cannot take a whole folder at once: give one on a disk")
+    aside, held = aside_of(path), -1
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for stale in path.parent.glob(f"{glob.escape(path.name)}.part-*"):
+            _clear_stale(stale)
+        aside.mkdir(mode=0o700 if secret else 0o777)
+        with suppress(OSError):  # a file system without locks
+            held = _locked(aside)
+        yield aside
+        for each in aside.rglob("*") if secret else ():
+            each.chmod(0o700 if each.is_dir() else 0o600)
+        os.replace(aside, path)
+    except OSError as fault:
+        raise BuildError(disk_fault(path, fault)) from fault
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+        if held >= 0:
+            os.close(held)
+
+
+def _locked(folder: Path) -> int:
+    """Open a folder and lock it for as long as it is open, which the kernel ends with the process."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def _clear_stale(folder: Path) -> None:
+    """Remove a folder that a killed process was filling; one that is being filled stays."""
+    with suppress(OSError):
+        held = _locked(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
+def disk_fault(path: Path, fault: OSError) -> str:
+    """Return why a file cannot be written, and what to do."""
+    if isinstance(fault, StoreError):
+        return f"cannot write {fault}"
+    if fault.errno == errno.ENOSPC:
+        return f"the disk of {str(path.parent)!r} is full: free some space and run the same command again to continue"
+    if fault.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
+        return f"cannot write {str(path)!r} ({fault.strerror}): give a writable folder with --out"
+    return f"cannot write {str(path)!r}: {fault}"
+
+
+def below(folder: Path, *names: str) -> Path:
+    """Return the path of a file below a folder.
+
+    Raises:
+        BuildError: if the names, which may come from data, lead out of the folder.
+    """
+    path = folder.joinpath(*names)
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise BuildError(f"{'/'.join(names)!r} leads out of {str(folder)!r}: nothing is written there")
+    return path
+
+
+def read_fault(path: Path, fault: Exception) -> str:
+    """Return why the machine does not let a file be read."""
+    if isinstance(fault, MemoryError):
+        return f"not enough memory for {str(path)!r}: lower --workers, or allow more"
+    return f"{str(getattr(fault, 'filename', None) or path)!r} cannot be read ({getattr(fault, 'strerror', fault)})"
+
+
+def denied(fault: BaseException) -> bool:
+    """Tell whether the machine withholds a file that may well be there, as for want of a permission."""
+    return isinstance(fault, OSError) and fault.errno not in NONE_THERE
+
+
+def closed_in(folder: Path) -> str:
+    """Return why a folder, or one in it, cannot be read, so that it would seem empty; nothing if all of them can."""
+    if isinstance(folder, StorePath):  # it says so itself whenever it is asked
+        return ""
+    inside = sorted(folder.iterdir()) if folder.is_dir() and os.access(folder, os.R_OK | os.X_OK) else []
+    closed = [each for each in (folder, *inside) if each.is_dir() and not os.access(each, os.R_OK | os.X_OK)]
+    return f"{str(closed[0])!r} cannot be read ({os.strerror(errno.EACCES)})" if closed else ""
+
+
+def link(source: Path, target: Path) -> None:
+    """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
+    if isinstance(source, StorePath) or target.is_relative_to("/proc"):  # one without a name has no links
+        copied(source, target)
+        return
+    target.unlink(missing_ok=True)
+    with suppress(OSError):
+        os.link(source, target)
+        return
+    shutil.copy(source, target)
+
+
+def copied(source: Path, target: Path) -> None:
+    """Write a file of this machine with the bytes of another, or of an object in a store."""
+    if isinstance(source, StorePath):
+        target.write_bytes(source.read_bytes())
+    else:
+        shutil.copyfile(source, target)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Wait until no other process is in this block with the same folder: what it reads there, it may write again.
+
+    Stores have no locks: of two that end at the same moment there one may undo what the other wrote.
+    """
+    held, path = -1, folder / TURN
+    if not isinstance(folder, StorePath):
+        with suppress(OSError):  # no such folder, one that nobody may write, or a file system without locks
+            held = _held_alone(path)
+    try:
+        yield
+    finally:
+        if held >= 0:
+            with suppress(OSError):
+                path.unlink()
+            os.close(held)
+
+
+def _held_alone(path: Path) -> int:
+    """Make a file and wait for its lock; one that was removed meanwhile is made again."""
+    while True:
+        held = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            if os.path.samestat(os.fstat(held), path.stat()):
+                return held
+        except FileNotFoundError:
+            pass
+        except OSError:  # a file system without locks
+            os.close(held)
+            path.unlink(missing_ok=True)
+            raise
+        os.close(held)
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with checked_file(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def put_aside(path: Path) -> None:
+    """Move a faulty file out of the way, so that the next build makes it again."""
+    if path.exists():
+        path.replace(path.with_name(path.name + ".corrupt"))
+
+
+def clean_aside(paths: Iterable[Path]) -> None:
+    """Remove half-written files that killed processes left beside these files; what is being written stays."""
+    names: dict[Path, set[str]] = {}
+    for path in paths:
+        if isinstance(path, StorePath):  # what is put there is whole
+            continue
+        names.setdefault(path.parent, set()).add(path.name)
+    for folder, own in names.items():
+        for half in sorted(folder.glob("*.part-*")):
+            if half.name.partition(".part-")[0] in own:
+                clear_unheld(half)

@@ -1,0 +1,440 @@
+"""The manifest of a profile: the strata, shards and proofs of a split, with their digests.
+
+What a record may lack is None and not written: the manifest of a split whose keys are withheld tells less, and so do
+those that older versions wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as dataclasses_replace
+from math import fsum
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from msgspec import Meta, Struct, to_builtins
+from msgspec.structs import astuple, replace
+
+from pipeline.artifacts.files import alone_in, denied, file_digest, read_fault, written_aside
+from pipeline.artifacts.recipes import kept_recipes
+from pipeline.errors import BuildError
+from pipeline.recipe import Knob, Recipe, is_secret
+from pipeline.storage import held_once
+from pipeline.typed import (
+    Frame,
+    Identifier,
+    Line,
+    ModelName,
+    Plain,
+    Release,
+    Sha256,
+    ShardName,
+    Subtask,
+    Tier,
+    Variant,
+    Whole,
+    read_record,
+)
+
+NONE = "none"
+"""The name of the second encoder where there is none."""
+
+
+class Proven(Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """How many rows were proven: exact, solved from their text, recounted by another encoder than the `counter`.
+
+    That is `quick` for `quick_recounted` of them and `second` for the others, as in the proof of a shard; manifests may
+    name `quick` under `second` too, as they once did. Rows about users' own texts cannot be solved by a program: those
+    that are not solved are checked.
+    """
+
+    rows: Whole
+    exact: Whole
+    solved: Whole
+    recounted: Whole
+    counter: tuple[Line, ...]
+    second: tuple[Line, ...]
+    quick: tuple[Line, ...] | None = None
+    quick_recounted: Whole | None = None
+
+    @property
+    def again(self) -> tuple[str, ...]:
+        """The encoders that counted rows again; empty where no second one reads the vocabulary."""
+        return tuple(sorted({*self.second, *(self.quick or ())} - {NONE}))
+
+    @property
+    def recounts(self) -> str:
+        """Which encoders counted how many rows again, in words."""
+        others = ", ".join(name for name in self.again if name not in (self.quick or ()))
+        if not self.again:
+            return "none recounted: no second encoder reads this vocabulary"
+        if not self.quick_recounted:
+            return f"{told_rows(self.recounted, self.rows)} recounted by {others}"
+        told = f"{self.quick_recounted:,} by {', '.join(self.quick or ())}"
+        left = self.recounted - self.quick_recounted
+        return f"{told_rows(self.recounted, self.rows)} recounted: {told}, {left:,} by {others}"
+
+    @property
+    def checked(self) -> int:
+        """How many rows were checked and not solved."""
+        return self.rows - self.solved
+
+    @property
+    def answers(self) -> str:
+        """How the answers were proven, in words."""
+        return told_answers(self.solved, self.checked)
+
+
+def told_rows(count: int, rows: int) -> str:
+    """Return how many of all rows something is said of, in words."""
+    return "all" if count == rows else f"{count:,}"
+
+
+def told_answers(solved: int, checked: int) -> str:
+    """Return in words how the answers of so many rows were proven."""
+    if not checked:
+        return "all re-solved from their text"
+    return f"{solved:,} re-solved from their text, {checked:,} checked in it" if solved else "all checked in their text"
+
+
+OF = re.compile(r"test-\d{5}-of-(\d{5})\.json")
+LISTED = 6
+"""Families that are named at most."""
+
+
+def unsealed(folder: Path, recipe: Recipe) -> str:
+    """Return in words what one tokenizer's folder has of a recipe, and is owed, though it is not sealed."""
+    there = {family: _shards(folder / "proofs" / family / recipe.tier) for family in recipe.families}
+    whole = [family for family, (count, of) in there.items() if count and count >= of]
+    begun = [family for family, (count, of) in there.items() if 0 < count < of]
+    none = [family for family, (count, _) in there.items() if not count]
+    head = f"not sealed: in tier {recipe.tier},"
+    if not none and not begun:
+        return f"{head} everything is built and proven: run carrara verify on {str(folder.parent)!r} to seal it"
+    if not whole and not begun:
+        return f"{head} nothing is built and proven yet: run carrara build"
+    parts = [f"{_named(whole)} {_is(whole)} built and proven"] if whole else []
+    parts += [f"{family} has {there[family][0]} of {there[family][1]} shards" for family in begun[:LISTED]]
+    parts += [f"{_named(none)} {_is(none)} missing"] if none else []
+    wanted = " ".join(f"--family {family}" for family in (*whole, *begun))
+    alone = f", or with {wanted} --only to seal a release without the rest" if none else ""
+    return f"{head} {', '.join(parts)}: build without --family and --part to complete it{alone}"
+
+
+def why_unsealed(folder: Path) -> str:
+    """Return what a folder with shards and without a manifest has and is owed; nothing if no recipe tells."""
+    try:
+        recipes = kept_recipes(folder.parent)
+    except BuildError:
+        return ""
+    built = [recipe for recipe in recipes if any((folder / "data").glob(f"*/{recipe.tier}"))]
+    return "; ".join(unsealed(folder, recipe) for recipe in built)
+
+
+def _shards(folder: Path) -> tuple[int, int]:
+    """Return how many shards of a family are proven, and of how many, by the names of their proofs."""
+    found = [int(match[1]) for path in folder.glob("test-*.json") if (match := OF.fullmatch(path.name))]
+    return len(found), max(found, default=0)
+
+
+def _named(families: list[str]) -> str:
+    rest = len(families) - LISTED
+    shown = ", ".join(families[: LISTED if rest > 0 else None])
+    return f"{shown} and {rest} more" if rest > 0 else shown
+
+
+def _is(families: list[str]) -> str:
+    return "is" if len(families) == 1 else "are"
+
+
+DEPTH_BINS = 10
+PORTIONS = {"prompt": "prompt_tokens", "template": "template_tokens", "reply": "max_new_tokens"}
+"""The parts of a window, and the columns that count them."""
+
+PARTS = ("data", "index", "keys")
+"""Folders in which a shard may have a file."""
+
+Window = Annotated[int, Meta(ge=1, le=1 << 30)]
+"""A length in tokens."""
+Bins = Annotated[tuple[Whole, ...], Meta(min_length=DEPTH_BINS, max_length=DEPTH_BINS)]
+
+
+class Record(Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """A table of a manifest."""
+
+
+class Tokenizer(Record, kw_only=True, frozen=True):
+    """The profile that rows are cut for, by its digests; `windows` are true windows by nominal length, in tokens."""
+
+    name: Plain
+    title: Line
+    models: tuple[ModelName, ...]
+    notice: Line
+    digest: Sha256
+    vocabulary_sha256: Sha256
+    template: Identifier
+    windows: dict[str, Window]
+
+
+class Totals(Record, kw_only=True, frozen=True):
+    """Sums over shards; `tokens` are context tokens."""
+
+    rows: Whole
+    tokens: Whole
+    bytes: Whole
+
+    @classmethod
+    def of(cls, parts: Iterable[Totals]) -> Totals:
+        """Return the sum of sums."""
+        rows, tokens, size = (sum(each) for each in zip(*map(astuple, parts), strict=True))
+        return cls(rows=rows, tokens=tokens, bytes=size)
+
+
+class Pool(Record, kw_only=True, frozen=True):
+    """A pool that filler was drawn from."""
+
+    key: Sha256
+    source: Line
+
+
+class Cell(Record, kw_only=True, frozen=True):
+    """A stratum; `rows` is that of all blocks."""
+
+    family: Identifier
+    subtask: Subtask
+    length: Window
+    complexity: Whole | None = None
+    rows: Whole
+    blocks: Annotated[int, Meta(ge=1)] | None = None
+    shots: Whole
+    context_tokens: Window
+    max_new_tokens: Whole
+    task_version: Whole
+    knobs: dict[Identifier, Knob] | None = None
+
+
+class TierCell(Cell, kw_only=True, frozen=True):
+    """A stratum with its tier, as `Split.strata` gives it."""
+
+    tier: Tier
+
+
+class Portions(Record, kw_only=True, frozen=True):
+    """Tokens of all rows of a length."""
+
+    prompt: Whole
+    template: Whole
+    reply: Whole
+
+
+class SealedShard(Record, kw_only=True, frozen=True):
+    """A shard with the sizes and digests of its files; `tokens` are context tokens."""
+
+    shard: ShardName
+    key: Sha256 | None = None
+    rows: Whole
+    tokens: Whole
+    prompt_tokens: Whole
+    fewest_tokens: Whole
+    most_tokens: Whole
+    solved: Whole | None = None
+    recounted: Whole | None = None
+    counter: Line | None = None
+    second: Line | None = None
+    row_digest: Sha256 | None = None
+    data_bytes: Whole
+    data_sha256: Sha256
+    index_bytes: Whole | None = None
+    index_sha256: Sha256 | None = None
+    keys_bytes: Whole | None = None
+    keys_sha256: Sha256 | None = None
+    quick: Line | None = None
+    quick_recounted: Whole | None = None
+
+    def file(self, part: str) -> tuple[int | None, str | None]:
+        """Return size and SHA-256 of the shard's file in ``data``, ``index`` or ``keys``; None where it has none."""
+        return getattr(self, f"{part}_bytes"), getattr(self, f"{part}_sha256")
+
+
+class Made(Record, kw_only=True, frozen=True):
+    """What one recipe made: a tier."""
+
+    seed: int | None = None
+    tag: Plain
+    reserve: Whole | None
+    recipe_digest: Sha256 | None = None
+    longest: Window
+    pools: dict[Plain, Pool] | None = None
+    strata: Annotated[tuple[Cell, ...], Meta(min_length=1)]
+    chance: tuple[Chance, ...] | None = None
+    depths: dict[Identifier, Bins] | None = None
+    budgets: dict[str, Portions] | None = None
+    proven: Proven
+    totals: Totals
+    shards: Annotated[tuple[SealedShard, ...], Meta(min_length=1)]
+
+
+class Manifest(Record, kw_only=True, frozen=True):
+    """The manifest of a profile; `withheld` are the columns that no file of a published split has."""
+
+    release: Release
+    version: Plain
+    variant: Variant
+    frame: Frame
+    carrara: Line
+    schema_version: Whole
+    canary: Line
+    tokenizer: Tokenizer
+    withheld: tuple[Identifier, ...] | None = None
+    tiers: Annotated[dict[Tier, Made], Meta(min_length=1)]
+    totals: Totals
+
+    def __post_init__(self) -> None:
+        """Hold shards to the tier that they are listed under."""
+        for tier, shard in ((tier, shard) for tier, made in self.tiers.items() for shard in made.shards):
+            if shard.shard.split("/")[1] != tier:
+                raise ValueError(f"tier {tier} lists {shard.shard}, which is of another tier")
+
+    @property
+    def title(self) -> str:
+        """Release, version and variant, as messages name them."""
+        return " ".join(filter(None, (self.release, self.version, self.variant)))
+
+    @property
+    def text(self) -> str:
+        """The text of its file."""
+        table = to_builtins(self)
+        for made in table["tiers"].values() if self.withheld else ():  # the order in which they were first published
+            for cell in made["strata"]:
+                cell["rows"] = cell.pop("rows")
+            made |= {name: made.pop(name) for name in ("budgets", "totals", "shards") if name in made}
+        return json.dumps(table, indent=1) + "\n"
+
+
+def shard_faults(folder: Path, shard: SealedShard) -> Iterator[tuple[str, Path, str]]:
+    """Compare the files of a shard with the manifest, reading all bytes.
+
+    Yields:
+        The part of the folder (data, keys or index), the file, and what is wrong with it.
+    """
+    for part in PARTS:
+        path = folder / part / f"{shard.shard}.parquet"
+        if shard.file(part)[1] is None:
+            continue
+        if not path.is_file():
+            yield part, path, "is missing"
+            continue
+        with held_once(path):
+            if (path.stat().st_size, file_digest(path)) != shard.file(part):
+                yield part, path, "differs from the bytes that were proven"
+
+
+def manifest_path(out: Path, profile: str) -> Path:
+    """Return the manifest's place."""
+    return out / profile / "manifest.json"
+
+
+def read_manifest(out: Path, profile: str) -> Manifest | None:
+    """Return a profile's manifest, or None if it is not sealed.
+
+    Raises:
+        BuildError: if the machine does not let it be read, which is no fault of the manifest.
+    """
+    path = manifest_path(out, profile)
+    try:
+        return read_record(path, Manifest)
+    except (OSError, ValueError) as fault:
+        if denied(fault):
+            raise BuildError(read_fault(path, fault)) from fault
+        return None
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Write a manifest, for its owner alone if it holds a seed that is secret."""
+    with written_aside(path, secret=any(is_secret(made.seed or 0) for made in manifest.tiers.values())) as aside:
+        aside.write_text(manifest.text, encoding="ascii")
+
+
+def unseal(path: Path, tier: str) -> None:
+    """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
+    with alone_in(path.parent):
+        manifest = read_manifest(path.parent.parent, path.parent.name)
+        left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
+        if manifest is None or not left:
+            path.unlink(missing_ok=True)
+            return
+        write_manifest(path, replace(manifest, tiers=left, totals=Totals.of(kept.totals for kept in left.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Chance and baselines on rows of one kind; `asked` names the kind of question, which a guesser would know."""
+
+    family: Identifier
+    subtask: Subtask
+    complexity: Whole
+    asked: Line
+    rows: Annotated[int, Meta(ge=1, le=1 << 30)]
+    best_constant: int | float
+    constant: str
+    baselines: Mapping[Identifier, int | float]
+
+
+class Pooled(NamedTuple):
+    """Means over rows; `baselines` are all that any kind of row has, 0 on rows that have it not."""
+
+    rows: int
+    best_constant: float
+    baselines: dict[str, float]
+
+
+def pooled(chances: Sequence[Chance]) -> Pooled:
+    """Return the means over the rows of several kinds."""
+    rows = sum(chance.rows for chance in chances)
+
+    def mean(values: Iterable[float]) -> float:
+        return fsum(chance.rows * value for chance, value in zip(chances, values, strict=True)) / rows
+
+    names = sorted({name for chance in chances for name in chance.baselines})
+    means = {name: mean(chance.baselines.get(name, 0.0) for chance in chances) for name in names}
+    return Pooled(rows, mean(chance.best_constant for chance in chances), means)
+
+
+def chances_in(manifest: Manifest) -> list[Chance]:
+    """Return the chance of all tiers of a manifest; none where keys are withheld."""
+    return [each for made in manifest.tiers.values() for each in one_constant(made.chance or ())]
+
+
+def one_constant(chances: Sequence[Chance]) -> list[Chance]:
+    """Return chances in which rows of complexity 0 have the best constant of those whose text tells the answer.
+
+    A manifest states the best reply for each complexity. Where 0 stands for rows that are to be refused, a guesser does
+    not know which class a row is of: one reply serves both, scores in its own class, and nothing in the other.
+    """
+    groups: dict[tuple[str, str, str], list[Chance]] = defaultdict(list)
+    for each in chances:
+        groups[each.family, each.subtask, each.asked].append(each)
+    chosen = {
+        place: _best(own) for place, own in groups.items() if len(own) > 1 and any(each.complexity == 0 for each in own)
+    }
+    return [_held_to(chosen.get((each.family, each.subtask, each.asked)), each) for each in chances]
+
+
+def _best(own: Sequence[Chance]) -> str:
+    """Return the constant reply that scores most over rows of several complexities, the first of equals."""
+    totals: dict[str, float] = defaultdict(float)
+    for each in own:
+        totals[each.constant] += each.rows * each.best_constant
+    return max(totals, key=lambda constant: totals[constant])
+
+
+def _held_to(constant: str | None, chance: Chance) -> Chance:
+    return (
+        chance
+        if constant is None or constant == chance.constant
+        else dataclasses_replace(chance, constant=constant, best_constant=0.0)
+    )

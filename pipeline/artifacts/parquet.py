@@ -1,0 +1,283 @@
+"""Parquet files whose footer says what they were made from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from os import SEEK_END
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.artifacts.files import read_fault, written_aside
+from pipeline.errors import BuildError, CarraraError, CorruptError, first_line
+from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
+from pipeline.storage import StoreError, StorePath, checked_file, held_once, readable
+
+KEY = b"carrara.key"
+SEAL = b"carrara.sha256:"
+BLANK = b"0" * 64
+"""Beside its content key a small file has a digest of all its bytes, in which the digest itself counts as blank."""
+GROUP_BYTES = 32 * 1024 * 1024
+SLICE_BYTES = 4 * 1024 * 1024
+"""Bytes of rows, about, that are plain values at a time: a row of the longest length has as many."""
+CHUNK = 1024 * 1024
+TAIL = 64 * 1024
+"""Bytes at the end of an object that are read for its footer."""
+CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_level": 0}
+
+
+def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, secret: bool = False) -> int:
+    """Write rows in groups of about 32 MB of text and return how many there were."""
+    count = 0
+    with written_aside(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
+        for table in _groups(rows, schema):
+            writer.write_table(table, row_group_size=len(table))
+            count += len(table)
+            del table  # before the next one is made
+    return count
+
+
+def write_table(path: Path, table: pa.Table, key: str) -> None:
+    """Write a small table in one piece."""
+    with written_aside(path) as aside, _writer(aside, table.schema, key) as writer:
+        writer.write_table(table)
+
+
+def write_sealed(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
+    """Write a small table that a build reads again (samples, segments, counts), with a digest of all its bytes."""
+    with written_aside(path, secret=secret) as aside:
+        with _writer(aside, table.schema, key) as writer:
+            writer.add_key_value_metadata({b"carrara.whole": SEAL + BLANK})
+            writer.write_table(table)
+        at, _, found = _seal_of(aside)
+        with aside.open("r+b") as file:
+            file.seek(at)
+            file.write(found)
+
+
+def rewrite(source: Path, path: Path, key: str, changed: Callable[[pa.Table], pa.Table]) -> None:
+    """Write a changed copy of a file, one row group in memory at a time."""
+    with written_aside(path) as aside, ExitStack() as open_files:
+        writer: pq.ParquetWriter | None = None
+        for group in read_groups(source):
+            table = changed(group)
+            writer = writer or open_files.enter_context(_writer(aside, table.schema, key))
+            writer.write_table(table, row_group_size=len(table))
+
+
+@contextmanager
+def _writer(path: Path, schema: pa.Schema, key: str) -> Iterator[pq.ParquetWriter]:
+    with pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=3,
+        write_page_index=True,
+        write_page_checksum=True,
+        use_content_defined_chunking=CHUNKING,
+        use_dictionary=[name for name in SMALL_COLUMNS if name in schema.names],
+        store_schema=False,
+    ) as writer:
+        writer.add_key_value_metadata({KEY: key.encode()})
+        yield writer
+
+
+def _groups(rows: Iterable[Row], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield groups of rows, of which few are plain values at a time: a group of them twice would be much at 1M.
+
+    In how many pieces a group is made shows in no byte of the file.
+    """
+    parts, some, size, loose = list[pa.RecordBatch](), list[Row](), 0, 0
+    for row in rows:
+        fresh = text_bytes(row)
+        if (parts or some) and size + fresh > GROUP_BYTES:
+            yield _joined(parts, some, schema)
+            size = loose = 0
+        some.append(row)
+        size, loose = size + fresh, loose + fresh
+        if loose >= SLICE_BYTES:
+            parts.append(pa.RecordBatch.from_pylist(some, schema))
+            some.clear()
+            loose = 0
+    if parts or some:
+        yield _joined(parts, some, schema)
+
+
+def _joined(parts: list[pa.RecordBatch], some: list[Row], schema: pa.Schema) -> pa.Table:
+    """Return all rows of a group, and empty the lists for the next one."""
+    last = [pa.RecordBatch.from_pylist(some, schema)] if some else []
+    table = pa.Table.from_batches([*parts, *last], schema)
+    parts.clear()
+    some.clear()
+    return table
+
+
+def content_key(path: Path) -> str | None:
+    """Return the content key in a file's footer; None if there is no such file or it is not whole."""
+    try:
+        metadata = footer(path).metadata or {}
+    except StoreError:
+        raise
+    except (OSError, ValueError, pa.ArrowException):
+        return None
+    found: bytes | None = metadata.get(KEY)
+    return found.decode(errors="replace") if found else None
+
+
+def footer(path: Path) -> pq.FileMetaData:
+    """Return a file's footer, of an object in a store by a read of its last bytes.
+
+    Raises:
+        OSError: if it cannot be read.
+        ArrowException: if it is none.
+    """
+    if not isinstance(path, StorePath):
+        return pq.read_metadata(path)
+    end = path.tail(TAIL)
+    size = int.from_bytes(end[-8:-4], "little") + 8
+    return pq.read_metadata(pa.BufferReader(end if size <= len(end) else path.tail(size)))
+
+
+def is_done(path: Path, key: str) -> bool:
+    """Tell whether a file is the one that a build with this content key would write. Reads the footer only.
+
+    Raises:
+        StoreError: if a store does not say.
+    """
+    return (isinstance(path, StorePath) or path.is_file()) and content_key(path) == key
+
+
+def is_whole(path: Path, key: str, columns: list[str]) -> bool:
+    """Tell whether a small file is done, and every byte of it the one that was written.
+
+    Raises:
+        BuildError: if the machine does not let it be read.
+    """
+    try:
+        with held_once(path):
+            if not sealed(path):
+                return False
+            said = footer(path)
+    except FileNotFoundError:
+        return False
+    except StoreError as fault:
+        raise BuildError(read_fault(path, fault)) from fault
+    return (said.metadata or {}).get(KEY) == key.encode() and said.schema.to_arrow_schema().names == columns
+
+
+def sealed(path: Path) -> bool:
+    """Tell whether every byte of a small file is the one that was written. Reads it once in a process.
+
+    Raises:
+        BuildError: if the machine does not let it be read.
+    """
+    try:
+        if isinstance(path, StorePath):
+            return _sealed(path, path.info())
+        if not path.is_file():
+            return False
+        now = path.stat()
+        return _sealed(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+    except FileNotFoundError:
+        return False
+    except OSError as fault:
+        raise BuildError(read_fault(path, fault)) from fault
+
+
+@lru_cache(maxsize=4096)
+def _sealed(path: Path, *stamp: object) -> bool:
+    _, said, found = _seal_of(path)
+    return said == found
+
+
+def _seal_of(path: Path) -> tuple[int, bytes, bytes]:
+    """Return where a file's digest of itself stands, what it says, and what it should say."""
+    with path.open("rb") as file:
+        size = file.seek(0, SEEK_END)
+        file.seek(max(0, size - 8))
+        start = max(0, size - 8 - int.from_bytes(file.read(4), "little"))
+        file.seek(start)
+        footer = file.read()
+        at = footer.rfind(SEAL) + len(SEAL)
+        total = hashlib.sha256()
+        file.seek(0)
+        for offset in range(0, start, CHUNK):
+            total.update(file.read(min(CHUNK, start - offset)))
+    total.update(footer[:at] + BLANK + footer[at + len(BLANK) :])
+    return start + at, footer[at : at + len(BLANK)], total.hexdigest().encode()
+
+
+def read_rows(path: Path, columns: list[str] | None = None) -> Iterator[Row]:
+    """Yield the rows of a file, one row group in memory at a time."""
+    for group in read_groups(path, columns):
+        some = max(1, len(group) * SLICE_BYTES // max(1, group.nbytes))
+        for start in range(0, len(group), some):
+            yield from group.slice(start, some).to_pylist()
+        del group  # before the next one is read
+
+
+def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the row groups of a shard.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written, or no rows.
+    """
+    with opened(path) as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, columns=columns)
+            check_rows(table)
+            yield table
+            del table
+
+
+def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read a small table whole.
+
+    Raises:
+        CorruptError: if the bytes are not the ones that were written.
+    """
+    with opened(path) as file:
+        return file.read(columns=columns)
+
+
+@contextmanager
+def opened(path: Path, whole: bytes | None = None) -> Iterator[pq.ParquetFile]:
+    """Open a file to read; `whole` is its content, where that has been fetched.
+
+    Raises:
+        BuildError: if the machine does not let it be read, which is no fault of the file.
+        CorruptError: if it is missing, or its bytes are not the ones that were written.
+    """
+    try:
+        source = readable(checked_file(path)) if whole is None else pa.BufferReader(whole)
+        apart = isinstance(path, StorePath)
+        with pq.ParquetFile(source, page_checksum_verification=True, pre_buffer=apart) as file:
+            yield file
+    except CarraraError:
+        raise
+    except Exception as fault:  # a broken footer makes Arrow raise almost anything
+        denied = isinstance(fault, OSError) and fault.errno and not isinstance(fault, FileNotFoundError)
+        if denied or isinstance(fault, MemoryError):
+            raise BuildError(read_fault(path, fault)) from fault
+        raise CorruptError(f"{str(path)!r} cannot be read ({first_line(fault)})") from fault
+
+
+def columns_of(path: Path) -> list[str]:
+    """Return the names of a file's columns.
+
+    Raises:
+        CorruptError: if it cannot be read.
+    """
+    with opened(path) as file:
+        return list(file.schema_arrow.names)
+
+
+def column(table: pa.Table, name: str) -> list[Any]:
+    """Return a column as a list of plain values."""
+    values: list[Any] = table.column(name).to_pylist()
+    return values

@@ -1,0 +1,246 @@
+"""Reading splits: one tokenizer's folder of a build, or the folder of a published data set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
+
+from pipeline.artifacts.files import closed_in, denied, read_fault
+from pipeline.artifacts.manifest import Manifest, TierCell, why_unsealed
+from pipeline.artifacts.parquet import opened
+from pipeline.errors import SplitError, adding, unknown
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
+from pipeline.storage import StorePath, in_order
+from pipeline.typed import read_record
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PLACE = ("family", "subtask", "tier", "length", "complexity")
+"""The columns that say which stratum a row is of; withheld splits have no complexity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which rows to read: an empty tuple selects all; `limit` is the largest number of rows per stratum."""
+
+    families: tuple[str, ...] = ()
+    subtasks: tuple[str, ...] = ()
+    tiers: tuple[str, ...] = ()
+    lengths: tuple[int, ...] = ()
+    complexities: tuple[int, ...] = ()
+    limit: int | None = None
+
+    def wants(self, row: Row) -> bool:
+        """Tell whether a row's stratum is wanted."""
+        return all(
+            not wanted or row[name] in wanted
+            for name, wanted in (
+                ("family", self.families),
+                ("subtask", self.subtasks),
+                ("tier", self.tiers),
+                ("length", self.lengths),
+                ("complexity", self.complexities),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A sealed folder with ``data``, ``keys`` and ``manifest.json``."""
+
+    folder: Path
+    manifest: Manifest = field(repr=False)
+
+    @property
+    def tokenizer(self) -> str:
+        """The profile's name."""
+        return self.manifest.tokenizer.name
+
+    @property
+    def title(self) -> str:
+        """Release, version and profile, as errors and pages name the split."""
+        return f"{self.manifest.title} {self.tokenizer}"
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """The split tag at the end of every row id, by tier."""
+        return {tier: made.tag for tier, made in self.manifest.tiers.items()}
+
+    @property
+    def strata(self) -> list[TierCell]:
+        """The strata of all tiers, each with its tier."""
+        return [
+            TierCell(tier=tier, **asdict(cell)) for tier, made in self.manifest.tiers.items() for cell in made.strata
+        ]
+
+    def cells(self, selection: Selection) -> list[TierCell]:
+        """Return the strata that are wanted."""
+        return [cell for cell in self.strata if selection.wants(asdict(cell))]
+
+    def shards(self, part: str = "data") -> list[Path]:
+        """Return the files of ``data`` or ``keys`` that the manifest names, by tier, family and number."""
+        shards = (shard for made in self.manifest.tiers.values() for shard in made.shards)
+        return [self.folder / part / f"{shard.shard}.parquet" for shard in shards]
+
+    def rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
+        """Yield the rows that are wanted, in the order of the shards, one row group in memory at a time.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        return self._read("data", columns or DATA_SCHEMA.names, selection)
+
+    def key_rows(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> Iterator[Row]:
+        """Yield the same rows without text.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's.
+            CorruptError: if a shard cannot be read.
+        """
+        return self._read("keys", columns or KEYS_SCHEMA.names, selection)
+
+    def frame(self, columns: Sequence[str] | None = None, selection: Selection = Selection()) -> DataFrame:
+        """Return rows as a pandas frame; without `columns` all but the text.
+
+        Raises:
+            SplitError: if a column or a wanted name is none of the split's, or pandas is not installed.
+            CorruptError: if a shard cannot be read.
+        """
+        frame = frame_type()
+        names = list(columns or KEYS_SCHEMA.names)
+        rows = self.rows if set(names) & set(TEXT_COLUMNS) else self.key_rows
+        return frame(list(rows(names, selection)), columns=names)
+
+    def _read(self, part: str, columns: Sequence[str], selection: Selection) -> Iterator[Row]:
+        self._check(selection)
+        taken: Counter[tuple[Any, ...]] = Counter()
+        paths = [path for path in self.shards(part) if _may_hold(path, selection)]
+        # Keys are small and wanted whole: those of many shards come from a store at the same time.
+        sources = in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
+        for path, whole in zip(paths, sources, strict=False):
+            yield from _wanted(path, whole, list(columns), selection, taken)
+
+    def _key_bytes(self) -> Callable[[Path], int]:
+        """Return how many bytes the manifest gives a file of keys."""
+        shards = (shard for made in self.manifest.tiers.values() for shard in made.shards)
+        sizes = {self.folder / "keys" / f"{shard.shard}.parquet": shard.keys_bytes or 0 for shard in shards}
+        return lambda path: sizes.get(path, 0)
+
+    def _check(self, selection: Selection) -> None:
+        for kind, wanted, name in (
+            ("family", selection.families, "family"),
+            ("subtask", selection.subtasks, "subtask"),
+            ("tier", selection.tiers, "tier"),
+            ("length", selection.lengths, "length"),
+            ("complexity", selection.complexities, "complexity"),
+        ):
+            known = {str(value) for cell in self.strata if (value := getattr(cell, name)) is not None}
+            if wanted and not known:
+                raise SplitError(
+                    f"{self.title} does not give the {kind} of its rows, since they are published without keys"
+                )
+            for one in wanted:
+                if str(one) not in known:
+                    raise SplitError(unknown(f"{kind} in {self.title}:", str(one), known))
+
+
+def _may_hold(path: Path, selection: Selection) -> bool:
+    """Tell whether a shard is of a family and a tier that are wanted."""
+    family, tier = path.parts[-3:-1]
+    return (not selection.families or family in selection.families) and (not selection.tiers or tier in selection.tiers)
+
+
+def _fetched(path: Path) -> bytes | None:
+    with suppress(FileNotFoundError):  # it is named by whoever opens it
+        return path.read_bytes() if isinstance(path, StorePath) else None
+    return None
+
+
+def _wanted(
+    path: Path, whole: bytes | None, columns: list[str], selection: Selection, taken: Counter[tuple[Any, ...]]
+) -> Iterator[Row]:
+    """Yield a shard's wanted rows; text is read only of row groups that hold one."""
+    with opened(path, whole) as file:
+        names = file.schema_arrow.names
+        for name in columns:
+            if name not in names:
+                raise SplitError(unknown(f"column in {str(path)!r}:", name, names))
+        place = [name for name in PLACE if name in names]
+        for group in range(file.num_row_groups):
+            cells = file.read_row_group(group, columns=place)
+            check_rows(cells)
+            chosen = [at for at, row in enumerate(cells.to_pylist()) if _takes(row, selection, taken)]
+            if chosen:
+                table = file.read_row_group(group, columns=columns).select(columns)
+                check_rows(table)
+                check_metadata(table)
+                for at in chosen:
+                    yield table.slice(at, 1).to_pylist()[0]
+
+
+def _takes(row: Row, selection: Selection, taken: Counter[tuple[Any, ...]]) -> bool:
+    stratum = tuple(row.values())
+    if not selection.wants(row) or (selection.limit is not None and taken[stratum] >= selection.limit):
+        return False
+    taken[stratum] += 1
+    return True
+
+
+def frame_type() -> type[DataFrame]:
+    """Return pandas' frame.
+
+    Raises:
+        SplitError: if pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise SplitError(f"frames need pandas: {adding('frames')}") from None
+    frame: type[DataFrame] = pandas.DataFrame
+    return frame
+
+
+def no_build(folder: Path) -> str:
+    """Return the line for a folder in which no release was built."""
+    if (folder / "manifest.json").is_file():
+        return f"{str(folder)!r} is one tokenizer's folder: give the release folder, {str(folder.parent)!r}"
+    return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v2.0.0"
+
+
+def open_split(folder: Path) -> Split:
+    """Open one tokenizer's folder of a build, or the folder of a published data set.
+
+    Raises:
+        SplitError: if the folder holds no sealed split, or several.
+    """
+    path = folder / "manifest.json"
+    if closed := closed_in(folder):
+        raise SplitError(closed)
+    if path.exists():
+        try:
+            return Split(folder, read_record(path, Manifest))
+        except (OSError, ValueError) as fault:
+            if denied(fault):
+                raise SplitError(read_fault(path, fault)) from None
+            raise SplitError(
+                f"{str(path)!r} is no manifest ({getattr(fault, 'strerror', None) or fault}): build or fetch it again"
+            ) from None
+    inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    if len(inside) == 1:
+        return open_split(inside[0])
+    if inside:
+        raise SplitError(f"{str(folder)!r} holds several splits: give one of {', '.join(map(str, inside))}")
+    for begun in (folder, *sorted(path.parent for path in folder.glob("*/data"))):
+        if (begun / "data").is_dir() and (why := why_unsealed(begun)):
+            raise SplitError(f"{str(begun)!r} is {why}")
+    what = "is not sealed" if (folder / "data").is_dir() else "holds no split"
+    raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, such as outputs/v2.0.0/o200k")

@@ -1,1 +1,0 @@
-"""Asking a model: the endpoint, runs over the rows of a split, and texts for a corpus."""

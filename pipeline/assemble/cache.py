@@ -1,0 +1,129 @@
+"""Layouts that this process made of a family's rows: proving needs those that packing made, in every profile.
+
+A proof that trusts nothing but a shard's bytes lays its rows out anew.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.assemble.plan import Cut, Plan, RowPlan, row_streams
+from pipeline.recipe import Stratum
+from pipeline.tasks.base import Layout, Sample
+
+BUDGET = 32 * 1024 * 1024
+"""Bytes of the layouts that are kept, about: those of a shard, unless its rows are short and many, or of several."""
+EACH = 16 * 1024
+"""Bytes of a layout beside what is counted."""
+
+
+def laid_out(plan: Plan, sample: Sample) -> Layout:
+    """Lay a sample out."""
+    return plan.task(sample.stratum).layout(sample, *row_streams(plan, sample.stratum, sample.index))
+
+
+def size_of(layout: Layout, length: int) -> int:
+    """Return about how many bytes a layout of so many tokens takes: its texts, ranks, and an order of small units."""
+    units = [layout.head, layout.tail, *(item.unit.pieces for item in layout.placed)]
+    ranks = 0 if layout.filler.ranks is None else layout.filler.ranks.nbytes
+    return EACH + sum(len(piece.text) for pieces in units for piece in pieces) + ranks + 2 * length
+
+
+class Layouts:
+    """Keeps the layouts of one shard's rows, as far as there is room: the same rows come again in the same order.
+
+    What room is left is for other shards of the family: they come again in the next profile.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget, self._size = budget, 0
+        self._plan: Plan | None = None
+        self._for: tuple[str, bool] | None = None
+        self._cut: Cut | None = None
+        self._kept: dict[str, tuple[Sample, Layout, int, Cut | None]] = {}
+
+    def turn_to(self, plan: Plan, cut: Cut, *, full: bool = False) -> None:
+        """Keep layouts of this shard's rows from now on, and drop those of other families.
+
+        For a `full` proof those that packing made are dropped, too.
+        """
+        if plan is not self._plan or (cut.family, full) != self._for:
+            self.clear()
+            self._plan, self._for = plan, (cut.family, full)
+        self._cut = cut
+
+    def clear(self) -> None:
+        """Drop all layouts; those that are made from now on are kept for the same shard."""
+        self._kept.clear()
+        self._size = 0
+
+    def of(self, plan: Plan, sample: Sample) -> Layout:
+        """Return the layout of a sample: what was made of an equal one, or a new one."""
+        known = self._kept.get(sample.id) if plan is self._plan else None
+        if known and known[0] == sample:
+            return known[1]
+        fresh = laid_out(plan, sample)
+        if plan is self._plan and not known:
+            size = size_of(fresh, sample.stratum.length)
+            self._make_room(size)
+            if self._size + size <= self._budget:
+                self._size += size
+                self._kept[sample.id] = sample, fresh, size, self._cut
+        return fresh
+
+    def _make_room(self, size: int) -> None:
+        """Drop as many layouts of other shards as `size` bytes need, the oldest first."""
+        if self._size + size > self._budget:
+            for name in [name for name, kept in self._kept.items() if kept[3] != self._cut]:
+                self._size -= self._kept.pop(name)[2]
+                if self._size + size <= self._budget:
+                    return
+
+
+LAYOUTS = Layouts(BUDGET)
+
+
+SAMPLE_BUDGET = 16 * 1024 * 1024
+"""Bytes of the samples that are kept: all of a shipped recipe take 1.3 MB, and one of 1M tokens 0.1 MB."""
+
+
+class Drawn:
+    """Keeps samples as bytes, as far as there is room: the oldest are dropped, and drawn again.
+
+    They are kept by all that decides a sample: the seed, the folder (which holds its corpora), the stratum and the
+    index in it.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget, self._size = budget, 0
+        self._kept: dict[tuple[int, Path, Stratum, int], bytes] = {}
+
+    def keep(self, plan: Plan, sample: Sample) -> Sample:
+        """Keep a sample that was drawn before its row has an id, and return it."""
+        self._drop(plan, sample.stratum, sample.index)
+        held = pickle.dumps(sample)
+        self._kept[plan.recipe.seed, plan.out, sample.stratum, sample.index] = held
+        self._size += len(held)
+        while self._size > self._budget:
+            self._size -= len(self._kept.pop(next(iter(self._kept))))
+        return sample
+
+    def take(self, plan: Plan, row: RowPlan) -> Sample | None:
+        """Return a row's sample if it was kept, and keep it no longer."""
+        held = self._drop(plan, row.stratum, row.index)
+        return replace(pickle.loads(held), id=row.id) if held else None
+
+    def clear(self) -> None:
+        """Keep none of them."""
+        self._kept.clear()
+        self._size = 0
+
+    def _drop(self, plan: Plan, cell: Stratum, index: int) -> bytes:
+        held = self._kept.pop((plan.recipe.seed, plan.out, cell, index), b"")
+        self._size -= len(held)
+        return held
+
+
+DRAWN = Drawn(SAMPLE_BUDGET)

@@ -1,0 +1,53 @@
+"""Simulated readers: pure functions of the text that is sent, each with a stated weakness.
+
+They are the naive baselines of a split, the curves of its example report, and what tests hold a family against: a
+shortcut that scores above chance is to be mended, or named as a limit.
+"""
+
+from __future__ import annotations
+
+from pipeline.baselines.annals import Annals, Summaries
+from pipeline.baselines.base import READERS, Reader, Reading
+from pipeline.baselines.bio import Biographies
+from pipeline.baselines.documents import CitedDocuments, Documents, Rankings
+from pipeline.baselines.messages import Examples, Lines
+from pipeline.baselines.michelangelo import Program, Stories, Talk
+from pipeline.baselines.recall import Edges, Recall
+from pipeline.errors import CarraraError, unknown
+from pipeline.rows import Row
+
+__all__ = ["COLUMNS", "READERS", "Reader", "Reading", "open_reading", "reader_of"]
+
+COLUMNS = ["id", "family", "subtask", "question", "prompt_tokens", "messages", "prompt"]
+"""What a reader gets of a row: nothing of its key."""
+READINGS: dict[str, type[Reading]] = {
+    "latent_list": Program,
+    "mrcr": Talk,
+    "idk": Stories,
+    "bio": Biographies,
+    "recall": Recall,
+    "graph": Edges,
+    "rag": Documents,
+    "cite": CitedDocuments,
+    "rerank": Rankings,
+    "icl": Examples,
+    "tally": Lines,
+    "longqa": Annals,
+    "summ": Summaries,
+}
+
+
+def open_reading(row: Row) -> Reading:
+    """Return a row as readers see it; any family without a reading of its own is read by lines."""
+    return READINGS.get(row["family"], Reading)(row)
+
+
+def reader_of(name: str) -> Reader:
+    """Return a reader by its name.
+
+    Raises:
+        CarraraError: if there is none, with the nearest right name.
+    """
+    if name not in READERS:
+        raise CarraraError(unknown("reader", name, READERS))
+    return READERS[name]

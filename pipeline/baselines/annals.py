@@ -1,0 +1,138 @@
+"""Annals: a passage is an entry, or in a chat a session."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from pipeline.baselines.base import LAST, End, Passage, Reading
+from pipeline.tasks.longqa.reading import BODY, DATE, END, ESTATE, NAME, PHRASE, Event, Line, history, standing
+from pipeline.tasks.summ.solve import Asked, asked, named, points, read, told_of
+from pipeline.tasks.summ.text import accepted
+
+ASKED = re.compile(r"the [A-Z]\w+ [A-Z]\w+")
+DAY = re.compile(rf"^{DATE}", re.MULTILINE)
+LONG_AGO = "1 January 1640"
+START = 2
+"""Turns of a chat before its first session."""
+
+
+class Annals(Reading):
+    """A property or a person that is asked about by name, among dated entries."""
+
+    @property
+    def chat(self) -> bool:
+        """Whether the entries were sent in real turns."""
+        return len(self.turns) > 1
+
+    @property
+    def text(self) -> str:
+        """All that is sent, as one string."""
+        return "\n".join(content for _, content in self.turns)
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters of the entries, or of the sessions."""
+        if self.chat:
+            start = sum(len(content) + 1 for _, content in self.turns[:START])
+            return start, len(self.text) - len(self.turns[-1][1])
+        return self.text.find(BODY) + len(BODY), self.text.rfind(END) + 1
+
+    def units(self) -> Sequence[str]:
+        """Return entries, or sessions with their replies."""
+        if not self.chat:
+            return super().units()
+        said = [content for _, content in self.turns[START:-1]]
+        return [f"{one}\n{reply}\n" for one, reply in zip(said[::2], said[1::2], strict=True)]
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return what the task's solution makes of some passages."""
+        if not self.chat:
+            return super().answer(seen)
+        told = [turn for one in seen for turn in _turns(one.text)]
+        try:
+            return self.task.solve([*self.turns[:START], *told, self.turns[-1]])[0]
+        except ValueError:
+            return self.missed(seen)
+
+    def missed(self, seen: Sequence[Passage]) -> str:
+        """Return the year of the last passage about what is asked, or a name in it, by what is asked for."""
+        own = [one for one in seen if self.asked in one.text]
+        if self.subtask == "when" and own and (dated := DAY.match(own[-1].text)):
+            return dated[3]
+        names = [name for one in own for name in re.findall(NAME, one.text) if name not in self.question]
+        return names[-1] if self.subtask == "kin" and names else self.guess()
+
+    def guess(self) -> str:
+        """Return the first option where there are some, else that it is not known."""
+        return "A" if self.subtask == "choice" else super().guess()
+
+    @cached_property
+    def asked(self) -> str:
+        """The name that is asked about, without an article."""
+        if self.subtask == "kin" and (found := PHRASE.fullmatch(self.question)):
+            return found[1].rpartition(" of ")[2]
+        found = ASKED.search(self.question)
+        return found[0].removeprefix("the ") if found else self.question
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return the first or last entry about what is asked; where an owner is, of a sale, as if it counted."""
+        found = [one for one in self.passages if self.asked in one.text]
+        if self.subtask in ("kin", "when"):
+            return found[-1:] if end == LAST else found[:1]
+        sold = [one for one in found if self.sells(one)]
+        return [replace(one, text=DAY.sub(LONG_AGO, one.text)) for one in (sold[-1:] if end == LAST else sold[:1])]
+
+    def sells(self, passage: Passage) -> bool:
+        """Tell whether a passage has a sale of what is asked about."""
+        said = [Line(0, 0, 0, one.partition(". ")[2]) for one in passage.text.splitlines() if DAY.match(one)]
+        return any(event.kind == "sale" for event in history(said, f"the {self.asked}"))
+
+
+def _turns(session: str) -> list[tuple[str, str]]:
+    said, _, reply = session.rstrip("\n").rpartition("\n")
+    return [("user", said), ("assistant", reply)]
+
+
+class Summaries(Reading):
+    """A property that is asked about by name, among numbered entries."""
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters of the entries."""
+        return self.text.find(BODY) + len(BODY), self.text.rfind(END) + 1
+
+    @cached_property
+    def asked(self) -> Asked:
+        """What is asked for."""
+        return asked(self.question)
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return all that the entries seen say of what is asked, as if those not seen did not matter."""
+        start, end = self.body
+        if not seen:
+            return self.guess()
+        annals = read("".join([self.text[:start], *(one.text for one in seen), self.text[end:]]))
+        right = points(list(_possible(told_of(annals.found, self.asked.prop))), self.asked)
+        told = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
+        return accepted(told, [])[0] if told else self.guess()
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return the first or last entry about the property."""
+        found = [one for one in self.passages if self.asked.prop.removeprefix("the ") in one.text]
+        return found[-1:] if end == LAST else found[:1]
+
+
+def _possible(told: Sequence[Event]) -> Iterator[Event]:
+    """Yield events without those that set aside or restore sales that were not seen."""
+    sales = list[Event]()
+    for event in told:
+        try:
+            standing([*sales, *([event] if event.kind in ESTATE else [])])
+        except ValueError:
+            continue
+        if event.kind in ESTATE:
+            sales.append(event)
+        yield event

@@ -1,0 +1,223 @@
+"""A prompt as simulated readers see it: passages, of which they see some, and what they say of those.
+
+A family has a `Reading` of its own, which says what its passages are and what is answered when the answer was not seen.
+Any other family is read by lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import Literal
+
+from pipeline.recipe import Stratum
+from pipeline.rows import Row
+from pipeline.streams import stream
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Turns
+from pipeline.verify.row import turns_of
+
+WORDS = re.compile(r"[a-z0-9]+")
+QUESTIONS = re.compile(r"(?<=[?])\s+")
+End = Literal["first", "last"]
+FIRST: End = "first"
+LAST: End = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A unit of the text that is seen whole or not at all: its number, and the characters of the text it spans."""
+
+    number: int
+    text: str
+    start: int
+    end: int
+
+
+class Reading:
+    """A row as a reader gets it: what is sent, its question, and no key.
+
+    Args:
+        row: a row with at least the columns ``pipeline.baselines.COLUMNS``.
+    """
+
+    def __init__(self, row: Row) -> None:
+        self.row_id: str = row["id"]
+        self.question: str = row["question"]
+        self.tokens: int = row["prompt_tokens"]
+        self.subtask: str = row["subtask"]
+        self.turns: Turns = turns_of(row)
+        self.task = task_of(Stratum(row["family"], row["subtask"], "32k", 0, 0, 1))
+
+    @property
+    def text(self) -> str:
+        """The text that passages stand in."""
+        return self.turns[-1][1]
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that passages span; what stands before and behind is always seen."""
+        return self.text.find("\n") + 1, max(self.text.rfind(self.question), 0)
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """All passages of the body, in order: here its lines."""
+        start, found = self.body[0], []
+        for number, said in enumerate(self.units()):
+            found.append(Passage(number, said, start, start + len(said)))
+            start += len(said)
+        return tuple(found)
+
+    def units(self) -> Sequence[str]:
+        """Return the body cut into passages."""
+        return self.text[slice(*self.body)].splitlines(keepends=True)
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return what is replied by who has seen some passages: what they say, or else what `missed` does."""
+        start, end = self.body
+        text = "".join([self.text[:start], *(passage.text for passage in seen), self.text[end:]])
+        try:
+            return self.task.solve([*self.turns[:-1], ("user", text)])[0]
+        except ValueError:
+            return self.missed(seen)
+
+    def missed(self, seen: Sequence[Passage]) -> str:
+        """Return what is replied where the passages seen do not answer: here what `guess` does."""
+        return self.guess()
+
+    def guess(self) -> str:
+        """Return what is replied from the question alone: here that it is not known."""
+        return "I do not know."
+
+    def half_known(self, end: End) -> Sequence[Passage] | None:
+        """Return the first or last passages that match half of what is asked, read as if they matched all of it.
+
+        None if nothing in the question could be known by half.
+        """
+        return None
+
+    def last_match(self) -> Sequence[Passage] | None:
+        """Return the last passages that match what is asked; here, where just one matches, by half of it."""
+        return self.half_known(LAST)
+
+    def alike(self) -> Sequence[Passage]:
+        """Return for each question the passage with most words in common with it, the first of equals."""
+        bags = [set(WORDS.findall(passage.text.lower())) for passage in self.passages]
+        chosen = [_most_common(set(WORDS.findall(asked.lower())), bags) for asked in self.questions() if bags]
+        return [self.passages[number] for number in sorted(set(chosen))]
+
+    def questions(self) -> Sequence[str]:
+        """Return the questions, where one prompt asks several."""
+        return QUESTIONS.split(self.question)
+
+
+def _most_common(wanted: set[str], bags: Sequence[set[str]]) -> int:
+    counted = ((len(wanted & bag), -number) for number, bag in enumerate(bags))
+    return -max(counted, key=itemgetter(0, 1))[1]
+
+
+def names_in(text: str, words: int) -> Iterator[str]:
+    """Yield every run of so many capitalised words; runs may overlap."""
+    for found in re.finditer(rf"(?=\b({' '.join(['[A-Z][A-Za-z]+'] * words)})\b)", text):
+        yield found[1]
+
+
+def half_name(text: str, name: str) -> str | None:
+    """Return who in a text has at least half of the names of a person, each in its place.
+
+    >>> half_name("The hobby of Ann Bo Lee is golf.", "Ann Mia Lee")
+    'Ann Bo Lee'
+    """
+    parts = name.split(" ")
+    if sum(part in text for part in parts) * 2 < len(parts):
+        return None
+    for found in names_in(text, len(parts)):
+        if 2 * sum(one == other for one, other in zip(found.split(" "), parts, strict=True)) >= len(parts):
+            return found
+    return None
+
+
+WINDOW = 32_768
+"""Tokens that the readers of one end can take."""
+HALF_LIFE = 65_536
+"""A passage so many tokens before the end is forgotten in one of two prompts, twice as far in three of four."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A reader with a stated weakness. `replies` is a pure function; it returns None for what it cannot be asked."""
+
+    name: str
+    title: str
+    replies: Callable[[Reading], str | None]
+
+
+def everything(reading: Reading) -> str:
+    """Return the task's own solution of the whole text.
+
+    Raises:
+        ValueError: if the text cannot be read.
+    """
+    return reading.task.solve(reading.turns)[0]
+
+
+def the_last(reading: Reading) -> str:
+    """Answer from the passages that lie in the last tokens."""
+    size = len(reading.text)
+    return reading.answer([one for one in reading.passages if (size - one.start) * reading.tokens <= WINDOW * size])
+
+
+def the_first(reading: Reading) -> str:
+    """Answer from the passages that lie in the first tokens; the question is known all the same."""
+    size = len(reading.text)
+    return reading.answer([one for one in reading.passages if one.end * reading.tokens <= WINDOW * size])
+
+
+def one_passage(reading: Reading) -> str:
+    """Answer from the one passage with most words in common with the question."""
+    return reading.answer(reading.alike())
+
+
+def half_known(reading: Reading) -> str | None:
+    """Answer from the first passage that matches half of what is asked."""
+    return _answer(reading, reading.half_known(FIRST))
+
+
+def last_match(reading: Reading) -> str | None:
+    """Answer from the last passage that matches."""
+    return _answer(reading, reading.last_match())
+
+
+def forgetful(reading: Reading) -> str:
+    """Answer from the passages that are not forgotten; which are, is drawn by the row's id."""
+    rng, size = stream("readers", "forgets", reading.row_id), len(reading.text)
+    lives = ((size - one.start) / size * reading.tokens / HALF_LIFE for one in reading.passages)
+    kept = [rng.random() < 0.5**life for life in lives]
+    return reading.answer([one for one, is_kept in zip(reading.passages, kept, strict=True) if is_kept])
+
+
+def nothing(reading: Reading) -> str:
+    """Guess from the question alone."""
+    return reading.guess()
+
+
+def _answer(reading: Reading, seen: Sequence[Passage] | None) -> str | None:
+    return None if seen is None else reading.answer(seen)
+
+
+READERS = {
+    reader.name: reader
+    for reader in (
+        Reader("all", "reads everything, and answers as the task's own solver does", everything),
+        Reader("last32k", "reads only the last 32K tokens", the_last),
+        Reader("first32k", "reads only the first 32K tokens, and the question", the_first),
+        Reader("passage", "reads only the passage with most words in common with the question", one_passage),
+        Reader("half-name", "takes the first passage that matches half of the name, or of what is asked", half_known),
+        Reader("last-match", "takes the last passage that matches, whichever is asked for", last_match),
+        Reader("forgets", "has forgotten passages, half of those 64K tokens before the end", forgetful),
+        Reader("no-context", "reads nothing but the question, and guesses", nothing),
+    )
+}

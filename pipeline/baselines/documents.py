@@ -1,0 +1,93 @@
+"""Documents that a search has put together: a passage is a document, a line of the body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+
+from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
+from pipeline.streams import stream
+from pipeline.tasks.cite import text
+from pipeline.tasks.cite.solve import known
+from pipeline.tasks.rag.solve import DOCUMENTS, END, entries, take_apart
+from pipeline.tasks.rerank.solve import Wanted, wanted
+from pipeline.worlds.ranking import Index
+
+
+class Documents(Reading):
+    """Documents about named things, of which some answer a question."""
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters between the lines that begin and end the documents."""
+        return self.text.find(DOCUMENTS) + len(DOCUMENTS), self.text.rfind(END) + 1
+
+    def half_known(self, end: End) -> Sequence[Passage] | None:
+        """Return for each thing that is named the first or last document of another that shares a word with it."""
+        names = [take_apart(one.text.rstrip("\n"))[1] for one in self.passages]
+        asked = [name for name in sorted(set(names)) if name in self.question]
+        asked = [name for name in asked if not any(name in other and name != other for other in asked)]
+        if not asked or self.subtask in ("described", "list"):
+            return None
+        found = [list(self._alike(names, name)) for name in asked]
+        return [one for some in found for one in (some[-1:] if end == LAST else some[:1])]
+
+    def _alike(self, names: Sequence[str], asked: str) -> Iterator[Passage]:
+        """Yield the documents of other things whose names share a word with one, under that name."""
+        words = set(asked.split(" "))
+        for one, name in zip(self.passages, names, strict=True):
+            if name != asked and not words.isdisjoint(name.split(" ")):
+                yield replace(one, text=one.text.replace(name, asked))
+
+
+class CitedDocuments(Documents):
+    """Documents of which some state what is asked, in part or in whole."""
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return all that the documents seen say of what is asked."""
+        found = list(entries("".join(one.text for one in seen)))
+        told = {fact.value: sorted(fact.ids) for fact in known(found, self.question)}
+        as_asked = text.as_items if self.subtask == "listing" else text.as_sentences
+        return as_asked(told)[0] if told else self.missed(seen)
+
+    def half_known(self, end: End) -> Sequence[Passage] | None:
+        """Return documents of another thing that shares a word with the one that is named; a list names none."""
+        return None if self.subtask == "listing" else super().half_known(end)
+
+
+PLACES = 10
+"""How many documents are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Passage):
+    """A document that is taken for one that is asked for, whatever it says."""
+
+
+class Rankings(Documents):
+    """Documents of which the ten best are to be named."""
+
+    @cached_property
+    def wanted(self) -> Wanted:
+        """What is asked."""
+        return wanted(self.question)
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return the ranking of the documents seen; those that are taken stand as they come."""
+        if seen and all(isinstance(one, Taken) for one in seen):
+            return " > ".join(take_apart(one.text.rstrip("\n"))[3] for one in seen)
+        return super().answer(seen) or self.guess()
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return the first or last ten documents that name all that is asked, in whatever role."""
+        named = [re.compile(rf"(?<!\w){re.escape(value)}(?!\w)") for value in self.wanted.values.values()]
+        found = [one for one in self.passages if all(each.search(one.text) for each in named)]
+        found = found[:PLACES] if end == FIRST else found[: -PLACES - 1 : -1]
+        return [Taken(*(getattr(one, field.name) for field in fields(one))) for one in found]
+
+    def alike(self) -> Sequence[Passage]:
+        """Return the ten documents that a search for the question ranks first (BM25, over the documents alone)."""
+        ranking, _ = Index(one.text for one in self.passages).ranking(self.question, stream("readers", self.row_id))
+        return [self.passages[place] for place in sorted(ranking[:PLACES].tolist())]

@@ -1,0 +1,121 @@
+"""Messages with labels, of which a passage is an example, and messages to count, of which a passage is a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from pipeline.baselines.base import FIRST, LAST, WORDS, End, Passage, Reading
+from pipeline.tasks.icl import solve as icl
+from pipeline.tasks.messages import intent_of
+from pipeline.tasks.tally import solve as tally
+from pipeline.worlds.utterances import domain, mentioned
+
+Intent = tuple[str, str]
+
+
+class Examples(Reading):
+    """Messages with labels, and a last one without."""
+
+    @cached_property
+    def shown(self) -> icl.Shown:
+        """The prompt as it was sent."""
+        return icl.read(self.text)
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that the examples span."""
+        start = self.text.find(icl.START) + len(icl.START)
+        return start, self.text.rfind(icl.END)
+
+    def units(self) -> Sequence[str]:
+        """Return each message with its label."""
+        pairs = zip(self.shown.messages, self.shown.labels, strict=True)
+        return [f"{message}\n{icl.CUE}{label}\n" for message, label in pairs]
+
+    def questions(self) -> Sequence[str]:
+        """Return the last message, however many questions it asks."""
+        return [self.question]
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return the label of a message of the same intent, else that of the one with most words in common."""
+        wanted = self.shown.told(intent_of(self.question))
+        if not seen:
+            return self.guess()
+        alike = [one for one in seen if self._intent(one) == wanted]
+        return _label(alike[0] if alike else max(seen, key=self._common))
+
+    def _intent(self, passage: Passage) -> Intent:
+        return self.shown.told(intent_of(passage.text.partition("\n")[0]))
+
+    def _common(self, passage: Passage) -> int:
+        return len(self._words & {*WORDS.findall(passage.text.lower())})
+
+    @cached_property
+    def _words(self) -> set[str]:
+        return {*WORDS.findall(self.question.lower())}
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return the first or last message that shares the act or the thing with the asked one, or all of it."""
+        act, thing = intent_of(self.question)
+        order = self.passages if end == FIRST else self.passages[::-1]
+        pairs = ((one, intent_of(one.text.partition("\n")[0])) for one in order)
+        return [next(one for one, (other, about) in pairs if other == act or about == thing)]
+
+    def guess(self) -> str:
+        """Return one of the labels, if they are numbers."""
+        return "0" if self.shown.numbered else super().guess()
+
+
+def _label(passage: Passage) -> str:
+    return passage.text.rstrip("\n").rpartition(icl.CUE)[2]
+
+
+class Lines(Reading):
+    """Lines that each hold a message, and a question about all of them."""
+
+    @cached_property
+    def asked(self) -> tally.Asked:
+        """The question."""
+        return tally.question_of(self.question)
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that the lines span."""
+        return self.text.find(tally.START) + len(tally.START), self.text.rfind(tally.END)
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return lines that match by half, as if they matched wholly.
+
+        Where a clerk is asked about these are all lines of the clerk, where clerks are, the lines of either kind. Where
+        acts are, every line stands also for the act that it says is not wanted.
+        """
+        if self.asked.subtask in ("most", "compare"):
+            named = ((one, mentioned("request", self._entry(one).message.rstrip())) for one in self.passages)
+            return [*self.passages, *(self._saying(one, (act, "gym")) for one, act in named if act)]
+        if self.asked.subtask == "users":
+            return [self._saying(one, kind) for one in self._of_kinds() for kind in self.asked.kinds]
+        clerk = self.asked.named["clerk"]
+        return [self._saying(one, self.asked.kinds[0]) for one in self.passages if f" clerk {clerk} " in one.text]
+
+    def last_match(self) -> Sequence[Passage]:
+        """Return all lines of the asked kind, whoever received them, or of acts the last line that asks for one."""
+        if self.asked.subtask == "users":
+            return self.half_known(LAST)
+        if self.asked.subtask in ("most", "compare"):
+            return [one for one in self.passages if self._entry(one).intent[0] in self.asked.options][-1:]
+        found = ((one, self._entry(one).clerk) for one in self._of_kinds())
+        return [replace(one, text=one.text.replace(clerk, self.asked.named["clerk"], 1)) for one, clerk in found]
+
+    def _of_kinds(self) -> list[Passage]:
+        return [one for one in self.passages if self._entry(one).intent in self.asked.kinds]
+
+    def _entry(self, passage: Passage) -> tally.Entry:
+        return tally.entries_of(passage.text)[0]
+
+    def _saying(self, passage: Passage, intent: Intent) -> Passage:
+        """Return a line with a message of an intent."""
+        known, entry = domain("request"), self._entry(passage)
+        said = known.acts[intent[0]][0].replace("{it}", known.things[intent[1]][0])
+        return replace(passage, text=passage.text.replace(entry.message.rstrip(), said))

@@ -1,0 +1,142 @@
+"""Programs on a list: a passage is a line of the program."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+
+from pipeline.baselines.base import LAST, End, Passage, Reading, half_name
+from pipeline.tasks.idk.solve import read_question
+from pipeline.tasks.idk.text import END, START
+from pipeline.tasks.latent_list.solve import PRINTS, STEPS, Session, advanced, read
+from pipeline.tasks.mrcr.solve import Conversation, Reply, parts, read_conversation
+
+GUESSES = {"len": "6", "print": "[]"}
+"""What is replied by who has seen no line; else the least number that a list starts with."""
+
+
+class Program(Reading):
+    """A list that lines change, and the last line views."""
+
+    @cached_property
+    def session(self) -> Session:
+        """The program as it was sent."""
+        return read(self.text)
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters between the line that starts the list and the one that views it."""
+        return self.session.begins, self.text.rfind(self.session.ask.line)
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return what the lines seen leave of the list; one that fails without the others is passed over."""
+        items = list(self.session.initial)
+        for passage in seen:
+            with suppress(ValueError):
+                items = advanced(items, [STEPS[passage.text.rstrip("\n")]])
+        try:
+            return self.session.ask.shows(items)
+        except ValueError:
+            return self.guess()
+
+    def guess(self) -> str:
+        """Return a length of six, an empty list or a one."""
+        return GUESSES.get(self.subtask, "1")
+
+    def last_match(self) -> Sequence[Passage]:
+        """Return the last line that changes the list."""
+        return [passage for passage in self.passages if passage.text.rstrip("\n") != PRINTS][-1:]
+
+
+class Talk(Reading):
+    """A reply that is asked for by its request and its place among the replies to that request."""
+
+    @cached_property
+    def conversation(self) -> Conversation:
+        """The conversation as it was sent."""
+        return read_conversation(tuple(self.turns))
+
+    @property
+    def text(self) -> str:
+        """All that is sent, as one string."""
+        return "\n".join(content for _, content in self.turns)
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """All exchanges, spread over the text by their own lengths."""
+        said = [f"{reply.request}\n{reply.text}\n" for reply in self.conversation.replies]
+        end = len(self.text)
+        found: list[Passage] = []
+        for number in reversed(range(len(said))):
+            start = max(end - len(said[number]), 0)
+            found.append(Passage(number, said[number], start, end))
+            end = start
+        return tuple(reversed(found))
+
+    def questions(self) -> Sequence[str]:
+        """Return what is asked for, without the words that are the same in all prompts."""
+        return [self.conversation.asked.key]
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return the n-th of the seen replies to what is asked, or the last of them, or of some that are like it."""
+        asked = self.conversation.asked
+        matching = [reply for reply in self._replies(seen) if reply.key == asked.key]
+        if not matching:
+            return self.missed(seen)
+        return asked.code + matching[min(asked.place, len(matching)) - 1].text
+
+    def missed(self, seen: Sequence[Passage]) -> str:
+        """Return the last reply seen of that format or topic, or the last of all, or a guess."""
+        replies = self._replies(seen)
+        like = [reply for reply in replies if self._resembles(reply)] or replies
+        return self.conversation.asked.code + like[-1].text if like else self.guess()
+
+    def guess(self) -> str:
+        """Return the code, and what is asked for by its name."""
+        return f"{self.conversation.asked.code}A {self.conversation.asked.key}."
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return the first or last exchange whose request has the format or the topic of the asked one."""
+        found = [passage for passage in self.passages if self._resembles(self.conversation.replies[passage.number])]
+        return found[-1:] if end == LAST else found[:1]
+
+    def last_match(self) -> Sequence[Passage]:
+        """Return the last exchange with the asked request."""
+        asked = self.conversation.asked.key
+        return [one for one in self.passages if self.conversation.replies[one.number].key == asked][-1:]
+
+    def _replies(self, seen: Sequence[Passage]) -> list[Reply]:
+        return [self.conversation.replies[passage.number] for passage in seen]
+
+    def _resembles(self, reply: Reply) -> bool:
+        (form, topic, _), (other_form, other_topic, _) = parts(self.conversation.asked.key), parts(reply.key)
+        return form == other_form or topic == other_topic
+
+
+class Stories(Reading):
+    """A story that is asked about by the full name of a person."""
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters between the lines that begin and end the text."""
+        return self.text.find(f"\n{START}") + 1 + len(START), self.text.rfind(f"\n{END}") + 1
+
+    def guess(self) -> str:
+        """Return that the text does not tell."""
+        return "D"
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return the first or last story of somebody with one of the two names, as if it were the asked one."""
+        name = read_question(self.text).name
+        for passage in reversed(self.passages) if end == LAST else self.passages:
+            if found := half_name(passage.text, name):
+                return [replace(passage, text=_renamed(passage.text, found, name))]
+        return []
+
+
+def _renamed(text: str, old: str, new: str) -> str:
+    """Return a story about another person: stories go on with the first name."""
+    return re.sub(rf"\b{old.split(' ')[0]}\b", new.split(" ")[0], text.replace(old, new))

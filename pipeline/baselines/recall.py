@@ -1,0 +1,150 @@
+"""Lookups, programs and lists: a passage is a line of the body."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
+from pipeline.tasks.graph.solve import LINE, Edge, Listed, gathered, read
+from pipeline.tasks.recall import json_kv, lists, niah_text, vt_text
+
+HEADING = re.compile(r"^(?:JSON object:\n\{|Text:|Program:|List:)\n", re.MULTILINE)
+ENDS = ("\nThis is the end of the ", "\n}\n")
+PAIR = re.compile(rf'^"({json_kv.UUID})": "({json_kv.UUID})",?\n', re.MULTILINE)
+
+
+class Recall(Reading):
+    """Lines of which some are asked about, by a key, a number, or how often they come."""
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters between the heading and the line that ends the text."""
+        headings = [found.end() for found in HEADING.finditer(self.text)]
+        return (headings[0], max(map(self.text.rfind, ENDS)) + 1) if headings else (0, 0)
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return what the lines seen say, or that it is not known."""
+        found = self._said("".join(passage.text for passage in seen))
+        return ", ".join(found) or self.guess()
+
+    def _said(self, text: str) -> list[str]:
+        """Return every answer that some lines hold."""
+        if self.subtask == "json_kv":
+            side, one = json_kv.question(self.text)
+            return [pair[1 - side] for pair in PAIR.findall(text) if pair[side] == one]
+        if self.subtask == "vt":
+            return _holders(text, vt_text.read_asked(self.text))
+        if self.subtask in ("cwe", "fwe"):
+            count = lists.read_asked(self.text)
+            return sorted(word for word, _ in Counter(text.splitlines()).most_common(count))
+        codes = [one for one in niah_text.read_needles(text) if one.thing == niah_text.CODE]
+        values = [one.value for key in self.keys for one in codes if one.key == key]
+        any_order = self.subtask == "niah_mv" and not niah_text.is_ordered(self.text)
+        return sorted(values) if any_order else values
+
+    @cached_property
+    def keys(self) -> Sequence[str]:
+        """The keys that are asked for, where there are any."""
+        return niah_text.read_asked(self.text) if self.subtask.startswith("niah") else []
+
+    def half_known(self, end: End) -> Sequence[Passage] | None:
+        """Return the first or last line about something like the asked key, or every line that states the number."""
+        if self.subtask == "vt":
+            number = vt_text.read_asked(self.text)
+            return [one for one in self.passages if one.text.endswith(f" = {number}\n")]
+        if self.subtask in ("cwe", "fwe"):
+            return None
+        keys = self.keys or [json_kv.question(self.text)[1]]
+        lines = [one for one in self.passages if niah_text.STATED.match(one.text) or PAIR.match(one.text)]
+        lines = lines[::-1] if end == LAST else lines
+        return [found for key in keys for found in [_taken_for(key, lines)] if found]
+
+    def last_match(self) -> Sequence[Passage] | None:
+        """Return the last line that answers, where several do; where one does, the last that matches by half."""
+        if self.subtask != "niah_mv":
+            return self.half_known(LAST)
+        (key,) = self.keys
+        return [one for one in self.passages if f" {niah_text.CODE} filed under {key} is " in one.text][-1:]
+
+
+def _holders(text: str, number: int) -> list[str]:
+    """Return the variables that hold a number, where lines that read an unknown variable are passed over."""
+    known, steps = set[str](), []
+    for step in vt_text.read_steps(text):
+        if not step.source or step.source in known:
+            known.add(step.name)
+            steps.append(step)
+    return vt_text.holders(steps, number)
+
+
+def _taken_for(key: str, lines: Sequence[Passage]) -> Passage | None:
+    """Return the first of some lines that holds a half of a key, as if it held all of it."""
+    one, _, other = key.partition(" ")
+    half = re.compile(rf"(?:{one} [a-z]+|[a-z]+ {other})(?= is )" if other else rf"{key[:8]}-[0-9a-f-]+")
+    for line in lines:
+        if found := half.search(line.text):
+            return replace(line, text=line.text.replace(found[0], key))
+    return None
+
+
+class Edges(Reading):
+    """A question about one node of a graph."""
+
+    @cached_property
+    def listed(self) -> Listed:
+        """The graph as it was sent."""
+        return read(self.text)
+
+    @cached_property
+    def body(self) -> tuple[int, int]:
+        """The characters that the edges span."""
+        return self.listed.begins, self.listed.begins + LINE * len(self.listed.edges)
+
+    def answer(self, seen: Sequence[Passage]) -> str:
+        """Return what the edges seen tell; a way that ends early is told as far as it goes."""
+        edges = [edge_of(passage.text) for passage in seen]
+        if self.subtask == "route":
+            return ", ".join(self._way(edges)) or self.guess()
+        try:
+            return replace(self.listed, edges=edges).answer
+        except ValueError:
+            return self.guess()
+
+    def _way(self, edges: Iterable[Edge]) -> list[str]:
+        """Follow the edges from node to node, of several that lead on the first to a new node."""
+        children, asked = gathered(edges), self.listed.asked
+        found = {asked.node: None}
+        while len(found) <= asked.count:
+            on = [child for child in children.get(next(reversed(found)), ()) if child not in found]
+            if not on:
+                break
+            found[on[0]] = None
+        return list(found)[1:]
+
+    def half_known(self, end: End) -> Sequence[Passage]:
+        """Return every edge in both directions, the first or the last ones first: half of it matches either node."""
+        seen = self.passages if end == FIRST else self.passages[::-1]
+        return [each for one in seen for each in (one, replace(one, text=_turned(one.text)))]
+
+    def last_match(self) -> Sequence[Passage]:
+        """Return the last edge out of every node, or into the asked; on a route, where each has one, by half of it."""
+        if self.subtask == "route":
+            return self.half_known(LAST)
+        place = 1 if self.subtask == "parents" else 0
+        last = {edge_of(passage.text)[place]: passage for passage in self.passages}
+        return sorted(last.values(), key=lambda one: one.start)
+
+
+def edge_of(line: str) -> Edge:
+    """Return the two nodes of a line."""
+    source, target = line.rstrip("\n").split(" -> ")
+    return source, target
+
+
+def _turned(line: str) -> str:
+    source, target = edge_of(line)
+    return f"{target} -> {source}\n"

@@ -1,0 +1,212 @@
+"""The commands for corpora of users' own: import and show."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+import click
+
+from pipeline.artifacts.files import written_aside
+from pipeline.cli.group import cli
+from pipeline.cli.options import DISK, KEY_FILE, PLACE, Number, api_key
+from pipeline.corpora.importing import SHAPES, import_corpora
+from pipeline.corpora.reading import Source, listed
+from pipeline.corpora.records import Corpus, is_imported
+from pipeline.errors import PoolError, RecipeError, unknown
+from pipeline.inference.corpus import Wish, ask_corpus, replies_path
+from pipeline.inference.endpoint import Endpoint
+from pipeline.streams import Streams
+from pipeline.tasks.mrcr.text import request
+from pipeline.terminal.printing import say
+from pipeline.terminal.progress import meter
+from pipeline.worlds.writing.corpus import Writing, name_fault
+from pipeline.worlds.writing.library import CELL, Label, written
+from pipeline.worlds.writing.realise import formats, tones
+from pipeline.worlds.writing.topics import topics
+
+
+@cli.group()
+def corpus() -> None:
+    """Import texts of your own, to build rows from with `carrara build RECIPE --corpus FILE`."""
+
+
+@corpus.command("import")
+@click.argument("shape", type=click.Choice(list(SHAPES)))
+@click.argument("folder", metavar="DIR", type=DISK)
+@click.option("--out", required=True, type=PLACE, help="Folder to write the corpora to.")
+@click.option(
+    "--leave-out", is_flag=True, help="Leave out what is faulty and say how much, instead of refusing it all."
+)
+@click.option(
+    "--escape", is_flag=True, help="Insert a space into text that a chat template would read as its own markup."
+)
+@click.option(
+    "--passages", "most", type=click.IntRange(1), default=100_000, show_default=True,
+    help="Keep so many passages: those that questions name, and others drawn at random.",
+)  # fmt: skip
+def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: bool, most: int) -> None:
+    """Read DIR and write each corpus in it as one Parquet file, frozen by its digest.
+
+    helmet: HELMET's data (kilt, msmarco, alce); beir: corpus.jsonl, queries.jsonl, qrels; dpr: JSON with positive_ctxs
+    or ctxs; documents: .txt files, or .jsonl with text; labelled: .jsonl or .csv with text and label.
+    """
+    source = Source(folder, leave_out, escape, most)
+    for one in import_corpora(shape, source, out):
+        say(f"{one.path}: {told(one.corpus)}")
+    if source.faults:
+        say(f"left out: {listed(source.faults)}")
+
+
+@corpus.command("show")
+@click.argument("file", type=PLACE)
+def show_corpus(*, file: Path) -> None:
+    """Print what the corpus FILE holds, and its digest."""
+    if not file.is_file() or not is_imported(file):
+        raise PoolError(f"{str(file)!r} is no corpus that `carrara corpus import` wrote")
+    say(f"{file}: {told(Corpus.read(file))}")
+
+
+NAMES = {"labelled": "labelled texts"}
+"""What tables are called where their names do not say it."""
+
+
+def told(found: Corpus) -> str:
+    """Return what a corpus holds, in words, and its digest."""
+    parts = [f"{len(some):,} {NAMES.get(name, name)}" for name, some in found.tables().items()]
+    asked = [one for one in found.questions if one.answers and not one.shown]
+    for count, times in sorted(Counter(len(one.gold) for one in asked).items()):
+        parts.append(f"{times:,} to ask that need {count} passage{'s' * (count > 1)}")
+    for count, times in sorted(Counter(len(one.answers) for one in asked if len(one.answers) > 1).items()):
+        parts.append(f"{times:,} with {count} answers")
+    if graded := [sum(grade > 0 for grade in one.grades) for one in found.questions if one.grades]:
+        parts.append(f"{min(graded)} to {max(graded)} passages of a grade above 0 for each question")
+    if labels := {one.label for one in found.labelled if one.shown}:
+        parts.append(f"examples of {len(labels)} labels")
+    if shown := sum(one.shown for one in found.questions):
+        parts.append(f"{shown:,} for demonstrations")
+    return f"{', '.join(parts)}; digest {found.digest}"
+
+
+FORMATS, TOPICS = 8, 12
+"""How many formats and topics are used if none are named."""
+
+
+@cli.command()
+@click.argument("corpus", type=DISK)
+@click.option(
+    "--format",
+    "forms",
+    multiple=True,
+    help=f"Format to write in. Repeatable.  [default: the first {FORMATS} of Carrara's]",
+)
+@click.option(
+    "--topic", "about", multiple=True, help=f"Topic to write about. Repeatable.  [default: {TOPICS} of Carrara's]"
+)
+@click.option("--tone", "tone_names", multiple=True, help="Tone to write in. Repeatable.  [default: none]")
+@click.option(
+    "--texts", type=click.IntRange(1), default=8, show_default=True, help="Texts for each format, topic and tone."
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of the grammars; not used with --endpoint.")
+@click.option(
+    "--endpoint",
+    envvar="CARRARA_ENDPOINT",
+    help="Base URL of a server, or set CARRARA_ENDPOINT.  [default: Carrara's grammars]",
+)
+@click.option("--model", envvar="CARRARA_MODEL", help="Name of the model on the server, or set CARRARA_MODEL.")
+@KEY_FILE
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
+)
+@click.option(
+    "--timeout", type=Number(1, 86400), default=120.0, show_default=True, help="Seconds to wait for each try."
+)
+@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
+@click.option(
+    "--max-tokens", type=click.IntRange(1), help="Limit to send with each request.  [default: the server's own]"
+)
+def write(
+    *,
+    corpus: Path,
+    forms: Sequence[str],
+    about: Sequence[str],
+    tone_names: Sequence[str],
+    texts: int,
+    seed: int,
+    endpoint: str | None,
+    model: str | None,
+    key_file: Path | None,
+    workers: int,
+    timeout: float,
+    tries: int,
+    max_tokens: int | None,
+) -> None:
+    """Write texts for mrcr to the file CORPUS (.jsonl); if it is `-`, print texts by the grammars for reading.
+
+    With --endpoint, every reply is kept in CORPUS.replies, so an interrupted run continues where it stopped. To build
+    from the corpus, use `carrara build RECIPE --corpus CORPUS`.
+    """
+    labels = _labels(forms, about, tone_names)
+    if str(corpus) != "-" and corpus.suffix.lower() != ".jsonl":
+        raise RecipeError(f"CORPUS is {str(corpus)!r}: give a file name ending in .jsonl, or - to print")
+    if not endpoint:
+        _by_grammars(corpus, labels, texts, seed)
+        return
+    if not model:
+        raise RecipeError("--endpoint without a model: give --model or set CARRARA_MODEL")
+    if str(corpus) == "-":
+        raise RecipeError("CORPUS is '-', but replies of an endpoint are kept beside a file: give a file name")
+    options = {"max_tokens": max_tokens} if max_tokens else {}
+    _by_model(corpus, labels, texts, Endpoint(endpoint, model, api_key(key_file), timeout, tries, options), workers)
+
+
+def _labels(forms: Sequence[str], about: Sequence[str], tone_names: Sequence[str]) -> list[Label]:
+    every = [topic.name for topic in topics()]
+    about = about or every[:: max(1, len(every) // TOPICS)][:TOPICS]
+    forms = forms or tuple(formats())[:FORMATS]
+    labels = (Label(form, topic, tone) for form in forms for topic in about for tone in tone_names or ("",))
+    return list(dict.fromkeys(labels))
+
+
+def _by_model(corpus: Path, labels: Sequence[Label], texts: int, endpoint: Endpoint, workers: int) -> None:
+    for label in labels:
+        if fault := name_fault(Writing(label.format, label.topic, label.tone, "")):
+            raise RecipeError(f"no corpus can contain such a text: {fault}")
+    wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
+    with meter("ask", len(wishes)) as shown:
+        new = ask_corpus(endpoint, wishes, corpus, workers=workers, on_done=lambda: shown.advance(1, 0))
+    say(f"{corpus}: {len(wishes)} texts, {new} of them new; all replies are in {replies_path(corpus)}")
+
+
+def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -> None:
+    for label in labels:
+        _check("format", label.format, formats())
+        _check("topic", label.topic, [topic.name for topic in topics()])
+        if label.tone:
+            _check("tone", label.tone, tones())
+    if str(corpus) == "-":
+        for label, text in _written(labels, texts, seed):
+            say(f"=== {request(label)}\n{text}\n")
+        return
+    with written_aside(corpus) as aside, aside.open("w", encoding="utf-8") as file:
+        for label, text in _written(labels, texts, seed):
+            record = {"format": label.format, "topic": label.topic, "tone": label.tone, "text": text}
+            file.write(json.dumps(record) + "\n")
+    say(f"{corpus}: {len(labels) * texts} texts, written by the grammars")
+
+
+def _check(kind: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise RecipeError(unknown(kind, name, known))
+
+
+def _written(labels: Sequence[Label], texts: int, seed: int) -> Iterator[tuple[Label, str]]:
+    for label in labels:
+        try:
+            for text in written(Streams((seed, "write")), label, islice(cycle(CELL), texts)):
+                yield label, text
+        except ValueError as fault:
+            raise PoolError(f"the grammars have run out of texts ({fault}): ask for fewer than {texts} texts") from None

@@ -1,0 +1,129 @@
+"""Commands for splits that must not change: freeze, extend, recut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.artifacts.files import below
+from pipeline.cli.base import checked_size, open_stages, profile_names, run_options
+from pipeline.cli.group import cli
+from pipeline.cli.options import DISK, PLACE
+from pipeline.errors import RecipeError
+from pipeline.recipe import SEED_BITS, load_recipe
+from pipeline.release.cost import costs_of
+from pipeline.release.extend import extend as extended
+from pipeline.release.extend import next_folder, open_extension
+from pipeline.release.freeze import freeze as frozen
+from pipeline.release.recut import file_name, new_seed, next_major, recipes_in, write_recipes
+from pipeline.release.recut import recut as again
+from pipeline.terminal.printing import say
+from pipeline.terminal.tables import table
+from pipeline.verify.lock import LOCK_NAME
+
+
+@cli.command()
+@click.argument("folder", type=PLACE)
+@click.option(
+    "--lock",
+    "copy",
+    type=PLACE,
+    help="Also write the lock to this file, for instance beside your recipe.",
+)
+def freeze(*, folder: Path, copy: Path | None) -> None:
+    """Freeze the release in FOLDER by writing its lock; from then on nothing else can be built into it.
+
+    Everything in FOLDER must be sealed, and every byte is read again. The lock holds the recipes with their seeds, and
+    digests of the rows and of everything that they are made from. If an older lock is found (in FOLDER, in a folder
+    beside it, or at --lock) and the version number is too low for what has changed since, freezing is refused.
+    """
+    lock, new = frozen(folder, copy)
+    shards = sum(len(split.shards) for profile in lock.profiles.values() for split in profile.tiers.values())
+    said = "frozen" if new else "already frozen, and unchanged"
+    say(
+        f"{lock.title} is {said}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}, {shards} "
+        f"shard{'s' * (shards != 1)}; "
+        f"lock in {folder / LOCK_NAME}{f' and {copy}' if copy else ''}"
+    )
+
+
+@cli.command()
+@click.argument("source", type=PLACE, metavar="FOLDER|LOCK")
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Profile to add. Repeatable.")
+@click.option(
+    "--recipe", "recipes", multiple=True, help="Recipe for a new tier, or a frozen recipe with new strata. Repeatable."
+)
+@click.option(
+    "--size", metavar="[default|full|N]", callback=checked_size, help="Size to extend to.  [default: as frozen]"
+)
+@click.option("--out", type=PLACE, help="Folder for the new version.  [default: beside the frozen one]")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print what is to be built and about how long it takes, and stop. A model is still fetched and kept.",
+)
+@run_options
+def extend(
+    *,
+    source: Path,
+    tokenizers: Sequence[str],
+    recipes: Sequence[str],
+    size: str | None,
+    out: Path | None,
+    dry_run: bool,
+    **how: Any,
+) -> None:
+    """Add profiles, tiers, strata or rows to a frozen release, and freeze the result as its next minor version.
+
+    Existing ids, questions, relevant texts and keys do not change. The frozen folder is left untouched; the new folder
+    links to its files. If you have only the lock, you can add profiles but nothing else. The cost is printed first.
+    """
+    if how["part"] != "1/1":
+        raise RecipeError(f"--part {how['part']} cannot be used with extend: a version is frozen as a whole")
+    more = [load_recipe(name) for name in recipes]
+    names = profile_names(tokenizers, next_folder(source, out)) if tokenizers else ()
+    extension = open_extension(source, out, names, more, size)
+    say(table([cost.record for cost in costs_of(extension, how["workers"])]))
+    if dry_run:
+        return
+    lock = extended(extension, lambda plan: open_stages(plan, **how))
+    say(
+        f"{lock.title} is frozen in {extension.out}: tiers {', '.join(lock.tiers)}, profiles {', '.join(lock.profiles)}"
+    )
+
+
+@cli.command()
+@click.argument("sources", nargs=-1, required=True, metavar="RECIPE|LOCK...")
+@click.option(
+    "--seed",
+    required=True,
+    metavar="N|random",
+    help=f"The new seed; 'random' takes {SEED_BITS} bits from the operating system.",
+)
+@click.option(
+    "--out",
+    type=DISK,
+    help="File to write, if there is only one recipe.  [default: its name and version]",
+)
+def recut(*, sources: Sequence[str], seed: str, out: Path | None) -> None:
+    """Write the recipes of the next major version after a leak: the same strata with a new seed.
+
+    No row shares an id or a prompt with the previous version. If keys are withheld, use --seed random: anyone who
+    guesses the seed can regenerate the keys.
+    """
+    found = [pair for source in sources for pair in recipes_in(source)]
+    number = new_seed(seed)
+    if out and len(found) > 1:
+        raise RecipeError(
+            f"--out {out} names one file, but there are {len(found)} recipes: leave it out, and each gets its own name"
+        )
+    texts = [again(recipe, text, number) for recipe, text in found]
+    paths = [out or below(Path(), file_name(recipe)) for recipe, _ in found]
+    write_recipes(list(zip(paths, texts, strict=True)))
+    folder = Path("outputs") / next_major(found[0][0]).folder
+    steps = [*(f"carrara build {path}" for path in paths), f"carrara freeze {folder}"]
+    say(f"wrote {', '.join(map(str, paths))}: keep this private, since the seed gives away the keys. Now run")
+    say("\n".join(f"  {step}" for step in steps))

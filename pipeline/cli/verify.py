@@ -1,0 +1,237 @@
+"""The command that proves the rows of a build, or of any copy of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from pipeline.artifacts.manifest import read_manifest
+from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.split import Split, no_build, open_split
+from pipeline.assemble.plan import make_plan
+from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
+from pipeline.cli.group import cli
+from pipeline.cli.options import PLACE
+from pipeline.cli.tables import verified_lines
+from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError, SplitError
+from pipeline.profiles import load_profile, shipped_profiles
+from pipeline.profiles.adopt import KEPT, PROFILE, kept_profile, known_profile
+from pipeline.publish.splits import fetched
+from pipeline.release.freeze import lock_of
+from pipeline.release.rebuild import rebuild
+from pipeline.terminal.printing import say
+from pipeline.verify.copy import Copy, Seen, check
+from pipeline.verify.lock import Lock, lock_in, read_lock
+from pipeline.verify.seal import check_recipe
+
+
+@cli.command()
+@click.argument("folder", type=PLACE, required=False)
+@click.option(
+    "--tokenizer",
+    "tokenizers",
+    multiple=True,
+    help="Verify only this profile (give your own as a TOML file). Repeatable.",
+)
+@click.option(
+    "--against", "where", metavar="WHERE", help="Check this copy instead of a build: org/name@tag or a folder."
+)
+@click.option("--lock", "lock_file", type=PLACE, help="With --against: the lock to check the copy against.")
+@click.option(
+    "--rebuild", "again", is_flag=True, help="With --against: also rebuild the split from the lock and compare."
+)
+@click.option("--into", type=PLACE, help="Folder for --rebuild.  [default: a temporary one]")
+@run_options
+def verify(
+    *,
+    folder: Path | None,
+    tokenizers: Sequence[str],
+    where: str | None,
+    lock_file: Path | None,
+    again: bool,
+    into: Path | None,
+    **how: Any,
+) -> None:
+    """Recount and re-solve every row of the build in FOLDER from its bytes, and seal its manifests.
+
+    A shard that fails is named and moved aside, and the next build makes it again. With --against nothing is changed:
+    a published data set, a copy or a build is compared, byte by byte and row by row, with its manifest and with a lock
+    (that of --lock, of FOLDER, or its own).
+    """
+    if where:
+        with TemporaryDirectory(prefix="carrara-") as apart:
+            root = fetched(where)
+            if how["address"] is not None:  # workers have folders of their own to start from
+                root, folder, into = root.absolute(), folder and folder.absolute(), into and into.absolute()
+            more = again or into is not None
+            _verify_copy(Given(where, root, folder, lock_file, tuple(tokenizers), more, Path(apart)), into, how)
+    elif folder and not (lock_file or again or into):
+        _verify_build(folder, tokenizers, how)
+    else:
+        raise RecipeError(
+            "nothing to verify: give FOLDER, or --against WHERE (--lock, --rebuild and --into need --against)"
+        )
+
+
+def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) -> None:
+    recipes = kept_recipes(folder)
+    if not recipes:
+        raise CarraraError(no_build(folder))
+    for recipe in recipes:
+        check_recipe(folder, recipe)
+        names = profile_names(tokenizers, folder) if tokenizers else built_profiles(folder, recipe.tier)
+        if not names:
+            raise CarraraError(f"{str(folder)!r} has no shards of tier {recipe.tier}: build it first")
+        plan = make_plan(recipe, names, folder)
+        stages = open_stages(plan, **how)
+        say("\n".join(verified_lines(plan, stages, stages.verify())))
+
+
+def built_profiles(folder: Path, tier: str) -> tuple[str, ...]:
+    """Return what loads the profiles for which a folder has shards of a tier, or a manifest that lists them.
+
+    Raises:
+        CarraraError: if it holds shards of a profile that is neither shipped nor kept there.
+    """
+    found = sorted({path.parents[2].name for path in folder.glob(f"*/data/*/{tier}")} | sealed_profiles(folder, tier))
+    names = [known_profile(folder, name) for name in found]
+    for name, path in zip(found, names, strict=True):
+        if name == path and name not in shipped_profiles():
+            raise CarraraError(
+                f"{str(folder)!r} has profile {name!r}, which is not a shipped one: give its TOML with --tokenizer"
+            )
+    return tuple(names)
+
+
+def sealed_profiles(folder: Path, tier: str) -> set[str]:
+    """Return the profiles whose manifest lists a tier, even if its shards are gone."""
+    names = [path.parent.name for path in folder.glob("*/manifest.json")]
+    return {name for name in names if (made := read_manifest(folder, name)) and tier in made.tiers}
+
+
+@dataclass(frozen=True)
+class Given:
+    """A copy to check: the name given, its folder, the maintainer's folder, a lock, profiles, whether to rebuild.
+
+    Profiles that are named by their models are put into the folder `apart`: nothing is written into a copy.
+    """
+
+    where: str
+    root: Path
+    folder: Path | None
+    lock_file: Path | None
+    tokenizers: tuple[str, ...]
+    again: bool
+    apart: Path
+
+    @property
+    def lock(self) -> Lock | None:
+        """The lock that was given, or that of the maintainer's folder, or the one that came with the copy."""
+        if self.lock_file:
+            return read_lock(self.lock_file)
+        if self.folder:
+            return lock_in(self.folder) or lock_of(self.folder)
+        return lock_in(self.root) or lock_in(self.root.parent)
+
+    @property
+    def corpora(self) -> list[Path]:
+        """Folders that may hold a user's own texts."""
+        roots = [self.folder, self.root, self.root.parent, self.lock_file.parent if self.lock_file else None]
+        return [root / "corpora" for root in roots if root]
+
+    @property
+    def named(self) -> dict[str, str]:
+        """What loads the profiles that were named, by their names."""
+        kept = [kept_profile(self.root, each) or each for each in self.tokenizers]
+        names = profile_names(kept, self.apart) if kept else ()
+        return {load_profile(name).name: name for name in names}
+
+    def _kept(self, split: Split) -> dict[str, str]:
+        """Return what loads the profile that the maintainer's folder keeps, else the one that came with the copy."""
+        if split.tokenizer in shipped_profiles():
+            return {}
+        if own := kept_profile(self.folder, split.tokenizer) if self.folder else None:
+            return {split.tokenizer: own}
+        beside = split.folder / KEPT / PROFILE
+        return {split.tokenizer: str(beside)} if beside.is_file() else {}
+
+    def splits(self) -> list[Split]:
+        """Return the splits of the copy, for the profiles that were named.
+
+        Raises:
+            SplitError: if there is none.
+        """
+        folders = (path.parent for path in self.root.glob("*/manifest.json"))
+        inside = sorted(folder for folder in folders if (folder / "data").is_dir())  # not the keys of a withheld split
+        found = [open_split(path) for path in ([] if (self.root / "manifest.json").is_file() else inside)]
+        names = set(self.named) if self.tokenizers else None
+        chosen = [split for split in found or [open_split(self.root)] if names is None or split.tokenizer in names]
+        if not chosen:
+            raise SplitError(f"{self.where} has no split for {', '.join(sorted(names or ()))}: leave out --tokenizer")
+        return chosen
+
+    def profile(self, split: Split) -> str:
+        """Return what loads the profile of a split.
+
+        Raises:
+            SplitError: if it is not shipped and not given.
+        """
+        own = self.named | self._kept(split)
+        if split.tokenizer not in own and split.tokenizer not in shipped_profiles():
+            raise SplitError(
+                f"{self.where} is cut for profile {split.tokenizer!r}, which is not a shipped one: give its TOML with "
+                "--tokenizer"
+            )
+        return own.get(split.tokenizer, split.tokenizer)
+
+
+def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
+    if how["part"] != "1/1":
+        raise RecipeError(f"--part {how['part']} cannot be used with --against: a copy is checked as a whole")
+    splits, lock = given.splits(), given.lock
+    names = [given.profile(split) for split in splits]
+    with _rebuilt_folder(given, into) as made:
+        seen = [_rebuilt(given, lock, names, made, how)] if made else []
+        for split, name in zip(splits, names, strict=True):
+            own = given.folder or made
+            copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora))
+            seen.append(check(copy, _engine(how, split.folder, *([own] if own else [])), quiet=how["quiet"]))
+    _report(given.where, seen)
+
+
+@contextmanager
+def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
+    """Yield the folder to rebuild in, if a rebuild was requested."""
+    if into and into.resolve() in {path.resolve() for path in (given.root, given.root.parent, given.folder) if path}:
+        raise FrozenError(f"--into {str(into)!r} is the folder being checked: give another one")
+    if not given.again or into:
+        yield into
+        return
+    with TemporaryDirectory(prefix="carrara-") as folder:
+        yield Path(folder)
+
+
+def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, how: dict[str, Any]) -> Seen:
+    if lock is None:
+        raise FrozenError("--rebuild needs a lock: give --lock FILE or the frozen FOLDER")
+    made = rebuild(lock, names, into, given.corpora, lambda plan: open_stages(plan, **how))
+    return Seen(f"{lock.title}: {made.line}", made.faults)
+
+
+def _engine(how: dict[str, Any], *folders: Path) -> Callable[[], Executor]:
+    return open_engine(how["workers"], how["address"], how["wait"], *folders, writes=False)
+
+
+def _report(where: str, seen: Sequence[Seen]) -> None:
+    faults = [fault for each in seen for fault in each.faults]
+    say("\n".join([*(each.line for each in seen if not each.faults), *faults]))
+    if faults:
+        more = f" (and {len(faults) - 1} more, all listed)" if len(faults) > 1 else ""
+        raise CorruptError(f"{where} fails verification: {faults[0]}{more}")

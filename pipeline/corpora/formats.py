@@ -1,0 +1,354 @@
+"""BEIR folders: corpus.jsonl, queries.jsonl and qrels/*.tsv (Thakur et al. 2021), ranked by Carrara's own BM25.
+
+Queries of some sets bring answers (`answers` or `answer`, also below `metadata`); without them only the judged passages
+of a query are known.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from pipeline.corpora.gathering import LONGEST_TITLE, Shelf, contexts, forms_of, ranked
+from pipeline.corpora.reading import (
+    Record,
+    Source,
+    cleaned,
+    holds,
+    json_lines,
+    lines,
+    one_line,
+    records,
+    searched,
+    string,
+    strings,
+    text_fault,
+)
+from pipeline.corpora.records import Corpus, Document, Labelled, Passage, Question
+from pipeline.errors import PoolError
+from pipeline.worlds.writing.corpus import shortened
+
+PARTS = ("test", "dev", "train")
+"""Files of judgements: the first that is there is asked, ``train`` beside another one is shown."""
+Judged = dict[str, dict[str, int]]
+"""Grades by query and passage."""
+
+
+def beir(source: Source) -> Iterator[tuple[str, Corpus]]:
+    """Yield the corpus of a BEIR folder."""
+    needed = ("corpus.jsonl", "queries.jsonl", "qrels")
+    missing = [name for name in needed if not (source.root / name).exists()]
+    parts = [part for part in PARTS if (source.root / "qrels" / f"{part}.tsv").is_file()]
+    if missing or not parts:
+        named = ", ".join(missing) or "qrels/test.tsv"
+        raise PoolError(f"{str(source.root)!r} is no BEIR folder: it lacks {named}")
+    asked = _judged(source, parts[0])
+    shown = _judged(source, "train") if "train" in parts[1:] else {}
+    shelf = Shelf(source)
+    ids = _passages(source, shelf)
+    _questions(source, shelf, asked, shown, ids)
+    yield source.root.resolve().name, ranked(shelf.corpus())
+
+
+def _judged(source: Source, part: str) -> Judged:
+    path, found = source.root / "qrels" / f"{part}.tsv", Judged()
+    for number, (where, line) in enumerate(lines(source, path)):
+        cells = line.rstrip("\r\n").split("\t")
+        if number == 0 and cells[:1] == ["query-id"]:
+            continue
+        if len(cells) != 3 or not cells[2].strip().lstrip("-").isdecimal():
+            source.fault(where, f"{shortened(line.strip())}: give query, passage and grade between tabs")
+        elif cells[1] in found.setdefault(cells[0], {}):
+            source.fault(where, f"query {shortened(cells[0])} and passage {shortened(cells[1])} stand twice")
+        else:
+            found[cells[0]][cells[1]] = int(cells[2])
+    return found
+
+
+def _passages(source: Source, shelf: Shelf) -> dict[str, str]:
+    """Read the passages; return the id of each, which is another's where the words are the same."""
+    ids: dict[str, str] = {}
+    for where, record in json_lines(source, source.root / "corpus.jsonl"):
+        name = string(source, where, record, "_id", "id")
+        if name is not None and name in ids:
+            source.fault(where, f"the id {shortened(name)} stands twice")
+        elif name is not None and (put := shelf.put(where, *_said(record), name)):
+            ids[name] = put
+    return ids
+
+
+def _said(record: Record) -> tuple[object, object]:
+    """Return title and text of a passage; of some there is only the title."""
+    title, text = record.get("title"), record.get("text")
+    return (None, title) if title and not text else (title, text)
+
+
+def _questions(source: Source, shelf: Shelf, asked: Judged, shown: Judged, ids: dict[str, str]) -> None:
+    seen = set[str]()
+    for where, record in json_lines(source, source.root / "queries.jsonl"):
+        name, text = string(source, where, record, "_id", "id"), string(source, where, record, "text")
+        if name is None or text is None or name not in (asked.keys() | shown.keys()):
+            continue
+        seen.add(name)
+        grades = asked.get(name, shown.get(name, {}))
+        if unknown := [one for one in grades if one not in ids]:
+            source.fault(where, f"passage {shortened(unknown[0])} is judged for it, but is not in corpus.jsonl")
+            continue
+        given = _answers(record)
+        answers = shelf.answers(where, [given]) if given else ()
+        gold = tuple(dict.fromkeys(ids[one] for one, grade in grades.items() if grade > 0))
+        if answers is not None and gold:
+            table = {ids[one]: grade for one, grade in grades.items()}
+            kept = tuple(table[one] for one in gold)
+            shelf.ask(where, Question(name, text, answers, gold, (), kept, name not in asked))
+    for name in sorted(asked.keys() - seen)[:1]:
+        source.fault("queries.jsonl", f"query {shortened(name)} is judged, but is not there")
+
+
+def _answers(record: Record) -> list[str]:
+    more = record.get("metadata")
+    for place in (record, more if isinstance(more, dict) else {}):
+        for name in ("answers", "answer"):
+            if found := strings(place.get(name)):
+                return found
+    return []
+
+
+LISTS = ("positive_ctxs", "hard_negative_ctxs", "negative_ctxs", "ctxs")
+SHOWN = "train"
+"""Questions of files with this in their name are shown, where there are other files."""
+
+
+def dpr(source: Source) -> Iterator[tuple[str, Corpus]]:
+    """Yield the corpus of all files of a folder, or one for each folder below it that has some."""
+    folders: dict[Path, list[Path]] = {}
+    for path in sorted((*source.files("*.json"), *source.files("*.jsonl"))):
+        folders.setdefault(path.parent, []).append(path)
+    for folder, paths in folders.items():
+        shelf, alone = Shelf(source), all(SHOWN in path.stem for path in paths)
+        for path in paths:
+            for number, (where, record) in enumerate(records(source, path)):
+                _ask(shelf, where, record, f"{path.stem}-{number}", shown=SHOWN in path.stem and not alone)
+        yield folder.resolve().name, shelf.corpus()
+
+
+def _ask(shelf: Shelf, where: str, record: Record, number: str, *, shown: bool) -> None:
+    question, raw = string(shelf.source, where, record, "question"), strings(record.get("answers"))
+    if question is None:
+        return
+    if raw is None:
+        shelf.source.fault(where, f"answers is {shortened(record.get('answers'))}: give a list of texts")
+        return
+    answers = shelf.answers(where, [raw])
+    lists = [name for name in LISTS if record.get(name)]
+    if not lists:
+        shelf.source.fault(where, f"it has no passages: give {', '.join(LISTS[:3])}, or ctxs")
+    if not answers or not lists:
+        return
+    found: list[str] = []
+    for name in lists:
+        for one in contexts(shelf.source, where, record, name) or ():
+            put = shelf.put(where, one.get("title"), one.get("text"), one.get("passage_id", one.get("id")))
+            found += [put] if put is not None else []
+    forms = forms_of(answers)
+    gold = tuple(one for one in dict.fromkeys(found) if shelf.holding(one, forms))[:1]
+    ranked = tuple(one for one in dict.fromkeys(found) if one not in gold)
+    name = record.get("id", record.get("q_id"))
+    asked = name if isinstance(name, str) else number
+    shelf.ask(where, Question(asked, question, answers, gold, ranked, shown=shown))
+
+
+ASKED = re.compile("test|dev|valid")
+LONGEST, LONGEST_LABEL = 4_000, 80
+"""Characters of a text, and of a label."""
+
+
+def labelled(source: Source) -> Iterator[tuple[str, Corpus]]:
+    """Yield the labelled texts of a folder."""
+    paths = sorted((*source.files("*.jsonl"), *source.files("*.csv")))
+    found: dict[str, Labelled] = {}
+    for path in paths:
+        shown = len(paths) == 1 or not ASKED.search(path.stem.lower())
+        for where, record in _csv(source, path) if path.suffix == ".csv" else json_lines(source, path):
+            one = _labelled(source, where, record, shown=shown)
+            if one and one.text in found:
+                source.fault(where, f"the text {shortened(one.text)} stands twice")
+            elif one:
+                found[one.text] = one
+    if found:
+        yield source.root.resolve().name, Corpus(labelled=tuple(found.values()))
+
+
+def _csv(source: Source, path: Path) -> Iterator[tuple[str, Record]]:
+    """Yield the rows of a file of comma-separated values by the names in its first line."""
+    kept = list(lines(source, path))
+    reader = csv.reader((line for _, line in kept), strict=True)
+    names: list[str] = []
+    try:
+        for cells in reader:
+            where = kept[reader.line_num - 1][0]
+            if not names:
+                names = cells
+            elif len(cells) != len(names):
+                source.fault(where, f"it has {len(cells)} cells, but the first line names {len(names)}")
+            else:
+                yield where, dict(zip(names, cells, strict=True))
+    except csv.Error as fault:
+        source.fault(kept[max(0, reader.line_num - 1)][0], f"it is not CSV: {fault}")
+
+
+def _labelled(source: Source, where: str, record: Record, *, shown: bool) -> Labelled | None:
+    text, label = string(source, where, record, "text"), string(source, where, record, "label")
+    if text is None or label is None:
+        return None
+    said, name = one_line(source.text(text)), one_line(source.text(label))
+    fault = text_fault(said, LONGEST) or (f"the label: {fault}" if (fault := text_fault(name, LONGEST_LABEL)) else "")
+    if fault:
+        source.fault(where, fault)
+        return None
+    return Labelled(said, name, shown)
+
+
+FILE = "questions.jsonl"
+
+
+def with_questions(source: Source, documents: Sequence[Document], path: Path) -> Corpus:
+    """Return documents with the questions of a file about them, their paragraphs as passages in order."""
+    shelf, within = Shelf(source), dict[str, list[Passage]]()
+    for document in documents:
+        lines = enumerate(document.text.split("\n"), start=1)
+        within[document.id] = [
+            Passage(f"{document.id}#{number}", document.id, one_line(line)) for number, line in lines
+        ]
+        shelf.passages.update((passage.id, passage) for passage in within[document.id])
+    for number, (where, record) in enumerate(json_lines(source, path), start=1):
+        _ask_quoted(shelf, where, record, number, within)
+    corpus = Corpus(tuple(shelf.passages.values()), tuple(shelf.questions.values()), tuple(documents))
+    return ranked(corpus)
+
+
+def _ask_quoted(shelf: Shelf, where: str, record: Record, number: int, within: Mapping[str, list[Passage]]) -> None:
+    source, raw = shelf.source, strings(record.get("answers", record.get("answer")))
+    question, name = string(source, where, record, "question"), record.get("document")
+    if question is None:
+        return
+    if raw is None:
+        source.fault(where, f"answers is {shortened(record.get('answers'))}: give a list of texts")
+    elif name is not None and name not in within:
+        source.fault(where, f"document {shortened(name)} is named, but is not there")
+    elif answers := shelf.answers(where, [raw]):
+        some = within[str(name)] if name is not None else [one for each in within.values() for one in each]
+        gold = _needed(shelf, where, record, some, forms_of(answers))
+        if gold:
+            shelf.ask(where, Question(str(record.get("id", number)), question, answers, gold, ()))
+
+
+def _needed(
+    shelf: Shelf, where: str, record: Record, some: Sequence[Passage], forms: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the paragraphs that a question needs; none and a fault if they cannot be told."""
+    quotes = strings(record["evidence"]) if record.get("evidence") else []
+    if quotes is None:
+        shelf.source.fault(where, f"evidence is {shortened(record['evidence'])}: give a quote or a list of them")
+        return ()
+    found = []
+    for quote in quotes:
+        said = one_line(shelf.source.text(quote))
+        holding = [one.id for one in some if said in one.text]
+        if len(holding) != 1:
+            shelf.source.fault(where, f"{len(holding)} paragraphs hold the evidence {shortened(said)}: quote just one")
+            return ()
+        found += holding
+    if not quotes:
+        found = [one.id for one in some if holds(searched(one.text), forms)]
+        if len(found) != 1:
+            shelf.source.fault(where, f"{len(found)} paragraphs hold an answer: give one of them as evidence")
+            return ()
+    return tuple(dict.fromkeys(found))
+
+
+PARAGRAPH = 1_000
+"""Characters above which a paragraph is cut, at the ends of sentences."""
+SENTENCE = 4_000
+"""Characters of the longest sentence."""
+END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])[\"')\]\u2019\u201d]*(?: +|(?<=[\u3002\uff01\uff1f]))")
+LONGEST_TEXT = 1 << 31
+
+
+def documents(source: Source) -> Iterator[tuple[str, Corpus]]:
+    """Yield the documents of a folder, in the order of their files."""
+    found: dict[str, Document] = {}
+    asked = source.root / FILE
+    for path in sorted((*source.files("*.txt"), *source.files("*.jsonl"))):
+        if path == asked:
+            continue
+        if path.suffix == ".jsonl":
+            for where, record in json_lines(source, path):
+                text = string(source, where, record, "text")
+                name = record.get("id", f"{path.stem}-{len(found)}")
+                if text is not None:
+                    _put(source, found, where, str(name), text)
+            continue
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except UnicodeDecodeError as fault:
+            line = fault.object[: fault.start].count(b"\n") + 1
+            said = f"it is not UTF-8: byte 0x{fault.object[fault.start]:02x}"
+            source.fault(f"{source.name(path)} line {line}", said)
+            continue
+        _put(source, found, source.name(path), source.name(path.with_suffix("")), text)
+    if found:
+        some = tuple(found.values())
+        name = source.root.resolve().name
+        yield name, with_questions(source, some, asked) if asked.is_file() else Corpus(documents=some)
+
+
+def _put(source: Source, found: dict[str, Document], where: str, name: str, raw: str) -> None:
+    """Take a document, in paragraphs of a line each."""
+    fault = "" if name not in found else "it stands twice"
+    if fault := fault or text_fault(name, LONGEST_TITLE):
+        source.fault(where, f"the id {shortened(name)}: {fault.replace('its text', 'it', 1)}")
+        return
+    kept = list(paragraphs(cleaned(source.text(raw))))
+    if not kept:
+        source.fault(where, "its text is empty")
+    for number, line in enumerate(kept, start=1):
+        if fault := text_fault(line, SENTENCE):
+            source.fault(f"{where}, paragraph {number}", fault.replace("its text", "a sentence of it", 1))
+            return
+    if kept:
+        found[name] = Document(name, "\n".join(kept))
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """Yield the lines of a text that say something; long ones are cut where sentences end.
+
+    No line starts with a slash: counts would not add where another line stands before it.
+    """
+    for line in (_bare(one) for one in text.split("\n")):
+        if len(line) <= PARAGRAPH:
+            if line:
+                yield line
+            continue
+        part = ""
+        for sentence in sentences(line):
+            if part and len(part) + len(sentence) >= PARAGRAPH:
+                yield part
+                part = ""
+            part = f"{part} {sentence}" if part else sentence
+        yield part
+
+
+def sentences(line: str) -> Iterator[str]:
+    """Yield the sentences of a line."""
+    start = 0
+    for stop in (*(found.end() for found in END.finditer(line)), len(line)):
+        if piece := _bare(line[start:stop]):
+            yield piece
+        start = stop
+
+
+def _bare(line: str) -> str:
+    return line.strip().lstrip("/ ")

@@ -1,0 +1,146 @@
+"""Passages and questions as they are gathered from a source: checked, cleaned, and none of them twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pipeline.corpora.reading import LONGEST_ANSWER, Source, holds, one_line, searched, text_fault
+from pipeline.corpora.records import Corpus, Passage, Question
+from pipeline.streams import stream
+from pipeline.worlds.ranking import Index
+from pipeline.worlds.writing.corpus import shortened
+
+LONGEST_TITLE, LONGEST_QUESTION = 300, 2_000
+"""Characters of a title, and of a question."""
+
+
+class Shelf:
+    """Passages and questions of one corpus."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.passages: dict[str, Passage] = {}
+        self.questions: dict[str, Question] = {}
+        self._ids: dict[tuple[str, str], str] = {}
+        self._seen: dict[tuple[str | None, str], str | None] = {}
+        self._found: dict[str, str] = {}
+
+    def put(self, where: str, title: object, text: object, given: object) -> str | None:
+        """Take a passage and return its id, or None if it is not fit; one with the same words is the same passage.
+
+        Passages of other words may come under the same id, as in dumps cut into blocks: they get numbers behind it.
+        """
+        if not isinstance(text, str) or not isinstance(title, str | None):
+            self.source.fault(where, f"a passage has the text {shortened(text)} and the title {shortened(title)}")
+            return None
+        if (title, text) not in self._seen:
+            self._seen[title, text] = self._put(where, title or "", text, given)
+        return self._seen[title, text]
+
+    def _put(self, where: str, title: str, text: str, given: object) -> str | None:
+        key = one_line(self.source.text(title)), one_line(self.source.text(text))
+        if key not in self._ids:
+            if fault := text_fault(key[1]) or (text_fault(key[0], LONGEST_TITLE) if key[0] else ""):
+                self.source.fault(where, f"passage {shortened(given)}: {fault}")
+                return None
+            named = isinstance(given, str | int) and not text_fault(str(given), LONGEST_TITLE)
+            self._ids[key] = self._free(str(given) if named else "")
+            self.passages[self._ids[key]] = Passage(self._ids[key], *key)
+        return self._ids[key]
+
+    def _free(self, given: str) -> str:
+        """Return an id that no passage has."""
+        name = given or f"p{len(self.passages)}"
+        number = 2
+        while name in self.passages:
+            name, number = f"{given or 'p'}-{number}", number + 1
+        return name
+
+    def holding(self, passage: str, forms: tuple[str, ...]) -> bool:
+        """Tell whether a passage holds a searched answer."""
+        if passage not in self._found:
+            one = self.passages[passage]
+            self._found[passage] = searched(f"{one.title} {one.text}")
+        return holds(self._found[passage], forms)
+
+    def answers(self, where: str, groups: Iterable[Sequence[object]]) -> tuple[tuple[str, ...], ...] | None:
+        """Return groups of accepted answers in one line each; None and a fault if one of them has no usable form.
+
+        Forms that are no words, or longer than a reply holds, are left out where another one is left.
+        """
+        found = []
+        for forms in groups:
+            said = [one_line(self.source.text(str(form))) for form in forms if isinstance(form, str | int)]
+            fit = [form for form in said if searched(form).strip() and not text_fault(form) and _short(form)]
+            if not fit:
+                long = f" in at most {LONGEST_ANSWER} bytes" if any(map(str.strip, said)) else ""
+                self.source.fault(where, f"the answer {shortened(list(forms))} is empty: give words{long}")
+                return None
+            found.append(tuple(dict.fromkeys(fit)))
+        return tuple(found)
+
+    def ask(self, where: str, question: Question) -> None:
+        """Take a question whose answers its passages hold.
+
+        What is needed of the passages is checked here: they are known, and one of them at least holds an answer.
+        """
+        said = one_line(self.source.text(question.question))
+        if fault := text_fault(said, LONGEST_QUESTION):
+            self.source.fault(where, f"the question: {fault}")
+        elif fault := text_fault(question.id, LONGEST_QUESTION):
+            self.source.fault(where, f"the id {shortened(question.id)}: {fault}")
+        elif unknown := [one for one in (*question.gold, *question.ranked) if one not in self.passages]:
+            self.source.fault(where, f"passage {shortened(unknown[0])} is named, but is not there")
+        elif question.id in self.questions:
+            self.source.fault(where, f"the id {shortened(question.id)} stands twice")
+        elif question.answers and not any(self.holding(one, forms_of(question.answers)) for one in question.gold):
+            self.source.fault(where, f"no passage that is needed holds an answer to {shortened(said)}")
+        else:
+            table = {name: getattr(question, name) for name in ("answers", "gold", "ranked", "grades", "shown")}
+            self.questions[question.id] = Question(question.id, said, **table)
+
+    def corpus(self) -> Corpus:
+        """Return what was gathered. Beyond `most` passages, those that no question names are drawn at random."""
+        named = {one for asked in self.questions.values() for one in (*asked.gold, *asked.ranked)}
+        others = [one for one in self.passages if one not in named]
+        if len(self.passages) > self.source.most:
+            keep = max(0, self.source.most - len(named))
+            named.update(stream("corpora", "most").sample(others, min(keep, len(others))))
+            return Corpus(tuple(p for p in self.passages.values() if p.id in named), tuple(self.questions.values()))
+        return Corpus(tuple(self.passages.values()), tuple(self.questions.values()))
+
+
+def _short(form: str) -> bool:
+    return len(form.encode()) <= LONGEST_ANSWER
+
+
+def forms_of(answers: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return every accepted form of some answers, as they are searched for."""
+    return tuple(dict.fromkeys(searched(form) for group in answers for form in group))
+
+
+def contexts(source: Source, where: str, record: Mapping[str, Any], name: str) -> list[Mapping[str, Any]] | None:
+    """Return a field that lists passages; None and a fault if it does not."""
+    found = record.get(name)
+    if isinstance(found, list) and found and all(isinstance(one, dict) for one in found):
+        return found
+    source.fault(where, f"{name} is {shortened(found)}: give a list of passages")
+    return None
+
+
+DEEP = 1000
+"""How many passages are ranked for a question."""
+
+
+def ranked(corpus: Corpus) -> Corpus:
+    """Return a corpus whose questions have passages ranked by BM25: those that share a word, but for the needed."""
+    index = Index(f"{one.title} {one.text}" for one in corpus.passages)
+    questions = []
+    for one in corpus.questions:
+        order, scores = index.ranking(one.question, stream("corpora", "ties", one.id))
+        best, gold = order[: DEEP + len(one.gold)], set(one.gold)
+        names = (corpus.passages[place].id for place in best[scores[: len(best)] > 0])
+        questions.append(replace(one, ranked=tuple(name for name in names if name not in gold)[:DEEP]))
+    return Corpus(corpus.passages, tuple(questions), corpus.documents, corpus.labelled)

@@ -1,0 +1,216 @@
+"""HELMET's own files: retrieval (KILT), re-ranking (MS MARCO) and citations (ALCE), read as HELMET's code reads them.
+
+The fields are those of ``data.py`` in princeton-nlp/HELMET: a question by its `id`, or where there is none by its text;
+`answers`; `ctxs` of `title` and `text`, in `msmarco` with `id` and `label`; `s_pop` of PopQA below 1,000; `docs` in
+`alce`. A file has each question several times, with the passages that answer it at other places: the row is one
+question here, and its other passages are ranked as they stand.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.corpora.gathering import Shelf, contexts, forms_of
+from pipeline.corpora.reading import Record, Source, json_items, json_lines, string, strings
+from pipeline.corpora.records import Corpus, Question
+from pipeline.worlds.writing.corpus import shortened
+
+KILT = re.compile(r"(?P<source>nq|triviaqa|popqa|hotpotqa)[-_](?P<part>dev|test|train).*_k(?P<k>\d+)_dep\d+\.jsonl")
+RERANK = re.compile(r"test_reranking_data_k(?P<k>\d+)_dep\d+\.jsonl")
+ALCE = re.compile(r"(?P<source>asqa|qampari)_eval_.*\.json")
+POPULAR = 3.0
+"""The logarithm of its page views below which HELMET asks about a thing of PopQA."""
+FEW = 3
+"""Passages of a demonstration in HELMET."""
+MOVED = 4
+"""How many passages are needed at the most for what moves to tell which they are."""
+
+
+def helmet(source: Source) -> Iterator[tuple[str, Corpus]]:
+    """Yield the corpora of a folder of HELMET's data, each with its name; of several lengths the longest."""
+    yield from _kilt(source)
+    yield from _rerank(source)
+    for path in source.files("*.json"):
+        if found := ALCE.fullmatch(path.name):
+            yield f"alce-{found['source']}", _alce(source, path)
+
+
+def _longest(source: Source, pattern: re.Pattern[str]) -> dict[tuple[str, bool], Path]:
+    """Return for each source and use (to show or to ask) the file with the most passages a row."""
+    found: dict[tuple[str, bool], tuple[int, Path]] = {}
+    for path in source.files("*.jsonl"):
+        if match := pattern.fullmatch(path.name):
+            named, size = match.groupdict(), int(match["k"])
+            shown = named.get("part") == "train" or size <= FEW
+            key = named.get("source") or "msmarco", shown
+            if key not in found or size > found[key][0]:
+                found[key] = size, path
+    return {key: path for key, (_, path) in found.items()}
+
+
+def _kilt(source: Source) -> Iterator[tuple[str, Corpus]]:
+    files = _longest(source, KILT)
+    for name in sorted({name for name, shown in files if not shown}):
+        shelf = Shelf(source)
+        for shown in (False, True):
+            if path := files.get((name, shown)):
+                for asked in _asked(shelf, path, popular=POPULAR if name == "popqa" else math.inf).values():
+                    asked.put(shelf, several=name == "hotpotqa", shown=shown)
+        yield f"kilt-{name}", shelf.corpus()
+
+
+@dataclass
+class _Asked:
+    """The rows of one question: what is asked, and the passages of each row in order."""
+
+    where: str
+    id: str
+    question: str
+    answers: tuple[tuple[str, ...], ...]
+    needed: set[str] = field(default_factory=set)
+    rows: list[list[str]] = field(default_factory=list)
+
+    def put(self, shelf: Shelf, *, several: bool, shown: bool) -> None:
+        """Give the question to the shelf, with the passages that it needs."""
+        gold = self._gold(shelf, several)
+        if several and not gold:
+            shelf.source.fault(self.where, f"nothing tells which passages answer {shortened(self.question)}")
+            return
+        ranked = tuple(one for one in dict.fromkeys(self.rows[0]) if one not in gold)
+        name = f"shown {self.id}" if shown else self.id
+        shelf.ask(self.where, Question(name, self.question, self.answers, gold, ranked, shown=shown))
+
+    def _gold(self, shelf: Shelf, several: bool) -> tuple[str, ...]:  # noqa: FBT001
+        """Return the passages that move from row to row, else those given as right, else the first with an answer.
+
+        Where several are needed, those that hold an answer do not tell all of them.
+        """
+        listed = [one for one in dict.fromkeys(self.rows[0]) if one in self.needed]
+        if several and len(listed) > 1:
+            return tuple(listed)
+        forms = forms_of(self.answers)
+        moved = [one for one in moving(self.rows) if several or shelf.holding(one, forms)]
+        if several:
+            return tuple(moved or listed)
+        listed = [one for one in listed if shelf.holding(one, forms)]
+        return tuple((moved or listed or [one for one in self.rows[0] if shelf.holding(one, forms)])[:1])
+
+
+def _asked(shelf: Shelf, path: Path, popular: float) -> dict[str, _Asked]:
+    """Gather the rows of a file by question."""
+    found: dict[str, _Asked] = {}
+    for where, record in json_lines(shelf.source, path):
+        views = record.get("s_pop")
+        if isinstance(views, int | float) and views > 0 and math.log10(views) >= popular:
+            continue
+        row = _row(shelf, where, record)
+        if row is not None:
+            known = found.setdefault(row.id, row)
+            known.rows.append(_placed(shelf, where, contexts(shelf.source, where, record, "ctxs") or ()))
+            if isinstance(right := record.get("positive_ctxs"), list):
+                known.needed.update(_placed(shelf, where, [one for one in right if isinstance(one, dict)]))
+    return {key: one for key, one in found.items() if one.rows[0]}
+
+
+def _row(shelf: Shelf, where: str, record: Record) -> _Asked | None:
+    """Return what a row asks, without its passages."""
+    question = string(shelf.source, where, record, "question")
+    raw = strings(record.get("answers"))
+    if question is None:
+        return None
+    if raw is None:
+        shelf.source.fault(where, f"answers is {shortened(record.get('answers'))}: give a list of texts")
+        return None
+    answers = shelf.answers(where, [raw])
+    name = record.get("id")
+    return _Asked(where, str(name if isinstance(name, str | int) else question), question, answers) if answers else None
+
+
+def _placed(shelf: Shelf, where: str, ctxs: Sequence[Mapping[str, Any]]) -> list[str]:
+    put = (shelf.put(where, one.get("title"), one.get("text"), one.get("id")) for one in ctxs)
+    return [one for one in put if one is not None]
+
+
+def moving(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the few things without which several orders of the same things are one order; none if they are many.
+
+    >>> moving([["x", "a", "b", "c"], ["a", "b", "x", "c"], ["a", "b", "c", "x"]])
+    ('x',)
+    """
+    first = rows[0]
+    out = [set(first) - _kept(first, other) for other in rows[1:] if set(other) == set(first) and other != first]
+    for some in (set.intersection(*out), set.union(*out)) if out else ():
+        left = {tuple(one for one in row if one not in some) for row in rows}
+        if 0 < len(some) <= MOVED and len(left) == 1:
+            return tuple(one for one in first if one in some)
+    return ()
+
+
+def _kept(first: Sequence[str], other: Sequence[str]) -> set[str]:
+    """Return a largest set of things that two orders have in the same order (patience sorting)."""
+    place = {one: number for number, one in enumerate(first)}
+    ends: list[int] = []
+    tops: list[int] = []
+    before: list[int] = []
+    for at, one in enumerate(other):
+        pile = bisect_left(ends, place[one])
+        before.append(tops[pile - 1] if pile else -1)
+        ends[pile : pile + 1], tops[pile : pile + 1] = [place[one]], [at]
+    found, at = set(), tops[-1]
+    while at >= 0:
+        found.add(other[at])
+        at = before[at]
+    return found
+
+
+def _rerank(source: Source) -> Iterator[tuple[str, Corpus]]:
+    """Read graded passages: every one is ranked as it stands, with its grade, and those of a grade are needed."""
+    files = _longest(source, RERANK)
+    for path in (path for (_, shown), path in files.items() if not shown):
+        shelf = Shelf(source)
+        for where, record in json_lines(source, path):
+            name, query = string(source, where, record, "qid"), string(source, where, record, "query")
+            ctxs = contexts(source, where, record, "ctxs")
+            if name is None or query is None or ctxs is None or name in shelf.questions:
+                continue  # the other orders of a question say nothing new
+            graded = [(shelf.put(where, c.get("title"), c.get("text"), c.get("id")), c.get("label")) for c in ctxs]
+            if wrong := [label for _, label in graded if not isinstance(label, int) or isinstance(label, bool)]:
+                source.fault(where, f"the label {shortened(wrong[0])} is no whole number")
+                continue
+            some = {one: label for one, label in graded if one is not None and isinstance(label, int)}
+            gold = tuple(one for one, label in some.items() if label > 0)
+            shelf.ask(where, Question(name, query, (), gold, tuple(some), tuple(some.values())))
+        yield "msmarco", shelf.corpus()
+
+
+def _short_answers(pair: object) -> object:
+    return pair.get("short_answers") if isinstance(pair, dict) else None
+
+
+def _alce(source: Source, path: Path) -> Corpus:
+    """Read questions with many answers: the passages that hold one of them support it."""
+    shelf = Shelf(source)
+    for number, (where, record) in enumerate(json_items(source, path)):
+        question, docs = string(source, where, record, "question"), contexts(source, where, record, "docs")
+        pairs = record.get("qa_pairs")
+        raw = list(map(_short_answers, pairs)) if isinstance(pairs, list) else record.get("answers")
+        groups = [strings(one) for one in raw] if isinstance(raw, list) else []
+        if question is None or docs is None:
+            continue
+        if not groups or None in groups:
+            source.fault(where, f"its answers are {shortened(raw)}: give lists of texts")
+            continue
+        answers = shelf.answers(where, [one for one in groups if one is not None])
+        ranked = _placed(shelf, where, docs)
+        if answers:
+            gold = tuple(one for one in ranked if shelf.holding(one, forms_of(answers)))
+            others = tuple(one for one in ranked if one not in set(gold))
+            name = record.get("sample_id", record.get("id", number))
+            shelf.ask(where, Question(str(name), question, answers, gold, others))
+    return shelf.corpus()

@@ -1,0 +1,9 @@
+"""Running jobs on any executor. Jobs are idempotent, so a broken pool is replaced to finish the remaining jobs."""
+
+from __future__ import annotations
+
+from pipeline.executors.memory import uncollected
+from pipeline.executors.run import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
+from pipeline.executors.shared_folder import NAME as MARK
+
+__all__ = ["IN_FLIGHT", "LIVES", "MARK", "Inline", "Kept", "Watched", "processes", "run", "uncollected"]

@@ -1,0 +1,378 @@
+"""Dask: an executor on a running cluster, whose workers are looked at before any job is sent to them.
+
+`Client.get_executor` of Dask is an executor too, and `run` takes it. This one adds what a person needs: what is wrong
+with a cluster is said in one line, at the start where it can be known then, and nothing waits for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import pickle
+import re
+import secrets
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pipeline.errors import BuildError, RecipeError, adding, first_line
+from pipeline.executors.run import IN_FLIGHT, Watched
+from pipeline.executors.shared_folder import Marked, found
+from pipeline.executors.worker import Charge, Failed, Mark, Seen, look, question, unfit
+from pipeline.storage import read_text
+from pipeline.terminal.numbers import plain
+from pipeline.terminal.printing import say
+
+Worker = Mapping[str, Any]
+"""What a scheduler says of a worker."""
+
+
+def held_up(workers: Mapping[str, Worker]) -> str:
+    """Return which worker holds jobs up, and what would be right; nothing if all can end.
+
+    A paused worker runs its job to the end, so only one without any does: if others wait in it, or all are paused.
+
+    Args:
+        workers: all workers of a cluster, by their addresses.
+    """
+    paused = [name for name, each in workers.items() if each["status"] == "paused" and not _has(each, "executing")]
+    holding = [name for name in paused if _has(workers[name], "ready")]
+    name = min(holding or (paused if len(paused) == len(workers) else []), default="")
+    return f"worker {name} {_said(workers[name])}" if name else ""
+
+
+def _has(worker: Worker, state: str) -> int:
+    """Return how many tasks in a state a worker has."""
+    return int(worker.get("metrics", {}).get("task_counts", {}).get(state, 0))
+
+
+def _said(worker: Worker) -> str:
+    limit = (worker.get("memory_limit") or 0) >> 20
+    return f"is paused for lack of memory, and jobs wait: start workers with more than {limit:,} MiB (--memory-limit)"
+
+
+ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s:/\[\]]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})/?")
+CONTINUE = "run the same command again to continue"
+
+
+class UnreachableError(BuildError):
+    """No scheduler answers."""
+
+
+def scheduler_at(given: str, wait: float = 0) -> str:
+    """Return the address of a scheduler, which may be in a file that it has written, or writes soon.
+
+    Raises:
+        RecipeError: if that is no address.
+    """
+    if given.endswith(".json"):
+        given = _written(Path(given), time.monotonic() + wait)
+    found = ADDRESS.fullmatch(given)
+    if not found or not 0 < int(found["port"]) < 65536:
+        raise RecipeError(
+            f"--dask {given!r} is not the address of a scheduler: give one such as tcp://host:8786, or the .json file "
+            "that `dask scheduler --scheduler-file` wrote"
+        )
+    return given.rstrip("/") if "://" in given else f"tcp://{given.rstrip('/')}"
+
+
+def _written(path: Path, end: float) -> str:
+    """Return the address that is in the file of a scheduler; one that has just been started may still write it."""
+    while True:
+        try:
+            return str(json.loads(read_text(path))["address"])
+        except (OSError, ValueError, LookupError, TypeError) as fault:
+            if time.monotonic() > end:
+                raise RecipeError(
+                    f"--dask {str(path)!r} cannot be read ({fault}): give the file that `dask scheduler "
+                    "--scheduler-file` wrote"
+                ) from None
+        time.sleep(0.1)
+
+
+def connected(address: str, wait: float) -> Any:
+    """Return a client of Dask, once it is clear that a scheduler is there: with others it may wait for ever.
+
+    Raises:
+        UnreachableError: if there is none, with what is there.
+    """
+    import distributed
+
+    client: Any = distributed.Client
+    try:
+        kind = asyncio.run(_kind(address, wait))
+        if kind == "Scheduler":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of versions, which are compared by us
+                return client(address, timeout=wait, set_as_default=False, name="carrara")
+        why = f"it is the address of a {kind}"
+    except Exception as fault:
+        why = "no reply" if isinstance(fault, TimeoutError) else first_line(fault)
+    raise UnreachableError(
+        f"no Dask scheduler answers at {address} within {plain(wait)} s ({why}): start one with `dask scheduler`, and "
+        f"{CONTINUE}"
+    )
+
+
+async def _kind(address: str, wait: float) -> str:
+    """Ask who is at an address: Scheduler, Worker, Nanny."""
+    import distributed
+    from distributed.comm import core
+
+    connect: Any = core.connect
+    security: Any = distributed.Security
+    host = ADDRESS.fullmatch(address)
+    await asyncio.get_running_loop().getaddrinfo(host["host"].strip("[]") if host else "", None)
+    async with asyncio.timeout(wait):
+        comm = await connect(address, timeout=wait, **security().get_connection_args("client"))
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            return str((await comm.read()).get("type"))
+        finally:
+            comm.abort()
+
+
+def hush() -> None:
+    """Keep Dask's own logs off the terminal: what matters of them is said in one line."""
+    for name in ("distributed", "tornado", "asyncio", *sorted(logging.root.manager.loggerDict)):
+        if name.split(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+R = TypeVar("R")
+WAIT = 25.0
+"""Seconds to wait for a first worker unless said otherwise, and at most for a reply."""
+CLOSING = 3.0
+"""Seconds that leaving a cluster may take."""
+COUNTED = 10.0
+"""Seconds after which workers are counted again: more of them are to be held at work."""
+CALL = "__import__('pipeline.executors.worker', fromlist=['call']).call(work, charge)"
+"""What workers evaluate: it names nothing of Carrara to the scheduler, which may lack it."""
+
+
+def dask(address: str, folder: Path, wait: float = WAIT, *others: Path, writes: bool = True) -> Callable[[], Executor]:
+    """Return a factory of executors on a running Dask cluster whose workers share a folder.
+
+    Args:
+        address: of the scheduler, such as ``tcp://host:8786``, or the path of the JSON file that it wrote of itself.
+        folder: absolute path of the folder that jobs read, and write if they do.
+        wait: seconds to wait for a first worker, and for a new one if all are gone.
+        others: further folders that jobs read.
+        writes: whether jobs write; else nothing is left in any of the folders, not even for a moment.
+
+    Raises:
+        RecipeError: if Dask is not installed, or the address is none.
+    """
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        raise RecipeError(f"--dask needs the package distributed: {adding('dask')}") from None
+    hush()
+    return Cluster(scheduler_at(address, min(wait, WAIT)), (folder, *others), wait, writes)
+
+
+@dataclass
+class Cluster:
+    """A running cluster: opens executors on it, and knows whether it was ever there."""
+
+    address: str
+    folders: tuple[Path, ...]
+    wait: float
+    writes: bool = True
+    was_there: bool = False
+
+    def __call__(self) -> Executor:
+        """Open an executor.
+
+        Raises:
+            BuildError: if the scheduler or its workers are not there, or one of these is not fit.
+        """
+        try:
+            opened = OnDask(self.address, self.folders, self.wait, again=self.was_there, writes=self.writes)
+        except BrokenExecutor as fault:
+            raise BuildError(f"{fault}: {CONTINUE}") from fault
+        except UnreachableError as fault:
+            lost = "the Dask scheduler was lost, and " if self.was_there else ""
+            raise BuildError(f"{lost}{fault}") from fault
+        if not self.was_there and opened.most_threads > 1:
+            say(
+                f"carrara: workers at {self.address} have up to {opened.most_threads} threads, but run one job at a "
+                "time: start more of them, with --nthreads 1",
+                err=True,
+            )
+        self.was_there = True
+        return opened
+
+
+class OnDask(Watched):
+    """The workers of a Dask cluster, all of them looked at."""
+
+    def __init__(self, address: str, folders: Sequence[Path], wait: float, *, again: bool, writes: bool) -> None:
+        self._address, self._wait = address, wait
+        self._reply = min(wait, WAIT) / 2
+        self._flying: dict[Future[Any], Any] = {}
+        self._since: dict[str, float] = {}
+        self._end = time.monotonic() + wait
+        self.pulse = max(0.2, min(2.0, wait / 4))
+        self.most_threads = 1
+        self._client = connected(address, self._reply if again else 2 * self._reply)
+        self._marked: list[Marked] = []
+        try:
+            self._charge = Charge(look(), *self._marks(folders, writes=writes))
+            self._sent = pickle.dumps(self._charge)
+            refuse_unfit(self._first_workers(), self._charge.here)
+        except BaseException:
+            self.shutdown()
+            raise
+
+    def _marks(self, folders: Sequence[Path], *, writes: bool) -> tuple[Mark, tuple[Mark, ...]]:
+        """Mark the folders, or find a file in each that jobs only read; one that has none is left out."""
+        for folder in folders if writes else ():
+            self._marked.append(Marked(folder))
+        marks = [each.mark for each in self._marked] if writes else list(filter(None, map(found, folders)))
+        if not marks:
+            raise BuildError(f"{str(folders[0])!r} holds no file to read: give the folder of a split")
+        return marks[0], tuple(marks[1:])
+
+    def _first_workers(self) -> dict[str, Seen]:
+        """Wait for workers, and look at all of them.
+
+        Raises:
+            BuildError: if there are none.
+        """
+        while not (seen := self._looked() if self._threads() else {}):
+            if time.monotonic() > self._end:
+                raise BuildError(
+                    f"no workers at {self._address} within {plain(self._wait)} s: start some with `dask worker "
+                    f"{self._address} --nthreads 1`, or wait longer with --dask-wait"
+                )
+            time.sleep(self.pulse / 4)
+        return seen
+
+    def _threads(self) -> Mapping[str, int]:
+        """Return the workers and their numbers of threads; as many jobs are held as keep all of them at work.
+
+        Raises:
+            BrokenExecutor: if the scheduler does not say.
+        """
+        found: Mapping[str, int] = self._asked(self._client.scheduler.ncores)
+        self._counted = time.monotonic()
+        self.window = max(IN_FLIGHT, 2 * len(found))
+        self.most_threads = max([1, *found.values()])
+        return found
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        """Return what the scheduler answers.
+
+        Raises:
+            BrokenExecutor: if it does not.
+        """
+        try:
+            return self._client.sync(ask, callback_timeout=self._reply)
+        except Exception as fault:
+            raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
+
+    def _looked(self) -> dict[str, Seen]:
+        """Return what the workers see; one that has just gone is left out."""
+        left = max(self._end - time.monotonic(), CLOSING)
+        try:
+            said = self._client.run(
+                eval,
+                question(self._charge.mark, *self._charge.others),
+                on_error="return",
+                callback_timeout=min(left, WAIT),
+            )
+        except Exception as fault:
+            raise BuildError(
+                f"not all workers at {self._address} say in time what is installed there ({first_line(fault)}): "
+                f"restart them, and {CONTINUE}"
+            ) from fault
+        return {
+            name: Seen("?", "", "", (), first_line(each)) if isinstance(each, Exception) else Seen(*each)
+            for name, each in sorted(said.items())
+            if not isinstance(each, OSError)
+        }
+
+    def submit(self, fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
+        """Send a call to the cluster.
+
+        Raises:
+            BrokenExecutor: if the scheduler is lost.
+        """
+        if time.monotonic() - self._counted > COUNTED:
+            self._threads()
+        outer: Future[R] = Future()
+        work = pickle.dumps((partial(fn, **kwargs), *args))
+        try:
+            given = {"work": work, "charge": self._sent}
+            inner = self._client.submit(eval, CALL, given, key=f"carrara-{secrets.token_hex(16)}")
+        except Exception as fault:
+            raise BrokenExecutor(f"the scheduler at {self._address} is lost") from fault
+        self._flying[outer] = inner
+        self._client.loop.add_callback(self._hand_over, outer, inner)
+        return outer
+
+    async def _hand_over(self, outer: Future[Any], inner: Any) -> None:
+        """Hand over the result of a call, in the loop of the client: a thread might wait there for ever."""
+        try:
+            result = pickle.loads(await inner)
+        except BaseException as fault:
+            outer.set_exception(self._told(fault))
+        else:
+            outer.set_exception(result.fault) if isinstance(result, Failed) else outer.set_result(result)
+        finally:
+            self._since = {}
+            self._flying.pop(outer, None)
+
+    def _told(self, fault: BaseException) -> Exception:
+        """Return what is said if the cluster did not run a job to its end."""
+        if isinstance(fault, ImportError | AttributeError | TypeError):
+            return BuildError(
+                f"a worker that joined {self._address} late cannot run jobs ({first_line(fault)}): install Carrara "
+                f"{self._charge.here.version} wherever workers start"
+            )
+        said = f"{type(fault).__name__} at {self._address}"
+        return BrokenExecutor(f"{said}: {first_line(fault)}" if isinstance(fault, RuntimeError) else said)
+
+    def check(self) -> None:
+        """Look whether there are workers, and whether they work.
+
+        Raises:
+            BrokenExecutor: if the scheduler does not answer.
+            BuildError: if all workers are gone, or one holds jobs up, for longer than is to be waited.
+        """
+        gone = "" if self._threads() else f"all workers of {self._address} are gone, and none came"
+        held = gone or held_up(self._asked(self._client.scheduler.identity)["workers"])
+        now = time.monotonic()
+        began = self._since.get(held, now)
+        self._since = {held: began} if held else {}
+        if held and now - began > self._wait:
+            said = f"{held} within {plain(self._wait)} s: start some" if gone else held
+            raise BuildError(f"{said}, and {CONTINUE}")
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:  # noqa: FBT001, FBT002
+        """Cancel what has not ended and leave the cluster, which goes on."""
+        for marked in self._marked:
+            marked.remove()
+        with suppress(Exception):
+            self._client.cancel(list(self._flying.values()), force=True)
+        with suppress(Exception):
+            self._client.close(timeout=CLOSING)
+
+
+def refuse_unfit(seen: Mapping[str, Seen], here: Seen) -> None:
+    """Look whether all workers can make the files that this machine would make.
+
+    Raises:
+        BuildError: naming the first that cannot, with what it lacks.
+    """
+    faults = [f"worker {name} on {each.host!r} {fault}" for name, each in seen.items() if (fault := unfit(each, here))]
+    if faults:
+        raise BuildError(faults[0] + (f" (and {len(faults) - 1} more workers are unfit)" if faults[1:] else ""))

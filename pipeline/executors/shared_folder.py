@@ -1,0 +1,105 @@
+"""The mark of a folder: a file by which workers know that they share it, there for as long as an executor is open."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from pipeline.errors import BuildError
+from pipeline.executors.worker import Mark, file_digest
+from pipeline.storage import Lease, StoreError, StorePath, aside_of, clear_dead, clear_unheld
+
+NAME = ".shared"
+"""The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
+
+
+class Marked:
+    """A folder with its mark: a file of its own where that can be written, else one that is there.
+
+    The kernel lets go of the lock on it when the process dies, and the next one removes what nobody holds.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._held = -1
+        self._own: Path | None = None
+        self._lease: Lease | None = None
+        self.mark = self._leased(folder) if isinstance(folder, StorePath) else self._left(folder) or _any(folder)
+
+    def _leased(self, folder: StorePath) -> Mark:
+        """Mark a folder in a store by a lease, or by what is there; the marks of dead clients of this machine go.
+
+        Raises:
+            StoreError: if the store does not answer, or takes no lease and has nothing in the folder.
+        """
+        clear_dead(folder / NAME)
+        lease = Lease(folder / NAME)
+        try:
+            self._lease = lease.__enter__()
+            return Mark(str(lease.path), hashlib.sha256(lease.content).hexdigest(), writes=False)
+        except StoreError:  # a split that nobody may write is verified all the same
+            if mark := found(folder):
+                return mark
+            raise
+
+    def _left(self, folder: Path) -> Mark | None:
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            for stale in sorted(folder.glob(f"{NAME}.part-*")):
+                clear_unheld(stale)
+            self._own = aside_of(folder / NAME)
+            while not self._own.exists():  # another client may clear it away before it is locked
+                self._make(self._own)
+            return Mark(str(self._own), file_digest(str(self._own)), writes=True)
+        return None
+
+    def _make(self, path: Path) -> None:
+        self._close()
+        self._held = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(self._held, fcntl.LOCK_SH)
+        os.write(self._held, secrets.token_bytes(32))
+        os.fsync(self._held)
+
+    def remove(self) -> None:
+        """Remove the mark, if it is our own."""
+        if self._own is not None:
+            with suppress(OSError):
+                self._own.unlink()
+        if self._lease is not None:
+            self._lease.__exit__()
+        self._own = self._lease = None
+        self._close()
+
+    def _close(self) -> None:
+        if self._held >= 0:
+            os.close(self._held)
+        self._held = -1
+
+
+def found(folder: Path) -> Mark | None:
+    """Return a mark of a folder that is only read, a file that is there to stay; None if it has none."""
+    if isinstance(folder, StorePath):
+        place = next((root / name for root, _, names in folder.walk() if (name := _first(names))), None)
+        return Mark(str(place), hashlib.sha256(place.read_bytes()).hexdigest(), writes=False) if place else None
+    for root, folders, names in os.walk(folder):
+        folders.sort()
+        if name := _first(names):
+            path = os.path.join(root, name)
+            return Mark(path, file_digest(path), writes=False)
+    return None
+
+
+def _first(names: Iterable[str]) -> str:
+    """Return the first name that is not that of a mark, a lease or a half-written file."""
+    return min((name for name in names if not name.startswith(".") and ".part-" not in name), default="")
+
+
+def _any(folder: Path) -> Mark:
+    if mark := found(folder):
+        return mark
+    raise BuildError(f"nothing can be written in {str(folder)!r}: give a writable folder with --out")

@@ -1,0 +1,257 @@
+"""What runs on the workers of a cluster: a look at what is there, and the jobs.
+
+The text of this module is also sent to workers as it is, to look at those on which Carrara is not installed: so it
+needs the standard library alone, and no other module of the package where it looks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import socket
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TRIES, WAIT = 10, 0.1
+"""How often, and after how many seconds, a worker looks for the file that marks the shared folder."""
+
+PACKAGES = ("pyarrow", "tiktoken", "splintr-rs", "toktok-rs", "tokenizers")
+"""What besides Carrara decides bytes: it writes the files, or is named in proofs by its version."""
+FOR_SOME = "tokenizers"
+"""Of these, the one that few profiles need: a worker that lacks it may do without."""
+PAUSED_AT = 0.95
+"""Share that a worker takes of the memory from which on it is given no more jobs."""
+
+_TURN = threading.Lock()
+_FIT: set[bytes] = set()
+
+
+class Mark(NamedTuple):
+    """A file by which workers know the folder: its path and digest, and whether workers must be able to write there."""
+
+    path: str
+    sha256: str
+    writes: bool
+
+
+class Seen(NamedTuple):
+    """What is somewhere: its host, the version of Carrara, its digest, versions of `PACKAGES`, and a fault.
+
+    A version is empty if there is none.
+    """
+
+    host: str
+    version: str
+    sha256: str
+    packages: tuple[str, ...]
+    fault: str = ""
+
+
+class Charge(NamedTuple):
+    """What comes with each job: what the client has, and the marks of the folder and of others that jobs read."""
+
+    here: Seen
+    mark: Mark
+    others: tuple[Mark, ...] = ()
+
+
+def look(*marks: Mark) -> Seen:
+    """Look at the package and the folders from this process. Raises nothing: a fault is part of what is seen."""
+    try:
+        if sys.version_info < (3, 11):  # noqa: UP036 (it is looked at where any version may be)
+            raise ImportError(f"Python is {sys.version.split()[0]} there, and 3.11 or later is needed")
+        import pipeline
+
+        release = getattr(pipeline, "__version__", "")
+        # Files may change below a process: what counts is what they were when it first looked.
+        known: dict[str, str] = pipeline.__dict__.setdefault("_digest_at_start", {})
+        digest = known.setdefault("sha256", package_digest(Path(str(pipeline.__file__)).parent))
+    except Exception as fault:
+        return Seen(socket.gethostname(), "", "", (), f"{type(fault).__name__}: {fault}")
+    wrong = next(filter(None, map(mark_fault, marks)), "")
+    return Seen(socket.gethostname(), str(release), digest, tuple(map(_version, PACKAGES)), wrong)
+
+
+def question(*marks: Mark) -> str:
+    """Return an expression of Python that looks: code would not run under another version of Python, its text does."""
+    return (
+        f"(lambda n: (exec({Path(__file__).read_text(encoding='utf-8')!r}, n), "
+        f"tuple(n['look'](*(n['Mark'](*each) for each in {[tuple(mark) for mark in marks]!r}))))[1])"
+        "({'__name__': 'carrara_look'})"
+    )
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def package_digest(package: Path) -> str:
+    """Return the digest of all code and word pools of a package, which decide what rows are made."""
+    total = hashlib.sha256()
+    files = {*package.rglob("*.py"), *(package / "worlds").rglob("*")}
+    for path in sorted(files, key=lambda path: path.relative_to(package).as_posix()):
+        if path.is_file() and path.suffix != ".pyc":
+            total.update(f"{path.relative_to(package).as_posix()}\0{path.stat().st_size}\0".encode())
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def mark_fault(mark: Mark) -> str:
+    """Return why this process does not share the folder of a mark, and what would be right; nothing if it does."""
+    if "://" in mark.path:
+        fault, right = store_fault(mark), "give all workers the packages, the network and the access that this one has"
+    else:
+        fault, right = folder_fault(mark), "give --out a folder that all of them share, or one in a store"
+    return f"{fault}: {right}" if fault else ""
+
+
+def folder_fault(mark: Mark) -> str:
+    """Return why this process does not share a folder of a disk; nothing if it does."""
+    folder = os.path.dirname(mark.path)
+    try:
+        for left in reversed(range(TRIES)):
+            if os.path.exists(mark.path) or not left:
+                break
+            time.sleep(WAIT)
+        if file_digest(mark.path) != mark.sha256:
+            return f"has another folder {folder!r} than this machine"
+        if mark.writes:
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+    except FileNotFoundError:
+        return f"does not see the folder {folder!r} of this machine"
+    except OSError as fault:
+        return f"cannot use the folder {folder!r} ({fault.strerror})"
+    return ""
+
+
+def store_fault(mark: Mark) -> str:
+    """Return why this process does not reach the store of a mark; nothing if it does, or has another Carrara anyway.
+
+    Nothing is written to try it, since a worker that is killed would leave it: who may not fails at its first job.
+    """
+    folder = os.path.dirname(mark.path)
+    try:
+        from pipeline.errors import CarraraError
+        from pipeline.storage import place
+    except ImportError:
+        return ""
+    try:
+        path = place(mark.path)
+        if hashlib.sha256(path.read_bytes()).hexdigest() != mark.sha256:
+            return f"sees another {folder!r} than this machine"
+    except FileNotFoundError:
+        return f"does not see {folder!r}, which this machine does"
+    except (CarraraError, OSError) as fault:
+        return f"cannot use the store ({fault})"
+    return ""
+
+
+def file_digest(path: str) -> str:
+    """Return the digest of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unfit(seen: Seen, here: Seen) -> str:
+    """Return why a worker cannot make the same files as the client; nothing if it can."""
+    install = f"install Carrara {here.version} there, as here, and restart it"
+    if not seen.version:
+        return f"lacks Carrara ({seen.fault or 'another package is called pipeline'}): {install}"
+    if seen.version != here.version:
+        return f"has Carrara {seen.version}, and here is {here.version}: {install}"
+    if seen.sha256 != here.sha256:
+        return f"has Carrara {seen.version} with other files than here: {install}"
+    for name, there, ours in zip(PACKAGES, seen.packages, here.packages, strict=True):
+        if there != ours and not (name == FOR_SOME and "" in (there, ours)):
+            right = f"install {ours} there" if ours else "remove it there, or install it here"
+            return f"has {name} {there or '(none)'}, and here is {ours or 'none'}, so that bytes may differ: {right}"
+    return seen.fault
+
+
+class Failed(NamedTuple):
+    """The fault of a job itself, which travels as a result: what a cluster raises is a fault of its own."""
+
+    fault: Exception
+
+
+def call(work: bytes, charge: bytes) -> bytes:
+    """Run a job that was pickled with its function, one at a time in a process, if this worker is fit for it.
+
+    Args:
+        work: a tuple of the function and its arguments, pickled.
+        charge: the `Charge`, pickled.
+
+    Returns:
+        The result, or a `Failed`, pickled: a scheduler unpacks what it passes on, and may lack Carrara.
+    """
+    with _TURN:
+        try:
+            _check_fit(charge)
+            return pickle.dumps(_done(*pickle.loads(work)))
+        except Exception as fault:
+            return pickle.dumps(Failed(_portable(fault)))
+
+
+def _done(fn: Callable[..., Any], *given: Any) -> Any:
+    """Call a function; what is wrong with this machine is said with its name."""
+    from pipeline.errors import BuildError, ProfileError
+
+    try:
+        return fn(*given)
+    except (BuildError, ProfileError) as fault:
+        fault.args = (f"worker on {socket.gethostname()!r}: {fault}",)
+        raise
+
+
+def _check_fit(charge: bytes) -> None:
+    """Look at this worker before its first job: it may have joined late, or have begun anew.
+
+    Raises:
+        BuildError: if it is not fit.
+    """
+    if charge in _FIT:
+        return
+    from pipeline.errors import BuildError
+    from pipeline.executors.memory import keep_below
+
+    here, mark, others = pickle.loads(charge)
+    keep_below(_pausing())
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    if fault := unfit(look(mark, *others), here):
+        raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
+    _FIT.add(charge)
+
+
+def _pausing() -> int | None:
+    """Return the bytes of memory up to which Dask gives this process jobs; None if it sets no limit."""
+    try:
+        from distributed import get_worker
+
+        manager = get_worker().memory_manager
+        limit = (manager.memory_limit or 0) * (manager.memory_pause_fraction or 0)
+    except (ImportError, ValueError, AttributeError):  # no worker of Dask, or one of another version
+        return None
+    return int(PAUSED_AT * limit) or None
+
+
+def _portable(fault: Exception) -> Exception:
+    """Return an error with the place where it was raised, in a form that can travel."""
+    fault.add_note(f"On worker {socket.gethostname()}:\n{traceback.format_exc()}")
+    try:
+        pickle.loads(pickle.dumps(fault))
+    except Exception:
+        return RuntimeError(f"{type(fault).__name__}: {fault}")
+    return fault.with_traceback(None)

@@ -1,0 +1,227 @@
+"""A run: rows are sent to an OpenAI-compatible server, and each reply becomes a line in a file of predictions."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+from pipeline.artifacts.journal import UNREADABLE, Journal
+from pipeline.artifacts.refusals import CUT
+from pipeline.errors import EndpointError, PredictionsError, RefusedError, RequestError
+from pipeline.inference.endpoint import Endpoint, asked, content_of
+from pipeline.rows import Row, sha256_text
+
+
+class Predictions(Journal):
+    """An open file of predictions of one model on one split.
+
+    What a row has is one of three: a reply (`answered`; `cut` those of them that ended where their room did), a reply
+    without text (`empty`), or a server's final refusal (`refused`). A failed try is none of them.
+
+    Args:
+        path: the file; it is made if it is not there.
+        model: whose predictions they are.
+        tags: the split tags that ids may end in.
+        again: whether rows that were refused, or have an empty reply, are asked again.
+    """
+
+    def __init__(self, path: Path, model: str, tags: frozenset[str], *, again: bool = False) -> None:
+        super().__init__(path, "give another --out")
+        self._model, self._tags, self._again = model, tags, again
+        self.answered: set[str] = set()
+        self.cut: set[str] = set()
+        self.empty: set[str] = set()
+        self.refused: dict[str, str] = {}
+        self._owed: set[str] = set()
+
+    def is_done(self, row_id: str) -> bool:
+        """Tell whether a row is not asked any more."""
+        known = row_id in self.answered or row_id in self.empty or row_id in self.refused
+        return known and row_id not in self._owed
+
+    def _note(self, number: int, line: bytes) -> None:
+        try:
+            said = json.loads(line)
+            row_id, model, text = str(said["id"]), str(said["model"]), said["prediction"]
+        except UNREADABLE:
+            raise PredictionsError(
+                f"{str(self.path)!r}, line {number} is not a prediction by carrara run: give another --out, or "
+                "fix the line"
+            ) from None
+        if model != self._model:
+            raise PredictionsError(
+                f"{str(self.path)!r} has predictions of {model!r}, not {self._model!r}: give another --out"
+            )
+        if row_id.rpartition("-")[2] not in self._tags:
+            own = " and ".join(sorted(self._tags))
+            raise PredictionsError(
+                f"{str(self.path)!r} has predictions for another split: the tag of {row_id!r} is not {own}: give "
+                "another --out"
+            )
+        if said.get("refused"):
+            self._take_refusal(row_id, str(said["refused"]))
+        elif not said.get("error"):
+            self._take(row_id, text, said.get("finish_reason"))
+        if self._again and row_id not in self.answered:
+            self._owed.add(row_id)
+
+    def _take(self, row_id: str, text: object, reason: object) -> None:
+        if row_id in self.answered:
+            return
+        self.refused.pop(row_id, None)
+        if isinstance(text, str) and text.strip():
+            self.answered.add(row_id)
+            self.empty.discard(row_id)
+            self._owed.discard(row_id)
+        else:
+            self.empty.add(row_id)
+        is_cut = isinstance(reason, str) and reason.lower() in CUT
+        (self.cut.add if is_cut else self.cut.discard)(row_id)
+
+    def _take_refusal(self, row_id: str, error: str) -> None:
+        if row_id not in self.answered and row_id not in self.empty:
+            self.refused[row_id] = error
+
+    def keep(self, row_id: str, prediction: str | None, more: Mapping[str, Any]) -> None:
+        """Write a reply down; None is one without text."""
+        self._append({"id": row_id, "prediction": prediction, "model": self._model, **more})
+        self._owed.discard(row_id)
+        self._take(row_id, prediction, more.get("finish_reason"))
+
+    def keep_refusal(self, row_id: str, error: str) -> None:
+        """Record that the server will never answer a row; the next run does not send it again."""
+        self._append({"id": row_id, "prediction": None, "model": self._model, "refused": error})
+        self._owed.discard(row_id)
+        self._take_refusal(row_id, error)
+
+    def keep_failure(self, row_id: str, error: str) -> None:
+        """Record why a row has no reply; the next run sends it again."""
+        self._append({"id": row_id, "prediction": None, "model": self._model, "error": error})
+
+
+COLUMNS = [
+    *("id", "length", "frame", "context_tokens", "prompt_tokens", "template_tokens", "max_new_tokens"),
+    *("messages", "prompt"),
+]
+"""What is read of a row that is to be sent."""
+MOST = 1 << 40
+"""Tokens that no prompt has: a count of more is none."""
+IN_A_ROW = 8
+"""Failures in a row, beside the requests under way, after which the run gives up on the server."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run brought: how many replies, and how far the server's count of prompt tokens is from the row's.
+
+    Of `replies`, `empty` have no text. `failed` names rows with the server's words; `off` counts rows by that
+    difference, 0 is as it should be.
+    """
+
+    replies: int = 0
+    empty: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    off: Counter[int] = field(default_factory=Counter)
+
+
+def run_rows(
+    endpoint: Endpoint,
+    rows: Iterable[Row],
+    kept: Predictions,
+    *,
+    workers: int,
+    limit_name: str = "max_tokens",
+    on_done: Callable[[Row], None] = lambda row: None,
+) -> Outcome:
+    """Send rows, `workers` at a time, and keep each reply as it comes; memory holds the rows under way.
+
+    A row that does not fit the server's window is refused for good: that is kept too, and the others are asked on.
+
+    Args:
+        endpoint: whom to ask.
+        rows: rows with COLUMNS.
+        kept: the open file of predictions; rows that it is done with are passed over.
+        workers: requests at a time.
+        limit_name: what the server calls the most tokens of a reply.
+        on_done: called for each row that is done, passed over, refused or failed.
+
+    Raises:
+        EndpointError: if the server would refuse every row, or nothing comes any more; what came is kept.
+    """
+    outcome, lost, stop = Outcome(), 0, Event()
+    owed = _owed(rows, kept, on_done)
+
+    def ask(row: Row) -> tuple[dict[str, Any], float]:
+        start = time.monotonic()
+        body = _reply(endpoint, row, {limit_name: row["max_new_tokens"]}, stop.is_set)
+        return body, time.monotonic() - start
+
+    for row, came in asked(lambda: next(owed, None), ask, workers, stop):
+        if isinstance(came, RefusedError):
+            lost = 0
+            kept.keep_refusal(row["id"], str(came))
+        elif isinstance(came, RequestError):
+            lost += 1
+            outcome.failed[row["id"]] = str(came)
+            kept.keep_failure(row["id"], str(came))
+        elif isinstance(came, Exception):
+            raise EndpointError(
+                f"{came} [{outcome.replies} replies are kept; run the same command again to continue]"
+            ) from came
+        else:
+            lost = 0
+            _keep(row, *came, kept, outcome)
+        on_done(row)
+        if lost >= IN_A_ROW + workers:
+            raise EndpointError(f"{lost} consecutive rows without a reply, the last: {came}; what came is kept")
+    return outcome
+
+
+def _owed(rows: Iterable[Row], kept: Predictions, on_done: Callable[[Row], None]) -> Iterator[Row]:
+    for row in rows:
+        if kept.is_done(row["id"]):
+            on_done(row)
+        else:
+            yield row
+
+
+def _reply(endpoint: Endpoint, row: Row, more: Mapping[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
+    if row["frame"] == "raw":
+        return endpoint.complete(row["prompt"], more=more, given_up=given_up)
+    messages = row["messages"] or [{"role": "user", "content": row["prompt"]}]
+    return endpoint.ask(messages, more=more, given_up=given_up)
+
+
+def _keep(row: Row, body: Mapping[str, Any], seconds: float, kept: Predictions, outcome: Outcome) -> None:
+    """Write a reply down; one without text is null, with what the server says of it."""
+    choice, sent = body["choices"][0], _count(body, "prompt_tokens")
+    refusal = choice["message"].get("refusal") if "message" in choice else None
+    reason = choice.get("finish_reason")
+    more = {
+        "finish_reason": reason if isinstance(reason, str) else None,
+        "prompt_tokens": sent,
+        "completion_tokens": _count(body, "completion_tokens"),
+        "seconds": round(seconds, 3),
+        "prompt_sha256": sha256_text(row["prompt"]),
+    }
+    if isinstance(refusal, str) and refusal:
+        more |= {"finish_reason": "refusal", "refusal": refusal[:1000]}
+    text = content_of(body)
+    kept.keep(row["id"], text or None, more)
+    outcome.replies += 1
+    outcome.empty += not text.strip()
+    if sent is not None:
+        outcome.off[sent - row["prompt_tokens"] - row["template_tokens"]] += 1
+
+
+def _count(body: Mapping[str, Any], name: str) -> int | None:
+    """Return a count of tokens, if the server gives one that can be."""
+    usage = body.get("usage")
+    counted = usage.get(name) if isinstance(usage, Mapping) else None
+    return counted if type(counted) is int and 0 <= counted < MOST else None

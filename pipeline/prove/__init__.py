@@ -1,1 +1,0 @@
-"""Proofs of shards, chance levels, the manifest that seals them, and the verification of copies."""

@@ -1,0 +1,385 @@
+"""The folder that is published: made from a sealed split, with its answers or without."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from pipeline import metrics
+from pipeline.artifacts.files import below, file_digest, link, tree_aside
+from pipeline.artifacts.manifest import Cell, Made, Manifest, Proven, SealedShard, Totals, read_manifest, shard_faults
+from pipeline.artifacts.parquet import column, read_table, rewrite, write_table
+from pipeline.artifacts.split import Split
+from pipeline.assemble.plan import placed_names
+from pipeline.errors import CorruptError, StageError, unknown
+from pipeline.profiles.adopt import KEPT, PROFILE
+from pipeline.publish.card import Curve, Facts, croissant_of, evaluation_of, keys_card_of, pages_of
+from pipeline.publish.card.tables import NOTHING, Notes, license_text, sources_text
+from pipeline.recipe import SEED_BITS, is_secret
+from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, plain_json, row_digest
+from pipeline.typed import LINE
+
+__all__ = ["KEYS_SUFFIX", "MODES", "Draw", "Read", "Staged", "stage"]
+
+
+def check_split(split: Split) -> None:
+    """Check that every shard of a split has the size and digest that the manifest says, and that all rows were proven.
+
+    Reads all bytes.
+
+    Raises:
+        StageError: if the split is a published one, holds no rows, or rows that were not counted twice.
+        CorruptError: naming the file that is missing or has other bytes.
+    """
+    if split.manifest.withheld is not None:
+        raise StageError(f"{str(split.folder)!r} is a folder made for publishing: give the folder that build wrote")
+    if not split.manifest.totals.rows:
+        raise StageError(f"{split.title} has no rows: build it first")
+    for tier, made in split.manifest.tiers.items():
+        _check_proven(split, tier, made.proven)
+        for shard in made.shards:
+            for _, path, fault in shard_faults(split.folder, shard):
+                raise CorruptError(f"{str(path)!r} {fault}: build the split again, then publish it")
+
+
+def _check_proven(split: Split, tier: str, proven: Proven) -> None:
+    if proven.again and proven.recounted < proven.rows:
+        raise StageError(
+            f"{split.title}: {proven.recounted:,} of {proven.rows:,} rows of tier {tier} were counted twice: "
+            "run `carrara verify` on it first"
+        )
+
+
+def check_licence(split: Split, licence: str) -> None:
+    """Check that the licence of users' texts is told where there are some, and nowhere else.
+
+    Raises:
+        StageError: naming the option.
+    """
+    own = sorted({str(found) for cell in split.strata if (found := (cell.knobs or {}).get("corpus"))})
+    if own and not licence.strip():
+        raise StageError(
+            f"{split.title} has texts of your own (corpus {', '.join(each[:12] for each in own)}): give their licence, "
+            "such as --licence 'CC BY 4.0'"
+        )
+    if licence and (not own or re.search(LINE, licence) is None):
+        why = "takes one line of text" if own else f"is given, but {split.title} has no texts of your own: leave it out"
+        raise StageError(f"--licence {licence[:80]!r} {why}")
+
+
+def check_secret(split: Split) -> None:
+    """Check that the keys of a split cannot be made by who guesses its seed, nor read off its rows' shots.
+
+    Raises:
+        StageError: saying how to cut the split anew.
+    """
+    for tier, made in split.manifest.tiers.items():
+        if made.seed is None or not is_secret(made.seed):
+            raise StageError(
+                f"the seed of tier {tier}, {made.seed}, can be guessed, and with it the keys: make new rows "
+                f"with `carrara recut --seed random`, which takes {SEED_BITS} bits, or publish with --keys inline"
+            )
+        for place in _told_apart(made.strata):
+            raise StageError(
+                f"{place}: rows with and without an answer differ in shots or in the room for the reply, "
+                "which gives them away: make both the same"
+            )
+
+
+def _told_apart(strata: Iterable[Cell]) -> Iterator[str]:
+    """Yield the places where complexity is the class of the answer, and other columns tell it."""
+    kinds: dict[tuple[str, str, int], dict[int | None, tuple[int, int]]] = {}
+    for cell in strata:
+        place = cell.family, cell.subtask, cell.length
+        kinds.setdefault(place, {})[cell.complexity] = cell.shots, cell.max_new_tokens
+    for (family, subtask, length), seen in kinds.items():
+        if 0 in seen and len(set(seen.values())) > 1:
+            yield f"{family}.{subtask} length {length}"
+
+
+WITHHELD = ("complexity", "target", "answers", "needles")
+"""Columns that no public file has. The complexity of a question that may have no answer is the answer's class."""
+
+TOLD = ("canary", "prompt_sha256", "proof")
+"""What of a row's metadata stays."""
+
+PUBLIC = pa.schema([field for field in DATA_SCHEMA if field.name not in WITHHELD])
+INDEX = pa.schema([field for field in KEYS_SCHEMA if field.name not in WITHHELD])
+STRATUM = ("family", "subtask", "length", "shots", "context_tokens", "max_new_tokens", "task_version")
+SHARD = ("shard", "rows", "tokens", "prompt_tokens", "fewest_tokens", "most_tokens")
+NO_KEY = "withheld"
+"""In the footer of public shards: a content key is a digest of the seed, by which guesses could be tried."""
+
+
+def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]:
+    """Write the rows of a split without answers below `public`, and its keys below `private`.
+
+    Returns:
+        The public manifest, which tells no answer and nothing to make one from, and the private one.
+    """
+    names = _names(split)
+    told: dict[str, Made] = {}
+    kept: dict[str, Made] = {}
+    for tier, made in split.manifest.tiers.items():
+        pairs = [_shard(split, shard, public, private, names) for shard in made.shards]
+        totals = replace(made.totals, bytes=sum(shown.data_bytes for shown, _ in pairs))
+        told[tier] = public_tier(made, totals, tuple(shown for shown, _ in pairs))
+        kept[tier] = replace(made, totals=totals, shards=tuple(hidden for _, hidden in pairs))
+    whole = replace(split.manifest.totals, bytes=sum(made.totals.bytes for made in told.values()))
+    shown = replace(split.manifest, withheld=WITHHELD, tiers=told, totals=whole)
+    return shown, replace(split.manifest, tiers=kept, totals=whole)
+
+
+def _names(split: Split) -> dict[str, str]:
+    """Return the public id of every row by its own."""
+    names: dict[str, str] = {}
+    for made in split.manifest.tiers.values():
+        paths = [split.folder / "keys" / f"{shard.shard}.parquet" for shard in made.shards]
+        ids = [each for path in paths for each in column(read_table(path, ["id"]), "id")]
+        names |= dict(zip(ids, placed_names(ids), strict=True))
+    return names
+
+
+def _shard(
+    split: Split, shard: SealedShard, public: Path, private: Path, names: Mapping[str, str]
+) -> tuple[SealedShard, SealedShard]:
+    """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
+    file = f"{shard.shard}.parquet"
+    data, index, keys = below(public, "data", file), below(public, "index", file), below(private, "keys", file)
+    rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), PUBLIC))
+    own = _named(read_table(split.folder / "keys" / file), names)
+    write_table(index, _shown(own, INDEX), NO_KEY)
+    write_table(keys, own, str(shard.key))
+    at = _digests("data", data)
+    told = SealedShard(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
+    return told, replace(shard, **at, row_digest=row_digest(own.to_pylist()), **_digests("keys", keys))
+
+
+def _digests(kind: str, path: Path) -> dict[str, Any]:
+    return {f"{kind}_bytes": path.stat().st_size, f"{kind}_sha256": file_digest(path)}
+
+
+def _named(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    return _put(table, "id", [names[each] for each in column(table, "id")])
+
+
+def _shown(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the columns that may be public, and of metadata what tells nothing."""
+    kept = (json.loads(each) for each in column(table, "metadata"))
+    plain = [plain_json({name: metadata[name] for name in TOLD if name in metadata}) for metadata in kept]
+    return _put(table, "metadata", plain).select(schema.names).cast(schema)
+
+
+def _put(table: pa.Table, name: str, values: list[str]) -> pa.Table:
+    at = table.schema.get_field_index(name)
+    return table.set_column(at, table.schema.field(at), pa.array(values, pa.string()))
+
+
+def public_tier(made: Made, totals: Totals, shards: tuple[SealedShard, ...]) -> Made:
+    """Return what the public manifest says of a tier: no seed, no digest of it, no recipe, no chance, no depths."""
+    return Made(
+        tag=made.tag,
+        reserve=made.reserve,
+        longest=made.longest,
+        strata=tuple(_merged(made.strata)),
+        proven=made.proven,
+        budgets=made.budgets,
+        totals=totals,
+        shards=shards,
+    )
+
+
+def _merged(strata: Iterable[Cell]) -> Iterator[Cell]:
+    """Yield the strata as far as the public columns tell them apart, with the sum of their rows.
+
+    Of their knobs the corpus stays: it decides who reads the rows, and whose licence they are under.
+    """
+    rows: Counter[tuple[Any, ...]] = Counter()
+    for cell in strata:
+        rows[*(getattr(cell, name) for name in STRATUM), (cell.knobs or {}).get("corpus")] += cell.rows
+    for (*place, corpus), count in rows.items():
+        knobs = {"corpus": corpus} if corpus else None
+        yield Cell(**dict(zip(STRATUM, place, strict=True)), rows=count, knobs=knobs)
+
+
+MODES = ("inline", "separate", "withhold")
+KEYS_SUFFIX = "-keys"
+"""Of the folder and the repo that hold the keys of a split whose rows are published without."""
+
+
+class Drawn(Protocol):
+    """A figure as the card shows it."""
+
+    @property
+    def caption(self) -> str:
+        """What stands below it."""
+
+    @property
+    def alt(self) -> str:
+        """What it shows, in words."""
+
+    def svg(self) -> str:
+        """Return the text of a file."""
+
+    def png(self) -> bytes:
+        """Return the bytes of a file."""
+
+
+Draw = Callable[[Manifest], Mapping[str, Drawn]]
+Exhibit = Callable[[Split], str]
+"""What writes a page with an example of every task."""
+Read = Callable[[Split], Curve]
+"""What lets simulated readers answer a split."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """A folder to publish; `keys` is the folder of its keys where these are not in it."""
+
+    folder: Path
+    version: str
+    keys: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is shown beside a split: its repo, others' repos, what changed, figures, gallery, readers, licence."""
+
+    repo: str
+    siblings: tuple[str, ...] = ()
+    notes: Notes = NOTHING
+    draw: Draw | None = None
+    exhibit: Exhibit | None = None
+    read: Read | None = None
+    licence: str = ""
+
+
+def stage(
+    split: Split,
+    folder: Path,
+    *,
+    keys: str = "inline",
+    repo: str,
+    siblings: Sequence[str] = (),
+    notes: Notes = NOTHING,
+    draw: Draw | None = None,
+    exhibit: Exhibit | None = None,
+    read: Read | None = None,
+    licence: str = "",
+) -> Staged:
+    """Make the folder that is published from a sealed split, whole or not at all, in place of an older one.
+
+    `keys` is ``inline`` (the shards byte for byte, with their keys), ``separate`` or ``withhold``: then rows lose all
+    that tells an answer, and the keys are put beside the folder, to be published on their own or kept. `siblings` are
+    repos of the same questions for other tokenizers; `notes` are what the changelog says of the version; `licence` is
+    that of users' texts in the rows, which Carrara cannot know.
+
+    Raises:
+        StageError: if the split cannot be published so, or `folder` holds something else.
+    """
+    if keys not in MODES:
+        raise StageError(unknown("way to publish keys", keys, MODES))
+    check_split(split)
+    check_licence(split, licence)
+    open_keys = keys == "inline"
+    shown = Shown(
+        repo, tuple(siblings), notes, draw, exhibit if open_keys else None, read if open_keys else None, licence
+    )
+    version = split.manifest.version
+    _cleared(folder)
+    if keys == "inline":
+        with tree_aside(folder) as aside:
+            _copy_shards(split, aside)
+            _copy_profile(split, aside)
+            _finish(Split(aside, split.manifest), shown, keys)
+        return Staged(folder, version)
+    check_secret(split)
+    private = folder.with_name(folder.name + KEYS_SUFFIX)
+    _cleared(private)
+    with tree_aside(folder) as aside, tree_aside(private, secret=True) as hidden:
+        told, kept = part(split, aside, hidden)
+        _copy_profile(split, aside)
+        _finish(Split(aside, told), shown, keys)
+        _finish_keys(Split(hidden, kept), shown)
+    return Staged(folder, version, private)
+
+
+def _cleared(folder: Path) -> None:
+    """Remove an older staged folder.
+
+    Raises:
+        StageError: if there is something else.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / "README.md").is_file() or read_manifest(folder.parent, folder.name) is None:
+        raise StageError(f"{str(folder)!r} holds other files than a split made for publishing: give another folder")
+    shutil.rmtree(folder)
+
+
+def _copy_shards(split: Split, folder: Path) -> None:
+    for kind in ("data", "keys"):
+        for source in split.shards(kind):
+            target = below(folder, str(source.relative_to(split.folder)))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            link(source, target)
+
+
+def _copy_profile(split: Split, folder: Path) -> None:
+    """Publish the TOML of a profile that is no shipped one; its vocabulary is its owner's, and stays where it is."""
+    source = split.folder / KEPT / PROFILE
+    if source.is_file():
+        (folder / KEPT).mkdir()
+        (folder / KEPT / PROFILE).write_bytes(source.read_bytes())
+
+
+def _finish(split: Split, shown: Shown, keys: str) -> None:
+    """Write everything beside the shards; the manifest is the build's own, but for withheld keys."""
+    folder = split.folder
+    figures = shown.draw(split.manifest) if shown.draw else {}
+    for name, figure in figures.items():
+        _write(folder / "figures" / f"{name}.svg", figure.svg())
+        (folder / "figures" / f"{name}.png").write_bytes(figure.png())
+    captions = {name: (figure.caption, figure.alt) for name, figure in figures.items()}
+    facts = Facts(
+        split,
+        shown.repo,
+        keys,
+        shown.siblings,
+        shown.notes,
+        captions,
+        gallery=shown.exhibit is not None,
+        curve=shown.read(split) if shown.read else {},
+        licence=shown.licence,
+    )
+    _write(folder / "manifest.json", split.manifest.text)
+    if shown.exhibit:
+        _write(folder / "gallery.html", shown.exhibit(split))
+    _write(folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
+    _write(folder / "LICENSE", license_text())
+    _write(folder / "SOURCES.md", sources_text())
+    for name, page in pages_of(facts).items():
+        _write(folder / name, page)
+    _write(folder / "croissant.json", json.dumps(croissant_of(facts), indent=1) + "\n")
+    if evaluation := evaluation_of(facts):
+        _write(folder / "eval.yaml", evaluation)
+
+
+def _finish_keys(split: Split, shown: Shown) -> None:
+    _write(split.folder / "manifest.json", split.manifest.text)
+    _write(split.folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
+    _write(split.folder / "README.md", keys_card_of(Facts(split, shown.repo, "private")))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")

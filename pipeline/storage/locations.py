@@ -1,0 +1,222 @@
+"""From what a user typed to a path: on this machine, or in a store."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import socket
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from errno import EINVAL, ENOLCK, ENOSYS, EOPNOTSUPP
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pipeline.errors import RecipeError, adding, unknown
+from pipeline.storage.path import StorePath
+from pipeline.storage.requests import ALIASES, kind_of
+
+
+def short_names(paths: Iterable[Path]) -> dict[Path, str]:
+    """Return the name of each file, with as many folders in front as tell it from the others.
+
+    >>> short_names([Path("a/x.jsonl"), Path("b/x.jsonl"), Path("b/y.jsonl")]).values()
+    dict_values(['a/x.jsonl', 'b/x.jsonl', 'y.jsonl'])
+    """
+    left, names = list(dict.fromkeys(paths)), dict[Path, str]()
+    whole = {path: path.absolute().parts for path in left}
+    for count in range(1, max(map(len, whole.values()), default=0) + 1):
+        ends = {path: "/".join(whole[path][-count:]) for path in left}
+        times = Counter(ends.values())
+        names |= {path: ends[path] for path in left if times[ends[path]] == 1}
+        left = [path for path in left if path not in names]
+    return {path: names.get(path, str(path)) for path in whole}
+
+
+def renaming(names: Mapping[Path, str]) -> Callable[[str], str]:
+    """Return a function that puts names in place of the paths in a text, but not within its words.
+
+    >>> renaming({Path("x"): "here/x"})("exact: x:1 is no JSON")
+    'exact: here/x:1 is no JSON'
+    """
+    if not names:
+        return str
+    said = {str(path): name for path, name in names.items()}
+    paths = "|".join(map(re.escape, sorted(said, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<!\w)(?:{paths})(?!\w)")
+    return lambda text: pattern.sub(lambda found: said[found[0]], text)
+
+
+NO_LOCKS = (ENOLCK, ENOSYS, EOPNOTSUPP)
+"""What locking says where the file system has no locks."""
+
+
+def aside_of(path: Path) -> Path:
+    """Return a name beside a path that no other process uses, on whatever host or in whatever container."""
+    host = "".join(filter(str.isalnum, socket.gethostname()))[:16] or "host"
+    return path.with_name(f"{path.name}.part-{host}-{secrets.token_hex(4)}-{os.getpid()}")
+
+
+def opened_to_lock(path: Path) -> int:
+    """Open a file that is only to be locked, and return its descriptor.
+
+    It is opened for writing wherever that is allowed: NFS locks no other file for one process alone.
+    """
+    return os.open(path, (os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY) | os.O_NONBLOCK)
+
+
+def clear_unheld(aside: Path) -> None:
+    """Remove a file that a killed process left aside; one that a living process holds locked stays.
+
+    Where files cannot be locked, nobody can tell, and all stay.
+    """
+    with suppress(OSError):
+        held = opened_to_lock(aside)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            aside.unlink()
+        finally:
+            os.close(held)
+
+
+def checked_file(path: Path) -> Path:
+    """Return a path that is no device and no pipe: opening or reading one may never end. Stores have none.
+
+    Raises:
+        OSError: if it is one.
+    """
+    if not isinstance(path, StorePath) and path.exists() and not (path.is_file() or path.is_dir()):
+        raise OSError(EINVAL, "it is a device or a pipe, not a file", str(path))
+    return path
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        OSError: if it is a device or a pipe, or cannot be read.
+        UnicodeDecodeError: if it is not text.
+    """
+    return checked_file(path).read_text(encoding="utf-8")
+
+
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+LOCAL = ("file", "local")
+EXTRAS = {"s3": "s3", "gs": "gs", "hf": "hub"}
+"""The extra that brings the package of a protocol; `memory` needs fsspec alone, which comes with any of them."""
+_COPIES: list[TemporaryDirectory[str]] = []
+
+
+def place(given: str | os.PathLike[str]) -> Path:
+    """Return the path of what a user typed: a `StorePath` for a URL, and a path of this machine for anything else.
+
+    Raises:
+        RecipeError: if no file system is known by that name, its package is missing, or no folder is named.
+    """
+    if isinstance(given, StorePath):
+        return given
+    text = os.fspath(given)
+    found = URL.fullmatch(text)
+    if not found:
+        return _local(text)
+    protocol, rest = found[1].lower(), found[2]
+    if protocol in LOCAL:
+        if not rest.startswith("/"):
+            raise RecipeError(f"{text!r} names no path from the root: give one such as file:///data/release")
+        return Path(rest)
+    _check_known(protocol, text)
+    path = StorePath(f"{protocol}://{rest}")
+    if len(path.parts) < 2 or ".." in path.parts or "::" in text:
+        raise RecipeError(f"{text!r} names no folder of a store: give one such as {protocol}://bucket/release")
+    return path
+
+
+def _local(text: str) -> Path:
+    if not text:
+        raise RecipeError("a path is empty: give a folder or a file")
+    protocol, _, rest = text.partition(":")
+    if "://" in text or protocol == "arn" or (rest and protocol in (*EXTRAS, *ALIASES, *LOCAL, "memory")):
+        if Path(text).exists():
+            return Path(text)
+        right = f"{protocol}:///{rest.lstrip('/')}" if protocol in LOCAL else f"{protocol}://{rest.lstrip('/')}"
+        wanted = "s3://bucket/release" if protocol == "arn" or "://" in text else right
+        raise RecipeError(f"{text!r} is neither a path nor the URL of a store: give one such as {wanted}")
+    return Path(text)
+
+
+def _check_known(protocol: str, text: str) -> None:
+    if protocol in ("http", "https"):
+        raise RecipeError(
+            f"{text!r} is the address of a server: set AWS_ENDPOINT_URL to that, and give the store as s3://bucket/release"
+        )
+    extra = EXTRAS.get(kind_of(f"{protocol}://"), "s3")
+    try:
+        from fsspec.registry import get_filesystem_class, known_implementations, registry
+    except ImportError:
+        raise RecipeError(f"{text!r} needs the package fsspec: {adding(extra)}") from None
+    if protocol not in known_implementations and protocol not in registry:
+        raise RecipeError(unknown("kind of store", protocol, known_implementations))
+    try:
+        get_filesystem_class(protocol)
+    except ImportError as fault:
+        if kind_of(f"{protocol}://") in EXTRAS:
+            raise RecipeError(f"{text!r} needs a package that is not installed: {adding(extra)}") from None
+        raise RecipeError(f"{text!r} needs a package that is not installed: {fault}") from None
+
+
+@lru_cache(maxsize=16)
+def on_disk(folder: Path) -> Path:
+    """Return a folder of this machine with the files of a folder, for a library that reads files itself.
+
+    Raises:
+        OSError: if a store does not answer, or the machine has no room.
+    """
+    if not isinstance(folder, StorePath):
+        return folder
+    copy = TemporaryDirectory(prefix="carrara-", ignore_cleanup_errors=True)
+    _COPIES.append(copy)  # it goes when the process ends
+    for path in folder.iterdir():
+        if path.is_file():
+            (Path(copy.name) / path.name).write_bytes(path.read_bytes())
+    return Path(copy.name)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[Path]:
+    """Yield a file of this machine to write to; on success it takes the place of `path`, and in any case it is gone.
+
+    For a store it has no name, so that nothing of it is left by a process that is killed, and is put as one object.
+
+    Raises:
+        OSError: if there is no room for it, or the folder or the store does not take it.
+    """
+    if isinstance(path, StorePath):
+        with _nameless() as here:
+            yield here
+            whole = here.read_bytes()
+        path.write_bytes(whole)
+        return
+    aside = aside_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield aside
+        aside.replace(path)
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _nameless() -> Iterator[Path]:
+    """Yield an empty file of this machine without a name; with one where the kernel has no ``/proc``."""
+    with tempfile.TemporaryFile(prefix="carrara-") as file:
+        nameless = Path(f"/proc/self/fd/{file.fileno()}")
+        if nameless.exists():
+            yield nameless
+        else:
+            with tempfile.NamedTemporaryFile(prefix="carrara-") as named:
+                yield Path(named.name)

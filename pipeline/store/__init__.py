@@ -1,1 +1,0 @@
-"""What is kept, on a disk or in a store: files, Parquet, journals, manifests, splits, and the recipes of a release."""

@@ -1,0 +1,149 @@
+"""A reader of examples for icl, and what must hold of them: judged from the text alone.
+
+It knows that a category is a matter of initials, and learns from the examples which initial belongs to which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.bio.solve import NAME, Entry, people_faults, question_faults, spans, take_apart
+from pipeline.tasks.solving import LINES, PROMPT
+
+START = "Biographies:\n"
+END = "\nThis is the end of the examples."
+BLOCK = re.compile(
+    rf"Biographies:\n(?P<told>(?:.+\n)+)Question: Which category of university did (?P<name>{NAME}) graduate from\?\n"
+    r"Answer:(?: Category (?P<label>10|[1-9])\n)?"
+)
+ARTICLE = "the "
+SHARED = 4
+"""Different names of two people who share two of three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An example as read: who stands in it, which of them is asked about, and the category (0: not told)."""
+
+    people: tuple[Entry, ...]
+    asked: int
+    label: int
+
+    @property
+    def university(self) -> str:
+        """The university that is asked about."""
+        return self.people[self.asked].stated["university"]
+
+    @property
+    def initial(self) -> str:
+        """The first letter of the asked university, an article left aside."""
+        return self.university.removeprefix(ARTICLE)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """All examples of a prompt with where they stand, and the last case, which is not answered."""
+
+    cases: tuple[tuple[int, int, Case], ...]
+    last: Case
+    last_start: int
+
+
+@PROMPT.of
+def read_examples(text: str) -> Shown:
+    """Read a prompt; remembers the last one.
+
+    Raises:
+        ValueError: if it does not hold examples and one unanswered case behind them.
+    """
+    start, end = text.find("\n" + START) + 1, text.rfind(END) + 1
+    last = text.rfind("\n" + START) + 1
+    if not 0 < start < end < last:
+        raise ValueError("the prompt has no examples")
+    blocks = text[start:end].split(START)[1:]
+    cases = []
+    for block in blocks:
+        stop = start + len(START) + len(block)
+        cases.append((start, stop, _take_apart(START + block)))
+        start = stop
+    unanswered = _take_apart(text[last:])
+    if unanswered.label or not all(case.label for _, _, case in cases):
+        raise ValueError("not all examples are answered, or the last case is")
+    return Shown(tuple(cases), unanswered, last)
+
+
+@LINES.of
+def _take_apart(block: str) -> Case:
+    found = BLOCK.fullmatch(block)
+    if not found:
+        raise ValueError(f"no example: {block[:80]!r}")
+    people = tuple(Entry(0, 0, *take_apart(line)) for line in found["told"].splitlines())
+    asked = [place for place, told in enumerate(people) if told.name == found["name"]]
+    if len(asked) != 1 or any("university" not in told.stated for told in people):
+        raise ValueError(f"{found['name']} does not stand in the example just once, or a university is not told")
+    return Case(people, asked[0], int(found["label"] or 0))
+
+
+def solve(text: str) -> int:
+    """Return the category of the last case.
+
+    Raises:
+        ValueError: if the prompt cannot be read, or the examples tell none or two categories of that initial.
+    """
+    shown = read_examples(text)
+    told = {case.label for _, _, case in shown.cases if case.initial == shown.last.initial}
+    if len(told) != 1:
+        raise ValueError(f"the examples tell {len(told)} categories of universities with {shown.last.initial}")
+    return told.pop()
+
+
+def faults(row: Published, number: int, slack: int) -> Iterator[str]:
+    """Yield what is wrong with a row of so many categories, which may be `slack` examples apart in frequency.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    shown = read_examples(row.text)
+    cases = [case for _, _, case in shown.cases]
+    if solve(row.text) != int(row.key.answers[-1]):
+        yield f"the examples tell category {solve(row.text)}, the key {row.key.target!r}"
+    yield from question_faults(row)
+    yield from people_faults([told for case in (*cases, shown.last) for told in case.people])
+    if any(len(case.people) != 2 for case in (*cases, shown.last)):
+        yield "an example is not about two people"
+    elif any(len({*case.people[0].name.split(" "), *case.people[1].name.split(" ")}) != SHARED for case in cases):
+        yield "the two people of an example do not share two names"
+    yield from _label_faults(cases, number, slack)
+    if any(told.stated["university"] == shown.last.university for case in cases for told in case.people):
+        yield f"an example holds {shown.last.university}"
+    yield from _mark_faults(row, shown)
+
+
+def _label_faults(cases: Sequence[Case], number: int, slack: int) -> Iterator[str]:
+    told: dict[str, set[int]] = {}
+    for case in cases:
+        told.setdefault(case.initial, set()).add(case.label)
+    for letter, labels in told.items():
+        if len(labels) > 1:
+            yield f"universities with {letter} have the categories {sorted(labels)}"
+    times: Mapping[int, int] = Counter(case.label for case in cases)
+    shares = [times.get(label, 0) for label in range(1, number + 1)]
+    if max(shares) - min(shares) > slack or sum(shares) != len(cases):
+        yield f"the categories stand {shares} times"
+
+
+def _mark_faults(row: Published, shown: Shown) -> Iterator[str]:
+    """Hold the needles to one example of the asked initial, and to the last biography that is asked about."""
+    places = {(start, stop): case for start, stop, case in shown.cases}
+    anchors = spans(row, "anchor")
+    if len(anchors) != 1 or anchors[0] not in places or places[anchors[0]].initial != shown.last.initial:
+        yield "the marked example is not one of the asked initial"
+    lines = row.text[shown.last_start :].splitlines(keepends=True)
+    start = shown.last_start + sum(map(len, lines[: 1 + shown.last.asked]))
+    wanted = [(start, start + len(lines[1 + shown.last.asked]))]
+    if spans(row, "relevant") != wanted:
+        yield "the needle is not the biography of the asked person"

@@ -1,0 +1,344 @@
+"""A reader of questions for facts with their sources: what they ask of which thing, and which documents say so."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from pipeline.metrics import cited
+from pipeline.tasks.base import Published
+from pipeline.tasks.cite.text import LAST, OPENINGS, clauses, lists
+from pipeline.tasks.rag.solve import Entry, demonstrations, entries, plain, read
+from pipeline.tasks.rag.solve import question as asked_in
+from pipeline.tasks.solving import stands
+from pipeline.worlds.gazetteer import forms
+
+SLOT = re.compile(r"\\\{(it|him|its|value)\\\}")
+PRONOUNS = {"it": "(?:it|he|she)", "him": "(?:it|him|her)", "its": "(?:its|his|her)"}
+NAMED = {"it": "(?P<name>.+)", "him": "(?P<name>.+)", "its": "(?P<name>.+)'s?"}
+"""What stands in the slots of a clause; in the first slot of the first one a name."""
+KEPT = 256
+"""Questions and clauses of which the readings are kept: a row's own are read again and again."""
+Place = tuple[str, str]
+"""A form and a relation of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact that is asked for: its value, or the name of a thing of a list, and the documents that say so."""
+
+    place: Place
+    value: str
+    documents: tuple[Entry, ...]
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of its documents."""
+        return [one.id for one in self.documents]
+
+
+def opened(text: str) -> tuple[Sequence[Entry], str]:
+    """Return the documents of a prompt, and its question.
+
+    Raises:
+        ValueError: if it has none.
+    """
+    return read(text), asked_in(text)
+
+
+def facts(found: Sequence[Entry], question: str) -> list[Fact]:
+    """Return the facts that a question asks for, as the documents have them.
+
+    Raises:
+        ValueError: if it cannot be read, or a fact has no value or two.
+    """
+    if listed := _listed(question):
+        return _things(found, listed)
+    name, places = subject(found, question)
+    return [_fact(found, name, some) for some in places]
+
+
+def known(found: Sequence[Entry], question: str) -> list[Fact]:
+    """Return those of the facts that a question asks for which some of its documents give, none in two ways."""
+    try:
+        if _listed(question):
+            return facts(found, question)
+        name, places = subject(found, question)
+    except ValueError:
+        return []
+    stated = []
+    for some in places:
+        with suppress(ValueError):
+            stated.append(_fact(found, name, some))
+    return stated
+
+
+@lru_cache(maxsize=KEPT)
+def _listed(question: str) -> list[tuple[Place, str]]:
+    """Return of which place a question lists all things, and with what value, in every reading."""
+    return [(place, plain(match["value"])) for place, one in _lists() if (match := one.fullmatch(question))]
+
+
+def _things(found: Sequence[Entry], meant: Sequence[tuple[Place, str]]) -> list[Fact]:
+    """Return all things that a list asks for."""
+    things = {
+        one.name: Fact(place, one.name, (one,))
+        for place, value in meant
+        for one in found
+        if one.form.name == place[0] and one.facts.get(place[1]) == value
+    }
+    if not things:
+        raise ValueError(f"the documents name nothing with {meant}")
+    return [things[name] for name in sorted(things)]
+
+
+def subject(found: Sequence[Entry], question: str) -> tuple[str, list[list[Place]]]:
+    """Return whom or what a question is about, and what each clause may ask of it.
+
+    Raises:
+        ValueError: if it cannot be read.
+    """
+    kinds = {one.name: one.form.kind for one in found}
+    for said in _openings(question):
+        *most, last = said.split(LAST)
+        if len(most) > 1:
+            continue
+        first, *rest = [*most[0].split(", "), last] if most else [last]
+        for place, name in _named(first):
+            kind = kinds.get(name, "")
+            if kind == forms()[place[0]].kind:
+                places = [_places(first, kind, named=name), *(_places(one, kind) for one in rest)]
+                if all(places):
+                    return name, places
+    raise ValueError(f"no question: {question!r}")
+
+
+@lru_cache(maxsize=KEPT)
+def _named(said: str) -> list[tuple[Place, str]]:
+    """Return what a clause may ask of whom it names, in every reading."""
+    return [(place, plain(match["name"])) for place, one in _clauses(named=True) if (match := one.fullmatch(said))]
+
+
+def _openings(question: str) -> Iterator[str]:
+    """Yield what is asked behind an opening."""
+    for one in OPENINGS:
+        head, _, end = one.partition("{clauses}")
+        if question.startswith(head) and question.endswith(end):
+            yield question[len(head) : -len(end)]
+
+
+@lru_cache(maxsize=KEPT)
+def _places(said: str, kind: str, named: str = "") -> list[Place]:
+    """Return what a clause may ask of a thing of a kind."""
+    return [
+        place
+        for place, pattern in _clauses(named=bool(named))
+        if forms()[place[0]].kind == kind
+        and (match := pattern.fullmatch(said))
+        and (not named or plain(match["name"]) == named)
+    ]
+
+
+def _fact(found: Sequence[Entry], name: str, places: Sequence[Place]) -> Fact:
+    """Return the fact that a clause asks for.
+
+    Raises:
+        ValueError: if it has no value or two.
+    """
+    stating = [(place, one) for one in found if one.name == name for place in places if _states(one, place)]
+    values = {(place, one.facts[place[1]]) for place, one in stating}
+    if len(values) != 1:
+        raise ValueError(f"the documents give {len(values)} values for {places[0]} of {name!r}")
+    ((place, value),) = values
+    return Fact(place, value, tuple(one for _, one in stating))
+
+
+def _states(one: Entry, place: Place) -> bool:
+    return one.form.name == place[0] and place[1] in one.facts
+
+
+@cache
+def _clauses(*, named: bool) -> list[tuple[Place, re.Pattern[str]]]:
+    """Return every clause as a pattern, with a name in its first slot or without."""
+    return [
+        (place, re.compile(_filled(said, NAMED if named else PRONOUNS)))
+        for place, some in clauses().items()
+        for said in some
+    ]
+
+
+def _filled(said: str, first: dict[str, str]) -> str:
+    """Return a clause as a pattern."""
+    escaped = re.escape(said)
+    once = SLOT.sub(lambda found: first[found[1]], escaped, count=1)
+    return SLOT.sub(lambda found: PRONOUNS[found[1]], once)
+
+
+@cache
+def _lists() -> list[tuple[Place, re.Pattern[str]]]:
+    """Return every question for all things that have something in common, as a pattern."""
+    return [
+        (place, re.compile(SLOT.sub(r"(?P<value>.+)", re.escape(said))))
+        for place, some in lists().items()
+        for said in some
+    ]
+
+
+MENTIONS = 2
+"""How often a near miss names what is asked about."""
+FACETS = "facets"
+CITED = re.compile(r"\[(\d{5})\]")
+Keyed = Callable[[Mapping[str, Sequence[str]]], tuple[str, ...]]
+
+
+def faults(row: Published, decoys: int, keyed: Keyed) -> Iterator[str]:
+    """Yield what is wrong with a row that promises so many near misses; `keyed` writes its key from ids by value.
+
+    Raises:
+        ValueError: if the prompt cannot be read, or states a fact not at all or in two ways.
+    """
+    found, asked = opened(row.text)
+    wanted = facts(found, asked)
+    needed = [one for fact in wanted for one in fact.documents]
+    near = _marked(row, found, "decoy")
+    if asked != row.question:
+        yield f"the prompt asks {asked!r}"
+    if _marked(row, found, "relevant") != sorted(needed, key=lambda one: one.start):
+        yield "the marks of role relevant are not its documents"
+    yield from _id_faults(row, found)
+    yield from _double_faults(found, [*needed, *near])
+    yield from _fact_faults(row, wanted)
+    yield from _needed_faults(row, found, wanted, asked, keyed)
+    if len(near) != decoys:
+        yield f"{len(near)} near misses in place of {decoys}"
+    for one in near:
+        yield from _near_faults(one, wanted, needed)
+    yield from _elsewhere_faults(found, wanted)
+    yield from _example_faults(row, keyed)
+    yield from _key_faults(row)
+
+
+def _marked(row: Published, found: Sequence[Entry], role: str) -> list[Entry]:
+    """Return the documents that are marked with a role, in order."""
+    spans = {(needle.char_start, needle.char_end) for needle in row.needles if needle.role == role}
+    return [one for one in found if (one.start, one.end) in spans]
+
+
+def _id_faults(row: Published, found: Sequence[Entry]) -> Iterator[str]:
+    """Hold every document to an id that no other has, demonstrations included."""
+    shown = [one for documents, _, _ in demonstrations(row.text) for one in entries(documents)]
+    times = Counter(one.id for one in (*found, *shown))
+    if twice := [one for one, number in times.items() if number > 1 or not one]:
+        yield f"the id {twice[0]!r} is that of {times[twice[0]]} documents"
+
+
+def _double_faults(found: Sequence[Entry], several: Sequence[Entry]) -> Iterator[str]:
+    """Hold documents to agree, and to be of different things or forms, but for those of which `several` are needed."""
+    known: dict[tuple[str, str, str], str] = {}
+    kinds: dict[str, set[str]] = defaultdict(set)
+    named = Counter(one.name for one in found)
+    for one in (each for each in found if named[each.name] > 1):
+        kinds[one.name].add(one.form.kind)
+        for relation, value in one.facts.items():
+            if known.setdefault((one.form.name, one.name, relation), value) != value:
+                yield f"two documents differ in the {relation} of {one.name!r}"
+    if mixed := [name for name, each in kinds.items() if len(each) > 1]:
+        yield f"{mixed[0]!r} is the name of two things"
+    own = {id(one) for one in several}
+    times = Counter((one.form.name, one.name) for one in found if id(one) not in own)
+    own_keys = {(one.form.name, one.name) for one in several}
+    for key, number in times.items():
+        if number > 1 or key in own_keys:
+            yield f"two documents are about {key[1]!r}"
+
+
+def _fact_faults(row: Published, wanted: Sequence[Fact]) -> Iterator[str]:
+    """Hold the facts to their number, and each document to state one of them: as many are needed as facts."""
+    facets = row.stratum.subtask == FACETS
+    if len(wanted) != row.stratum.complexity:
+        yield f"{len(wanted)} facts are asked for in place of {row.stratum.complexity}"
+    again = sum(len(fact.documents) == 2 for fact in wanted)
+    if any(len(fact.documents) > 2 for fact in wanted) or again != (len(wanted) // 2 if facets else 0):
+        yield f"{again} facts are stated twice"
+    times = Counter(id(one) for fact in wanted for one in fact.documents)
+    if max(times.values()) > 1:
+        yield "a document states two of the facts"
+
+
+def _needed_faults(
+    row: Published, found: Sequence[Entry], wanted: Sequence[Fact], asked: str, keyed: Keyed
+) -> Iterator[str]:
+    """Hold every document to be needed: without it the key is another, and without all of a fact there is none."""
+    if row.key.answers != keyed({fact.value: sorted(fact.ids) for fact in wanted}):
+        yield "the key is not what the documents say"
+    near = [one for one in found if one.name in {each.name for fact in wanted for each in fact.documents}]
+    for fact in wanted:
+        for out in fact.documents:
+            left = _facts([one for one in near if one is not out], asked)
+            if left is not None and keyed({one.value: sorted(one.ids) for one in left}) == row.key.answers:
+                yield f"the key is the same without the document {out.id}"
+        left = _facts([one for one in near if one not in fact.documents], asked)
+        if left is not None and len(left) == len(wanted):
+            yield f"the documents say {fact.value!r} without those that state it"
+
+
+def _facts(found: Sequence[Entry], asked: str) -> list[Fact] | None:
+    try:
+        return facts(found, asked)
+    except ValueError:
+        return None
+
+
+def _near_faults(one: Entry, wanted: Sequence[Fact], needed: Sequence[Entry]) -> Iterator[str]:
+    """Hold a near miss to be of the kind, and to be of the thing, or to name it or things of the list twice."""
+    names = {each.name for each in needed}
+    if one.form.kind != needed[0].form.kind:
+        yield f"the near miss {one.name!r} is of another kind than what is asked about"
+    stated = [fact for fact in wanted if one.form.name == fact.place[0] and fact.place[1] in one.facts]
+    if one.name in names:
+        if stated:
+            yield f"the near miss {one.id} states what is asked"
+    elif sum(one.text.count(name) for name in names) < MENTIONS:
+        yield f"the near miss {one.name!r} does not name twice what is asked about"
+    elif not stated:
+        yield f"the near miss {one.name!r} does not state what is asked of another thing"
+
+
+def _elsewhere_faults(found: Sequence[Entry], wanted: Sequence[Fact]) -> Iterator[str]:
+    """Hold each value to stand in a document, too, that does not state the fact."""
+    for fact in wanted:
+        own = {id(one) for one in fact.documents}
+        others = [one.text for one in found if id(one) not in own]
+        if not any(fact.value in one for one in others) and not any(stands(fact.value, one) for one in others):
+            yield f"{fact.value!r} stands in no other document"
+
+
+def _key_faults(row: Published) -> Iterator[str]:
+    """Hold every answer of the key to be a reply that has the full score."""
+    key = {"question": row.question, "target": row.key.target, "answers": row.key.answers}
+    for answer in row.key.answers:
+        if cited(key, answer) < 1:
+            yield f"the answer {answer!r} has not the full score"
+
+
+def _example_faults(row: Published, keyed: Keyed) -> Iterator[str]:
+    """Hold demonstrations to be right: each fact in a sentence or an item of its own, with its document."""
+    shown = demonstrations(row.text)
+    if len(shown) != sum(needle.role == "demo" for needle in row.needles):
+        yield "the demonstrations are not those marked"
+    for documents, asked, reply in shown:
+        wanted = facts(list(entries(documents)), asked)
+        if row.stratum.subtask != FACETS:
+            right = reply == keyed({fact.value: fact.ids for fact in wanted})[0]
+        else:
+            *said, end = CITED.split(reply)
+            told = zip(wanted, said[::2], said[1::2], strict=True)
+            right = end == "." and all(
+                plain(fact.value).lower() in each.lower() and number in fact.ids for fact, each, number in told
+            )
+        if not right:
+            yield f"the demonstration {asked!r} is wrong"

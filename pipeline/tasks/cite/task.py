@@ -1,0 +1,372 @@
+"""The frame of all tasks of `cite`: from a question, and what is written for it, to a prompt."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.cite import own as own_cite
+from pipeline.tasks.cite import solve as proof
+from pipeline.tasks.cite import solve as reader
+from pipeline.tasks.cite import text
+from pipeline.tasks.cite.own import FACETS, LISTING, OwnCite
+from pipeline.tasks.cite.text import clauses, lists
+from pipeline.tasks.rag import task
+from pipeline.tasks.rag.questions import MENTIONS, Asked, Place, near_misses
+from pipeline.worlds.gazetteer import Gazetteer, Passage, Thing, forms, fresh, gazetteer, ids
+from pipeline.worlds.gazetteer.documents import Writer, told
+
+DECOYS = (4, 0, 16)
+KNOBS: dict[str, tuple[Any, ...]] = {"decoys": DECOYS, "negatives": task.NEGATIVES}
+SHOWN = 5
+"""Documents of a demonstration."""
+FRESH = 64
+"""Ids that are drawn for a row: more than any has documents of its own."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A question and what is written for it.
+
+    `facts` gives for each value that is asked for the numbers of the documents among `golds` that state it; `anchors`
+    are passages of the world that hold values, and no document may be one of those that are `out`.
+    """
+
+    question: str
+    facts: Mapping[str, Sequence[int]]
+    golds: Sequence[Passage]
+    near: Sequence[Passage]
+    anchors: Sequence[int] = ()
+    out: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Example:
+    """A demonstration: a question, its documents as prompts have them, the answer, and passages of the world in it."""
+
+    question: str
+    documents: Sequence[str]
+    answer: str
+    numbers: frozenset[int]
+
+
+class Cite(Task):
+    """A question whose answer is to name its documents. `complexity` is how many facts, or things, are asked for."""
+
+    __slots__ = ()
+
+    family = "cite"
+    version = 2
+    scorer = "cited"
+    max_new_tokens = 300
+    shots = 2
+    most_shots = 2
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own_cite.FACTS})
+    own: OwnCite
+    """The task about a user's own passages."""
+    reply: str
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return self.own if stratum.knob("corpus", "") else self
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of passages with their ids."""
+        return (task.numbered_spec(stratum.tier),)
+
+    @property
+    @abstractmethod
+    def places(self) -> Sequence[Place]:
+        """What can be asked for: the first fact, or what all things have in common."""
+
+    @abstractmethod
+    def drawn(self, world: Gazetteer, own: Streams, stratum: Stratum, place: Place) -> Drawn:
+        """Draw a question for a place, and write its documents."""
+
+    @abstractmethod
+    def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """Return the accepted answers, from the ids of the documents that state each value."""
+
+    @abstractmethod
+    def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
+        """Draw a demonstration; `numbers` are free ids, and `known` those of the world."""
+
+    def decoys(self, stratum: Stratum) -> int:
+        """Return the number of near misses, by the knob ``decoys``."""
+        return int(stratum.knob("decoys", DECOYS[0]))
+
+    def place(self, stratum: Stratum, index: int, shared: Streams) -> Place:
+        """Return what a row is dealt to ask for."""
+        return self.places[deal(shared.of("asked"), stratum.rows, index, len(self.places))]
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw a question whose first fact is dealt over all that can be asked for."""
+        place = self.place(stratum, index, shared)
+        drawn = self.drawn(gazetteer(own, stratum.tier), own, stratum, place)
+        numbers = self._numbers(own, stratum)[: len(drawn.golds)]
+        facts = {value: sorted(numbers[one] for one in some) for value, some in drawn.facts.items()}
+        answers = self.keyed(facts)
+        latent = {
+            "kind": forms()[place[0]].kind,
+            "place": ".".join(place),
+            "depths": [spread(shared.of("depth", at), stratum.rows, index) for at in range(len(numbers))],
+            "golds": numbers,
+            "anchors": list(drawn.anchors),
+            **self.searched(own, stratum, drawn),
+        }
+        relevant = tuple(text.numbered(one, number) for one, number in zip(drawn.golds, numbers, strict=True))
+        ranking = task.ranking(own, stratum, drawn.question)
+        return Sample("", stratum, index, latent, relevant, drawn.question, Key(answers[0], answers), ranking)
+
+    @staticmethod
+    def _numbers(own: Streams, stratum: Stratum) -> list[str]:
+        """Return the ids of a row's own documents: of those that are needed, near misses and demonstrations."""
+        return fresh(own.of("ids"), ids(own, stratum.tier), FRESH)
+
+    def searched(self, own: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
+        """Return whether the first hit of a search is needed, and how many passages score a quarter of it."""
+        found = task.index(own, stratum.tier)
+        scores = found.scores(drawn.question)
+        scores[sorted(drawn.out)] = -1
+        near, needed = (
+            [found.score(drawn.question, f"{one.title} {one.text}") for one in some]
+            for some in (drawn.near, drawn.golds)
+        )
+        best = max(*needed, *near, int(scores.max()))
+        return {"first_hit": max(needed) == best, "close": int((4 * scores >= best).sum())}
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put the documents that are needed at their depths, and near misses and those that hold values anywhere."""
+        stratum, rng = sample.stratum, own.of("scatter")
+        world, known = gazetteer(own, stratum.tier), ids(own, stratum.tier)
+        drawn = self.drawn(world, own, stratum, self.place(stratum, sample.index, shared))
+        numbers = iter(self._numbers(own, stratum)[len(sample.relevant) :])
+        depths = zip(sample.latent["depths"], sample.relevant, strict=True)
+        placed = [Placed(unit(said, "relevant"), depth) for depth, said in depths]
+        placed += [
+            Placed(unit(text.numbered(one, number), "decoy"), rng.random())
+            for one, number in zip(drawn.near, numbers, strict=False)
+        ]
+        placed += [
+            Placed(unit(text.numbered(world.passages[one], known[one]), "anchor"), rng.random())
+            for one in drawn.anchors
+        ]
+        shown = list(self.shown(world, own, stratum, drawn, numbers))
+        out = drawn.out.union(drawn.anchors, *(one.numbers for one in shown))
+        pool = task.numbered_spec(stratum.tier).name
+        return Layout(
+            head=tuple(_head(shown)),
+            placed=tuple(placed),
+            filler=task.filler(own, stratum, sample.ranking, out, shuffled=True, pool=pool),
+            tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
+        )
+
+    def shown(
+        self, world: Gazetteer, own: Streams, stratum: Stratum, drawn: Drawn, numbers: Iterator[str]
+    ) -> Iterator[Example]:
+        """Yield demonstrations: other questions of the kind, with documents that stand nowhere else."""
+        rng, known, gone = own.of("shown"), ids(own, stratum.tier), {*drawn.out, *drawn.anchors}
+        for _ in range(self.shots_of(stratum)):
+            example = self.example(world, rng, numbers, known)
+            while not gone.isdisjoint(example.numbers):
+                example = self.example(world, rng, numbers, known)
+            gone.update(example.numbers)
+            yield example
+
+    def example_of(
+        self,
+        rng: Random,
+        question: str,
+        own: Sequence[tuple[Passage, str]],
+        others: Sequence[tuple[int, Passage, str]],
+        answer: str,
+    ) -> Example:
+        """Return a demonstration with documents of its own and others of the world, all with their ids."""
+        documents = [text.numbered(*one) for one in own]
+        documents += [text.numbered(passage, number) for _, passage, number in others]
+        rng.shuffle(documents)
+        return Example(question, documents, answer, frozenset(number for number, _, _ in others))
+
+    @staticmethod
+    def others(world: Gazetteer, rng: Random, known: Sequence[str], count: int) -> list[tuple[int, Passage, str]]:
+        """Draw passages of the world, each with its number and id."""
+        return [(one, world.passages[one], known[one]) for one in rng.sample(range(len(world.passages)), count)]
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read every document into a table, and answer the question from it with the ids of its documents.
+
+        Raises:
+            ValueError: if the text cannot be read, or states no value or two.
+        """
+        found, question = reader.opened(turns[-1][1])
+        return self.keyed({fact.value: sorted(fact.ids) for fact in reader.facts(found, question)})
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that each document needed is, that no other says the same, and near misses are what they say."""
+        return list(proof.faults(row, self.decoys(row.stratum), self.keyed))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of a guess, and of who states one thing from the first hit of a search, with its id."""
+        share = 1 / min(5, sample.stratum.complexity)
+        return {"uniform": 0.0, "first_hit": sample.latent["first_hit"] * (share + 2) / 3}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the relation that is asked for first, or that all things have in common."""
+        return {"relation": (sample.latent["place"], len(self.places))}
+
+
+def _head(shown: Sequence[Example]) -> Iterator[Piece]:
+    yield Piece(text.INTRODUCTION, "instruction")
+    for number, one in enumerate(shown, start=1):
+        yield Piece(
+            text.EXAMPLE.format(
+                number=number, documents="".join(one.documents), question=one.question, answer=one.answer
+            ),
+            "demo",
+        )
+    yield Piece(text.START, "instruction")
+
+
+IN_EXAMPLES = 2
+"""Facts of a demonstration."""
+
+
+class Facets(Cite):
+    """Some facts of one thing, each in one document or two, to be told in a sentence each."""
+
+    subtask = "facets"
+    title = "several facts about one thing, each with the id of a document that states it"
+    complexities = (2, 3, 5)
+    shortest = 8192
+    own = FACETS
+    reply = text.SENTENCES
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """All facts that there are clauses for."""
+        return tuple(clauses())
+
+    def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """Return a value with its ids for each sentence."""
+        return text.as_sentences(facts)
+
+    def drawn(self, world: Gazetteer, own: Streams, stratum: Stratum, place: Place) -> Drawn:
+        """Ask for facts of a thing that is written for the row."""
+        asked = text.ask(world, own.of("question"), place, stratum.complexity)
+        writer = Writer(own.of("texts"), world.cast, settled=True)
+        golds, stated = text.golds(writer, own.of("golds"), asked)
+        near = text.near_misses(world, writer, own.of("decoys"), asked, self.decoys(stratum))
+        rng, anchors = own.of("anchors"), list[int]()
+        for value in asked.values:
+            free = [one for one in text.holding(world, value) if one not in anchors]
+            anchors += [rng.choice(free)] if free else []
+        facts = {value: [at for at, one in enumerate(stated) if one == fact] for fact, value in enumerate(asked.values)}
+        return Drawn(asked.question, facts, golds, list(near), anchors)
+
+    def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
+        """Draw a demonstration: two facts of a thing that is not of the world either."""
+        asked = text.ask(world, rng, rng.choice(self.places), IN_EXAMPLES)
+        writer = Writer(rng, world.cast, settled=True)
+        golds = [
+            writer.write(text.part(rng, asked.thing, form, [relation], asked.places), form)
+            for form, relation in asked.places
+        ]
+        own = [(one, next(numbers)) for one in golds]
+        said = [
+            told(rng, asked.thing, forms()[form], relation, by_name=at == 0)
+            for at, (form, relation) in enumerate(asked.places)
+        ]
+        answer = " ".join(
+            f"{one.removesuffix('.')} {text.label(number)}." for one, (_, number) in zip(said, own, strict=True)
+        )
+        return self.example_of(rng, asked.question, own, self.others(world, rng, known, SHOWN - len(own)), answer)
+
+
+LISTED_IN_EXAMPLES = (2, 3)
+"""Things in the list of a demonstration."""
+
+
+class Listing(Cite):
+    """All things with one value of a relation. They are written for the row, and no other document is of one."""
+
+    subtask = "listing"
+    title = "all things that have something in common, each with the id of its document"
+    complexities = (5, 10)
+    shortest = 8192
+    own = LISTING
+    reply = text.ITEMS
+
+    @property
+    def places(self) -> Sequence[Place]:
+        """All relations that there are questions for."""
+        return tuple(lists())
+
+    def decoys(self, stratum: Stratum) -> int:
+        """Return the number of near misses: that of the knob for every five things."""
+        return super().decoys(stratum) * stratum.complexity // min(self.complexities)
+
+    def keyed(self, facts: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """Return the names of the things in alphabetical order, each with its id."""
+        return text.as_items({name: facts[name] for name in sorted(facts, key=text.plain)})
+
+    def drawn(self, world: Gazetteer, own: Streams, stratum: Stratum, place: Place) -> Drawn:
+        """Ask for things that are written for the row; each of them is named in another document, too."""
+        question, value = _question(world, own.of("question"), place)
+        rng, (form, relation) = own.of("golds"), place
+        things = list(_sharing(world, rng, place, value, stratum.complexity))
+        names = [one.name for one in things]
+        decoys = self.decoys(stratum)
+        named = set(range(min(len(names), MENTIONS * decoys)))
+        golds = [
+            world.write(
+                rng, one, form, [] if (at + 1) % len(names) in named else [("other", names[(at + 1) % len(names)])]
+            )
+            for at, one in enumerate(things)
+        ]
+        asked = Asked(question, "", (), form, relation, f"{form}.{relation}", (), ((relation, value),))
+        near = list(near_misses(world, own.of("decoys"), asked, decoys, names))
+        facts = {one.name: [at] for at, one in enumerate(things)}
+        return Drawn(question, facts, golds, near, out=frozenset(_holders(world, place, value)))
+
+    def example(self, world: Gazetteer, rng: Random, numbers: Iterator[str], known: Sequence[str]) -> Example:
+        """Draw a demonstration: two or three things that are not of the world either."""
+        place = rng.choice(self.places)
+        question, value = _question(world, rng, place)
+        things = _sharing(world, rng, place, value, rng.choice(LISTED_IN_EXAMPLES))
+        own = [(world.write(rng, one, place[0]), next(numbers)) for one in things]
+        answer = self.keyed({passage.thing.name: [number] for passage, number in own})[0]
+        others = self.others(world, rng, known, 2 * SHOWN)
+        others = [one for one in others if one[1].facts.get(place[1]) != value][: SHOWN - len(own)]
+        return self.example_of(rng, question, own, others, answer)
+
+
+def _question(world: Gazetteer, rng: Random, place: Place) -> tuple[str, str]:
+    """Draw a value of a relation that things of the world have, and a question for all that have it."""
+    form, relation = place
+    holders = [one for one in world.cast.things[forms()[form].kind] if relation in one.stated[form]]
+    value = rng.choice(holders).stated[form][relation]
+    return rng.choice(lists()[place]).format(value=value), value
+
+
+def _sharing(world: Gazetteer, rng: Random, place: Place, value: str, wanted: int) -> Iterator[Thing]:
+    """Invent things that have a value."""
+    taken = list[str]()
+    for _ in range(wanted):
+        thing = world.invent(rng, forms()[place[0]].kind, {place[1]: value}, taken)
+        taken.append(thing.name)
+        yield thing
+
+
+def _holders(world: Gazetteer, place: Place, value: str) -> Iterator[int]:
+    """Yield the passages of the world that state a value."""
+    for number in world.holding[value]:
+        passage: Passage = world.passages[number]
+        if passage.form == place[0] and passage.facts.get(place[1]) == value:
+            yield number

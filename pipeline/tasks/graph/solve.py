@@ -1,0 +1,295 @@
+"""Reads a prompt's last graph and answers its question, by code that shares nothing with what drew it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, pairwise
+
+from pipeline.metrics import NO_MEMBERS, listed
+from pipeline.tasks.base import Published
+from pipeline.tasks.solving import PROMPT, whole_lines
+
+NODE = "[0-9a-f]{10}"
+ARROW = " -> "
+EDGES = re.compile(rf"(?:{NODE}{ARROW}{NODE}\n)*+")
+LINE = 25
+"""Characters of an edge, with its newline."""
+GRAPH = re.compile(r"^--- Graph \d+ ---\n", re.MULTILINE)
+END = re.compile(r"^--- End of graph \d+ ---\n", re.MULTILINE)
+ASKED = re.compile(
+    rf"Question: Which nodes are (?:at a distance of exactly (?P<far>\d+) from node (?P<root>{NODE})"
+    rf"|the parents of node (?P<child>{NODE})"
+    rf"|reached, in order, from node (?P<start>{NODE}) in the first (?P<steps>\d+) steps)\?"
+)
+ANSWER = re.compile(rf"\nFinal Answer: \[({NODE}(?:, {NODE})*)\]\n")
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: what kind it is, the node that it names, and a distance or number of steps (0 for parents)."""
+
+    kind: str
+    node: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A graph as it was read: where its edges begin in the text, and the edges in order."""
+
+    begins: int
+    edges: Sequence[Edge]
+    asked: Asked
+
+    @cached_property
+    def children(self) -> Mapping[str, Sequence[str]]:
+        """The nodes that edges lead to from each node."""
+        return gathered(self.edges)
+
+    @cached_property
+    def answer(self) -> str:
+        """The answer as keys state it.
+
+        Raises:
+            ValueError: if there is none.
+        """
+        asked = self.asked
+        if asked.kind == "route":
+            return ", ".join(way(self.children, asked.node, asked.count))
+        if asked.kind == "parents":
+            return ", ".join(sorted(source for source, target in self.edges if target == asked.node)) or NO_MEMBERS
+        found = [node for node, far in distances(self).items() if far == asked.count]
+        if not found:
+            raise ValueError(f"no node is the answer to {asked}")
+        return ", ".join(sorted(found))
+
+
+def gathered(pairs: Iterable[Edge]) -> dict[str, list[str]]:
+    """Return the second names of pairs by the first."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for one, other in pairs:
+        found[one].append(other)
+    return dict(found)
+
+
+def distances(graph: Listed) -> dict[str, int]:
+    """Return the distance of every node that is no further than asked."""
+    found = {graph.asked.node: 0}
+    queue = [graph.asked.node]
+    for node in queue:
+        if found[node] < graph.asked.count:
+            new = [child for child in dict.fromkeys(graph.children.get(node, ())) if child not in found]
+            found.update(dict.fromkeys(new, found[node] + 1))
+            queue += new
+    return found
+
+
+def way(children: Mapping[str, Sequence[str]], node: str, steps: int) -> list[str]:
+    """Return the nodes of a route.
+
+    Raises:
+        ValueError: if the way ends too early, or parts.
+    """
+    found = [node]
+    for _ in range(steps):
+        on = children.get(found[-1], ())
+        if len(on) != 1:
+            raise ValueError(f"{len(on)} edges lead on from node {found[-1]}")
+        found.append(on[0])
+    return found[1:]
+
+
+@PROMPT.of
+def read(text: str) -> Listed:
+    """Read the last graph of a prompt, and the question about it.
+
+    Raises:
+        ValueError: if it is not this task's.
+    """
+    starts = [mark.end() for mark in whole_lines(GRAPH, "--- Graph ", text)]
+    end = next(whole_lines(END, "--- End of graph ", text), None)
+    if not starts or not end:
+        raise ValueError("the prompt does not hold a graph between its two marks")
+    behind = ASKED.search(text, end.end())
+    if not behind or behind.end() != len(text):
+        raise ValueError("the prompt does not end in a question about a graph")
+    return Listed(starts[-1], _edges(text[starts[-1] : end.start()]), _asked(behind))
+
+
+def demonstrations(text: str) -> list[tuple[Listed, str]]:
+    """Return the graphs before the last one, each with the answer that is shown.
+
+    Raises:
+        ValueError: if one is not this task's.
+    """
+    starts, found = list(whole_lines(GRAPH, "--- Graph ", text)), []
+    for one, other in pairwise(starts):
+        said = text[one.end() : other.start()]
+        asked, shown = ASKED.search(said), ANSWER.search(said)
+        if not asked or not shown or shown.start() != asked.end() or shown.end() != len(said):
+            raise ValueError("a demonstration does not end in a question and its answer")
+        found.append((Listed(one.end(), _edges(said[: asked.start()]), _asked(asked)), shown[1]))
+    return found
+
+
+def _asked(found: re.Match[str]) -> Asked:
+    if found["far"]:
+        return Asked("bfs", found["root"], int(found["far"]))
+    if found["child"]:
+        return Asked("parents", found["child"], 0)
+    return Asked("route", found["start"], int(found["steps"]))
+
+
+def _edges(body: str) -> list[Edge]:
+    """Return the edges of a body.
+
+    Raises:
+        ValueError: for a line that is no edge.
+    """
+    known = EDGES.match(body)
+    end = known.end() if known else 0
+    if end < len(body):
+        raise ValueError(f"line {body[end : end + 80].partition(chr(10))[0]!r} is no edge")
+    nodes = body.replace(ARROW, "\n").split("\n")
+    return list(zip(nodes[::2], nodes[1::2], strict=False))
+
+
+def solve(text: str) -> tuple[str, ...]:
+    """Return the one answer of a prompt.
+
+    Raises:
+        ValueError: if it cannot be read, or has no answer, or no edge has the asked node.
+    """
+    graph = read(text)
+    if graph.answer == NO_MEMBERS and graph.asked.node not in graph.children:
+        raise ValueError(f"no node is the answer to {graph.asked}, since no edge leads to that node or from it")
+    return (graph.answer,)
+
+
+MOST, TRAPPED = 40, 3
+"""Nodes that an answer has at most; the distance from which on to forget where one has been is always to be misled."""
+
+
+def faults(row: Published, subtask: str, shots: int) -> Iterator[str]:
+    """Yield what is wrong with a row.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    graph = read(row.text)
+    asked = graph.asked
+    if asked.kind != subtask or not row.text.endswith(f"\nQuestion: {row.question}"):
+        yield f"{asked} is asked, the question is {row.question!r}"
+    if asked.count not in (row.stratum.complexity, 0):
+        yield f"{asked} is asked at complexity {row.stratum.complexity}"
+    if row.key.answers != (row.key.target,):
+        yield "the key accepts another answer than its target"
+    yield from _not_plain(graph)
+    yield from _wrong_demonstrations(row.text, graph, subtask, shots)
+    yield from _wrong_size(row, subtask)
+    yield from _wrong_marks(row, graph)
+    if subtask == "route":
+        yield from _parting(graph)
+
+
+def _not_plain(graph: Listed) -> Iterator[str]:
+    """Find loops and double edges, and an asked node that is not there."""
+    loops = [source for source, target in graph.edges if source == target]
+    if loops:
+        yield f"an edge leads from node {loops[0]} to itself"
+    if len({*graph.edges}) < len(graph.edges):
+        yield f"the edge {Counter(graph.edges).most_common(1)[0][0]} is there twice"
+    if graph.asked.node in graph.answer.split(", "):
+        yield "the asked node is part of the answer"
+
+
+def _wrong_demonstrations(text: str, graph: Listed, subtask: str, shots: int) -> Iterator[str]:
+    demos = demonstrations(text)
+    if len(demos) != shots:
+        yield f"{len(demos)} demonstrations in place of {shots}"
+    nodes = {*chain.from_iterable(graph.edges)}
+    for number, (demo, shown) in enumerate(demos, 1):
+        ordered = shown if subtask == "route" else ", ".join(sorted(shown.split(", ")))
+        if demo.asked.kind != subtask or demo.answer != ordered:
+            yield f"demonstration {number} shows {shown!r} for {demo.asked}"
+        own = {*chain.from_iterable(demo.edges)}
+        if own & nodes:
+            yield f"demonstration {number} has nodes of another graph"
+        nodes |= own
+
+
+def _wrong_size(row: Published, subtask: str) -> Iterator[str]:
+    nodes, complexity = listed({"target": row.key.target}), row.stratum.complexity
+    if len({*nodes}) < len(nodes):
+        yield "the answer names a node twice"
+    if subtask != "bfs" and len(nodes) != complexity:
+        yield f"the answer has {len(nodes)} nodes in place of {complexity}"
+    if subtask == "bfs" and not (1 if complexity == 1 else 2) <= len(nodes) <= MOST:
+        yield f"the answer has {len(nodes)} nodes"
+
+
+def _wrong_marks(row: Published, graph: Listed) -> Iterator[str]:
+    """Take each edge away that the question's walk meets: the answer changes without those that are relevant alone."""
+    met, right = _met(graph), graph.answer
+    marked: dict[str, list[Edge]] = {"relevant": [], "decoy": []}
+    for needle in row.needles:
+        place, rest = divmod(needle.char_start - graph.begins, LINE)
+        if needle.role == "demo":
+            continue
+        if rest or needle.char_end - needle.char_start != LINE or not 0 <= place < len(graph.edges):
+            yield f"the mark at character {needle.char_start} is no edge"
+            return
+        marked[needle.role].append(graph.edges[place])
+    if sorted(marked["relevant"] + marked["decoy"]) != sorted(met):
+        yield "the marks are not the edges that the question leads over"
+        return
+    for role, edges in marked.items():
+        for edge in edges:
+            same = _without(graph, met, edge) == right
+            if same == (role == "relevant"):
+                found = "the same" if same else "another"
+                yield f"the edge {edge} is marked as {role}, but the answer without it is {found}"
+    if graph.asked.kind == "bfs" and graph.asked.count >= TRAPPED and _forgetful(graph) == {*right.split(", ")}:
+        yield "nobody who forgets where they have been is misled"
+
+
+def _met(graph: Listed) -> list[Edge]:
+    """Return the edges that the question leads over: those out of nodes before the last step, or into the asked.
+
+    Where none leads into the asked node, they are those that lead out of it.
+    """
+    if graph.asked.kind == "parents":
+        end = 0 if graph.answer == NO_MEMBERS else 1
+        return [edge for edge in graph.edges if edge[end] == graph.asked.node]
+    if graph.asked.kind == "route":
+        nodes = [graph.asked.node, *graph.answer.split(", ")]
+        return list(pairwise(nodes))
+    far = distances(graph)
+    return [(node, child) for node in far if far[node] < graph.asked.count for child in graph.children.get(node, ())]
+
+
+def _without(graph: Listed, met: Sequence[Edge], edge: Edge) -> str:
+    """Return the answer that is left without an edge: no distance gets shorter, so no other edges can matter."""
+    try:
+        return replace(graph, edges=[each for each in met if each != edge]).answer
+    except ValueError:
+        return ""
+
+
+def _forgetful(graph: Listed) -> set[str]:
+    """Return where as many steps lead as are asked, but for the asked node: replies that name it are not punished."""
+    level = {graph.asked.node}
+    for _ in range(graph.asked.count):
+        level = {child for node in level for child in graph.children.get(node, ())}
+    return level - {graph.asked.node}
+
+
+def _parting(graph: Listed) -> Iterator[str]:
+    parting = [node for node, children in graph.children.items() if len(children) > 1]
+    if parting:
+        yield f"{len(graph.children[parting[0]])} edges lead on from node {parting[0]}"

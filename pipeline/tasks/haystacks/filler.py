@@ -1,0 +1,216 @@
+"""The haystack of addresses: whole State of the Union addresses one after another, of which none comes twice.
+
+The first begins at any of its paragraphs, so that no two prompts begin alike.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+
+import numpy as np
+
+from pipeline.corpora.records import Corpus, corpus_of
+from pipeline.recipe import Stratum
+from pipeline.streams import Given, Indices, Shuffled, Streams, words
+from pipeline.tasks.base import Filler, Joints, Plain, PoolSpec, Unit, unit
+from pipeline.tasks.haystacks import SPARES, in_runs
+from pipeline.worlds.addresses import WORLD, paragraphs, source_digest
+from pipeline.worlds.addresses import addresses as all_addresses
+from pipeline.worlds.essays import MIDDLES, Essay, essays
+from pipeline.worlds.essays import WORLD as ESSAYS_WORLD
+from pipeline.worlds.essays import paragraphs as essays_paragraphs
+from pipeline.worlds.essays import source_digest as essays_source_digest
+
+SHORT, MIDDLING = range(240), range(500, 900)
+"""Sizes of spares: those of middling length take most of a gap, short ones (up to 60 tokens) the rest."""
+MIDDLE = 16
+"""Spares of middling length."""
+
+
+def make_addresses(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every paragraph. They state no facts, and are the same for every seed and tier."""
+    return Plain(paragraph + "\n" for paragraph in paragraphs())
+
+
+def addresses_spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of all paragraphs."""
+    return PoolSpec(f"addresses-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_addresses)
+
+
+def addresses(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
+    """Return filler of whole addresses in random order, or of all their paragraphs in random order.
+
+    Spares are paragraphs of the last addresses of that order, which are left out otherwise: there is still more
+    than enough text for a window of 1M tokens.
+    """
+    starts, counts, sizes, joints = _outline()
+    order = Shuffled(own.of("filler"), len(starts)).take(len(starts))
+    kept, spares = _set_aside(order, sizes)
+    name = addresses_spec(stratum).name
+    if shuffled:
+        drawn = np.argsort(words(own.of("shuffled"), int(counts.sum())), kind="stable")
+        return Filler(name, Given(drawn[~np.isin(drawn, spares)]), spares)
+    starts, counts = starts[kept], counts[kept]
+    skipped = own.of("start").randrange(counts[0])
+    starts[0] += skipped
+    counts[0] -= skipped
+    return Filler(name, Given(in_runs(starts, counts)), spares, "sequence", joints=joints)
+
+
+def _set_aside(order: Indices, fit: Sequence[Mapping[range, list[int]]]) -> tuple[Indices, Indices]:
+    """Return an order of addresses without its last ones, and spares out of these: those of middling length first."""
+    found, last = {MIDDLING: list[int](), SHORT: list[int]()}, len(order)
+    while len(found[MIDDLING]) < MIDDLE or len(found[SHORT]) < SPARES - MIDDLE:
+        last -= 1
+        for size, some in found.items():
+            some += fit[order[last]][size]
+    spares = found[MIDDLING][:MIDDLE] + found[SHORT][: SPARES - MIDDLE]
+    return order[:last], np.array(spares, dtype=np.int64)
+
+
+@cache
+def _outline() -> tuple[Indices, Indices, Sequence[Mapping[range, list[int]]], Joints]:
+    """Return of every address the first paragraph, their number and which may be spares; and where addresses begin."""
+    every = all_addresses()
+    starts = np.array([one.start for one in every], dtype=np.int64)
+    counts = np.array([len(one.sizes) for one in every], dtype=np.int64)
+    fit = [
+        {
+            fits: [one.start + place for place, size in enumerate(one.sizes) if size in fits]
+            for fits in (MIDDLING, SHORT)
+        }
+        for one in every
+    ]
+    joints = np.zeros(int(counts.sum()), dtype=np.bool_)
+    joints[starts] = True
+    return starts, counts, fit, joints
+
+
+NONE = np.empty(0, dtype=np.int64)
+
+
+def make_documents(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every paragraph of a corpus. They state no facts that a program could read."""
+    corpus = corpus_of(spec.corpora, spec.source.rsplit(" ", 1)[1])
+    return (unit(line + "\n") for one in corpus.documents for line in one.text.split("\n"))
+
+
+def documents_spec(stratum: Stratum, corpora: str) -> PoolSpec:
+    """Return the pool of all paragraphs of a stratum's corpus."""
+    digest = str(stratum.knob("corpus", ""))
+    name = f"documents-{digest[:12]}-{stratum.tier}"
+    return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make_documents, corpora)
+
+
+def documents(own: Streams, stratum: Stratum, corpora: str, *, shuffled: bool = False) -> Filler:
+    """Return filler of whole documents in random order, or of all their paragraphs in random order."""
+    starts, counts = outline(corpus_of(corpora, str(stratum.knob("corpus", ""))))
+    name = documents_spec(stratum, corpora).name
+    if shuffled:
+        return Filler(name, Shuffled(own.of("shuffled"), int(counts.sum())), NONE)
+    order = Shuffled(own.of("filler"), len(starts)).take(len(starts))
+    starts, counts = starts[order], counts[order]
+    skipped = own.of("start").randrange(counts[0])
+    starts[0] += skipped
+    counts[0] -= skipped
+    return Filler(name, Given(in_runs(starts, counts)), NONE, "sequence")
+
+
+@lru_cache(maxsize=4)
+def outline(corpus: Corpus) -> tuple[Indices, Indices]:
+    """Return the first paragraph of every document, and how many it has."""
+    counts = np.array([one.text.count("\n") + 1 for one in corpus.documents], dtype=np.int64)
+    return np.cumsum(counts) - counts, counts
+
+
+SENTENCES = (
+    "The kettle is on.",
+    "Rain falls on the roof.",
+    "The clock in the hall goes on and on.",
+    "There is bread on the table, and the door is shut.",
+    "Nobody is in a hurry.",
+)
+"""What noise says. The sentences differ in length, so that sums of lines that stop early leave no gap."""
+WHOLE = 3
+"""Whole lines among the spares: as many as a gap is wide."""
+
+
+def lines() -> tuple[str, ...]:
+    """Return the paragraph, then what is left of it with fewer and fewer sentences."""
+    return tuple(" ".join(SENTENCES[:stop]) for stop in range(len(SENTENCES), 0, -1))
+
+
+def make_noise(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every line once; a prompt repeats them. They state no facts."""
+    return (unit(line + "\n") for line in lines())
+
+
+def noise_spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of lines."""
+    return PoolSpec(f"noise-{stratum.tier}", 1, stratum.tier, f"noise@1:{_digest()}", make_noise)
+
+
+def noise(own: Streams, stratum: Stratum) -> Filler:
+    """Return filler that repeats the paragraph without end; lines of all lengths are its spares, many times each."""
+    early = 1 + np.arange(SPARES - WHOLE) % (len(SENTENCES) - 1)
+    spares = np.concatenate([np.zeros(WHOLE, dtype=np.int64), early])
+    return Filler(noise_spec(stratum).name, _Repeated(), spares)
+
+
+class _Repeated:
+    """The first unit of the pool, as often as it is asked for."""
+
+    def take(self, count: int) -> Indices:
+        """Return as many first units."""
+        return np.zeros(count, dtype=np.int64)
+
+
+@cache
+def _digest() -> str:
+    return hashlib.sha256("\n".join(lines()).encode()).hexdigest()
+
+
+def make_essays(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every paragraph of a tier. They state no facts."""
+    return Plain(paragraph + "\n" for paragraph in essays_paragraphs(streams, spec.tier))
+
+
+def essays_spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of paragraphs of a tier."""
+    return PoolSpec(f"essays-{stratum.tier}", 1, stratum.tier, f"{ESSAYS_WORLD}:{essays_source_digest()}", make_essays)
+
+
+def prose(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
+    """Return filler of whole essays in random order, or of all their paragraphs in random order.
+
+    Spares are notes: between essays, or anywhere.
+    """
+    every = essays(own, stratum.tier)
+    whole, notes, joints = _kinds(every)
+    spares, name = notes[Shuffled(own.of("spares"), len(notes)).take(SPARES)], essays_spec(stratum).name
+    if shuffled:
+        return Filler(name, Shuffled(own.of("shuffled"), len(joints), frozenset(notes.tolist())), spares)
+    return Filler(name, _Essays(own, whole), spares, "sequence", joints=joints)
+
+
+@lru_cache(maxsize=4)
+def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices, Joints]:
+    """Return first paragraph and number of paragraphs of every essay, the notes, and where a text begins."""
+    whole = np.array([(essay.start, essay.count) for essay in every if essay.count > 1], dtype=np.int64)
+    joints = np.zeros(every[-1].start + every[-1].count, dtype=np.bool_)
+    joints[[essay.start for essay in every]] = True
+    return whole, np.array([essay.start for essay in every if essay.count == 1], dtype=np.int64), joints
+
+
+class _Essays:
+    """Paragraphs in the order of their essays, and essays in random order."""
+
+    def __init__(self, own: Streams, whole: Indices) -> None:
+        self._order, self._whole = Shuffled(own.of("filler"), len(whole)), whole
+
+    def take(self, count: int) -> Indices:
+        """Return the first `count` paragraphs."""
+        starts, counts = self._whole[self._order.take(count // (MIDDLES[0] + 2) + 1)].T
+        return in_runs(starts, counts)[:count]

@@ -1,0 +1,127 @@
+"""Readers that tell lines of a haystack from all others, by code that shares nothing with what writes them."""
+
+from __future__ import annotations
+
+import lzma
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
+from itertools import accumulate, compress, pairwise
+from operator import not_
+from types import MappingProxyType
+
+from pipeline.tasks.haystacks.filler import SENTENCES
+from pipeline.tasks.solving import LINES, PROMPT
+
+TELLS = re.compile(r"[0-9]|[A-Za-z,;] [A-Z][a-z]")
+"""What prose never has: numbers, and names within sentences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parted:
+    """A prompt in parts: its text without the prose, and the paragraphs of that.
+
+    `places` tells for each line of the body that is no prose, by its start and end in the prompt, where it now starts.
+    """
+
+    text: str
+    prose: tuple[str, ...]
+    places: Mapping[tuple[int, int], int]
+
+
+@PROMPT.of
+def part(text: str, heading: str, end: str, plain: str) -> Parted:
+    """Part a prompt whose body stands between `heading` and `end`; without prose, `plain` is its heading.
+
+    Remembers the last one.
+
+    Raises:
+        ValueError: if it has no body.
+    """
+    at, stop = text.find(heading), text.rfind("\n" + end) + 1
+    if at < 0 or stop <= at:
+        raise ValueError(f"the prompt has no body between {heading.strip()!r} and {end!r}")
+    start, now = at + len(heading), at + len(plain)
+    kept, prose, places = [text[:at], plain], [], {}
+    lines = text[start:stop].splitlines(keepends=True)
+    for line, plainly in zip(lines, are_prose(lines), strict=True):
+        if plainly:
+            prose.append(line)
+        else:
+            kept.append(line)
+            places[start, start + len(line)] = now
+            now += len(line)
+        start += len(line)
+    return Parted("".join([*kept, text[stop:]]), tuple(prose), places)
+
+
+def is_prose(line: str) -> bool:
+    """Tell whether a line is prose, by its looks."""
+    return not TELLS.search(line)
+
+
+are_prose = LINES.of_each(is_prose)
+"""The same of many lines, most of which were read before."""
+
+
+Span = tuple[int, int]
+FILED = re.compile(r"(?:The|One) [a-z]+ (?:code|number) filed under .+ is [0-9a-f-]+\.\n")
+"""What no line of a user's documents may look like."""
+
+
+def strangers(text: str, start: int, stop: int, haystack: str) -> list[Span]:
+    """Return where in a text, from `start` to `stop`, lines stand that are none of a haystack's: start and end of each.
+
+    `haystack` is a name in HAYSTACKS; the end of a line is behind its newline.
+    """
+    lines = text[start:stop].splitlines(keepends=True)
+    edges = accumulate(map(len, lines), initial=start)
+    return list(compress(pairwise(edges), map(not_, EACH[haystack](lines))))
+
+
+def is_noise(line: str) -> bool:
+    """Tell whether a line is the first sentences of the noise, or all of them."""
+    return line.endswith(".\n") and f"{' '.join(SENTENCES)} ".startswith(line.replace("\n", " "))
+
+
+def is_own(line: str) -> bool:
+    """Tell whether a line may be of a user's own documents: it does not state what is filed under something."""
+    return not FILED.fullmatch(line)
+
+
+def is_address(line: str) -> bool:
+    """Tell whether a line is a paragraph of an address, letter by letter."""
+    return _digest(line) in _address_lines()
+
+
+@cache
+def _address_lines() -> frozenset[bytes]:
+    """Return digests of all lines of the file but titles, which stand first and behind empty lines."""
+    packed = (resources.files("pipeline.worlds") / "pools" / "addresses.txt.xz").read_bytes()
+    found, title = set[bytes](), True
+    for line in lzma.decompress(packed).decode("ascii").splitlines(keepends=True):
+        if not title and line != "\n":
+            found.add(_digest(line))
+        title = line == "\n"
+    return frozenset(found)
+
+
+def _digest(line: str) -> bytes:
+    return blake2b(line.encode(), digest_size=16).digest()
+
+
+HAYSTACKS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {"noise": is_noise, "essay": is_prose, "addresses": is_address, "own": is_own}
+)
+"""The haystacks by name, each with a test of single lines."""
+
+EACH: Mapping[str, Callable[[Sequence[str]], list[bool]]] = MappingProxyType(
+    {
+        "essay": are_prose,
+        **{name: LINES.of_each(test) for name, test in HAYSTACKS.items() if test is not is_prose},
+    }
+)
+"""The same tests of many lines, most of which were read before."""

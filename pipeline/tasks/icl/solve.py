@@ -1,0 +1,117 @@
+"""Reads a prompt of examples, answers it by the intents of its messages, and tells what is wrong with a row."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, repeat
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.messages import intent_of, intents_of
+from pipeline.tasks.solving import PROMPT
+
+BODY = re.compile(
+    r"\nExamples:\n(.*\n)This is the end of the examples\..*\n\nLast (?:question|message|text):\n", re.DOTALL
+)
+LAST = re.compile(r"(.+)\nlabel:")
+STATED = re.compile(r"There are (\d+) labels, (the whole numbers from 0 to (\d+)|all of them (?:in )?words)")
+START, END, CUE = "\nExamples:\n", "This is the end of the examples.", "label: "
+ACTS_ALONE, SLACK = 6, 3
+"""How many labels there are where they stand for acts alone; by how many examples labels differ at most."""
+
+Intent = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A prompt as read: messages with their labels, the last message and its place, and how many labels there are."""
+
+    messages: Sequence[str]
+    labels: Sequence[str]
+    last: str
+    last_start: int
+    count: int
+    numbered: bool
+
+    def told(self, intent: Intent) -> Intent:
+        """Return an intent as far as labels tell it from others."""
+        return (intent[0], "") if self.count == ACTS_ALONE else intent
+
+
+@PROMPT.of
+def read(text: str) -> Shown:
+    """Read a prompt.
+
+    Raises:
+        ValueError: if it is not this task's.
+    """
+    body, stated = BODY.search(text), STATED.search(text)
+    last = LAST.fullmatch(text, body.end()) if body else None
+    if not body or not stated or not last:
+        raise ValueError("the prompt does not hold examples and a last message behind them")
+    lines = body[1].split("\n")[:-1]
+    labels = [line[len(CUE) :] for line in lines[1::2]]
+    if len(lines) % 2 or not all(map(str.startswith, lines[1::2], repeat(CUE))):
+        raise ValueError("an example is not a message and a label")
+    count = int(stated[1])
+    if stated[3] and int(stated[3]) != count - 1:
+        raise ValueError(f"{count} labels do not end in {stated[3]}")
+    return Shown(lines[::2], labels, last[1], last.start(1), count, bool(stated[3]))
+
+
+def solve(text: str) -> str:
+    """Return the label of the last message.
+
+    Raises:
+        ValueError: if the prompt cannot be read, or the examples tell no label of that intent, or two.
+    """
+    shown = read(text)
+    found = _labels(text).get(shown.told(intent_of(shown.last)), set())
+    if len(found) != 1:
+        raise ValueError(f"the examples tell {len(found)} labels of messages like {shown.last!r}")
+    return next(iter(found))
+
+
+@PROMPT.of
+def _labels(text: str) -> Mapping[Intent, set[str]]:
+    """Return the labels that messages of each intent have."""
+    shown, found = read(text), dict[Intent, set[str]]()
+    for intent, label in sorted({*zip(intents_of(shown.messages), shown.labels, strict=True)}):
+        found.setdefault(shown.told(intent), set()).add(label)
+    return found
+
+
+def faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row, judged from its text and its marks.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    shown, found = read(row.text), _labels(row.text)
+    if shown.count != row.stratum.complexity:
+        yield f"the prompt says that there are {shown.count} labels"
+    if solve(row.text) != row.key.target or row.key.answers != (row.key.target,):
+        yield f"the examples tell label {solve(row.text)}, the key {row.key.target!r}"
+    several = [labels for labels in found.values() if len(labels) > 1]
+    if several:
+        yield f"messages of one intent have the labels {sorted(several[0])}"
+    if len({label for labels in found.values() for label in labels}) != len(found):
+        yield "one label stands for two intents"
+    yield from _unbalanced(shown)
+    if len({*shown.messages, shown.last}) <= len(shown.messages):
+        yield "a message comes twice"
+    marks = [(needle.role, needle.char_start, needle.char_end) for needle in row.needles]
+    if row.question != shown.last or marks != [("relevant", shown.last_start, shown.last_start + len(shown.last) + 1)]:
+        yield "the marked message is not the last one"
+    if row.stratum.knob("rounds", "") == "blocked" and len(list(groupby(shown.labels))) != shown.count:
+        yield "examples of a label do not stand side by side"
+
+
+def _unbalanced(shown: Shown) -> Iterator[str]:
+    times = Counter(shown.labels)
+    if len(times) != shown.count or (shown.numbered and {*times} != {*map(str, range(shown.count))}):
+        yield f"{len(times)} labels have examples in place of {shown.count}"
+    elif max(times.values()) - min(times.values()) > SLACK:
+        yield f"a label has {max(times.values())} examples and another {min(times.values())}"

@@ -1,0 +1,341 @@
+"""A reader of prompts: finds who is asked about and whether that story tells what is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.idk.text import END, LETTERS, START, UNKNOWN, accepted
+from pipeline.tasks.solving import LINES, PROMPT, Lines, times
+from pipeline.worlds.stories import Plot, plots, values_of
+
+FULL_NAME = "[A-Z][a-z]+ [A-Z][a-z]+"
+CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
+BRACKETS = re.compile(r"\[(.*?)\|(.*?)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A story as read: whom it is about, its plot, what it states of which noun, and what else it mentions.
+
+    `near` holds for every noun of a sentence about a pair the detail that it states, whichever of the two has it.
+    """
+
+    name: str
+    plot: str
+    stated: dict[str, str]
+    near: dict[str, str]
+    mentioned: frozenset[str]
+
+
+def pattern_of(template: str, groups: dict[str, str]) -> re.Pattern[str]:
+    """Return the pattern of a text in which names stand in braces; those not in `groups` stand for any few words."""
+    parts = re.split(r"\{(\w+)\}", template)
+    for place in range(0, len(parts), 2):
+        parts[place] = re.escape(parts[place])
+    for place in range(1, len(parts), 2):
+        inner = groups.get(parts[place])
+        parts[place] = f"(?P<{parts[place]}>{inner})" if inner else "[A-Za-z ]+?"
+    return re.compile("".join(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """What a plot's stories are made of: its `statements` each with the name of the group whose detail it states."""
+
+    plot: Plot
+    openings: tuple[re.Pattern[str], ...]
+    closings: tuple[re.Pattern[str], ...]
+    mentions: dict[str, str]
+    statements: tuple[tuple[re.Pattern[str], str], ...]
+    values: frozenset[str]
+
+
+@cache
+def _grammars() -> tuple[Grammar, ...]:
+    return tuple(_grammar(plot) for plot in plots())
+
+
+def _grammar(plot: Plot) -> Grammar:
+    nouns = "|".join(re.escape(form) for slot in plot.slots for form in (slot.noun, _large(slot.noun)))
+    groups = {"x": nouns, "y": nouns, "v": ".+", "first": "[A-Z][a-z]+"}
+    return Grammar(
+        plot,
+        tuple(pattern_of(opening, {"name": FULL_NAME}) for opening in plot.openings),
+        tuple(pattern_of(closing, groups) for closing in plot.closings),
+        {clause: slot.noun for slot in plot.slots for clause in slot.clauses},
+        tuple(
+            (pattern_of(_large(BRACKETS.sub(rf"\{number}", form)), groups), owner)
+            for form in plot.pairs
+            for number, owner in ((1, "x"), (2, "y"))
+        ),
+        frozenset(values_of(plot.values)),
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def read_story(line: str) -> Told:
+    """Take a story apart.
+
+    Raises:
+        ValueError: if it opens like no plot, or holds a clause that its plot has not.
+    """
+    for grammar in _grammars():
+        for opening in grammar.openings:
+            match = opening.match(line)
+            if match:
+                return _read(grammar, match["name"], line[match.end() :])
+    raise ValueError(f"neither a story nor letters: {line[:80]!r}")
+
+
+def _read(grammar: Grammar, name: str, rest: str) -> Told:
+    first = name.split(" ")[0]
+    *sentences, closing = rest.strip().removesuffix(".").split(". ")
+    ends = [pattern.fullmatch(f"{closing}.") for pattern in grammar.closings]
+    if not any(end and end.groupdict().get("first", first) == first for end in ends):
+        raise ValueError(f"the story of {name} closes in no known way: {closing[:80]!r}")
+    stated: dict[str, str] = {}
+    near: dict[str, str] = {}
+    mentioned: set[str] = set()
+    for sentence in sentences:
+        clauses = [_clause(first, clause) for clause in sentence.split(", and ")]
+        if all(clause in grammar.mentions for clause in clauses):
+            mentioned |= {grammar.mentions[clause] for clause in clauses}
+            continue
+        noun, value, nouns = _statement(grammar, first, sentence)
+        if len(nouns) != 2 or nouns & near.keys():
+            raise ValueError(f"the story of {name} has {', '.join(sorted(nouns))} in more than one pair")
+        near |= dict.fromkeys(nouns, value)
+        stated[noun] = value
+    return Told(name, grammar.plot.title, stated, near, frozenset(mentioned | near.keys()))
+
+
+def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, set[str]]:
+    """Return whose detail a sentence states, the detail, and whom it names."""
+    for pattern, owner in grammar.statements:
+        match = pattern.fullmatch(sentence)
+        if match and match["v"] in grammar.values and match.groupdict().get("first", first) == first:
+            return _small(match[owner]), match["v"], {_small(match["x"]), _small(match["y"])}
+    raise ValueError(f"no sentence of {grammar.plot.title!r}: {sentence[:80]!r}")
+
+
+def _clause(first: str, clause: str) -> str:
+    """Return a clause as its plot has it, if it has."""
+    return _small(CAPITALISED.sub(lambda word: "{first}" if word[0] == first else word[0], clause))
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def _large(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+RANDOM_LETTERS = re.compile(r"[A-Z](?: [A-Z])*")
+BLOCK = re.compile(r"Question: (.+)\nChoices:\n\(A\) (.+)\n\(B\) (.+)\n\(C\) (.+)\n\(D\) (.+)\nAnswer:(?: ([A-D]))?")
+
+
+class Line(NamedTuple):
+    """A line of the body: the story that it tells, or None if it is random letters."""
+
+    start: int
+    end: int
+    text: str
+    told: Told | None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question as read: about whom, of which plot and noun; its choices, and the letter that follows it, if any."""
+
+    name: str
+    plot: str
+    noun: str
+    choices: tuple[str, ...]
+    reply: str
+
+
+def solve(text: str) -> tuple[str, ...]:
+    """Return the accepted answers of a prompt's last question.
+
+    Raises:
+        ValueError: if the prompt cannot be read, or the person has not just one story.
+    """
+    asked = read_question(text)
+    letter = answer(asked, [line.told for line in read_body(text) if line.told])
+    return accepted(letter, asked.choices[LETTERS.index(letter)])
+
+
+def answer(asked: Query, stories: list[Told]) -> str:
+    """Return the letter that answers a question about one of some stories.
+
+    Raises:
+        ValueError: if they hold not just one story of that person and plot, or it states what is no choice.
+    """
+    own = [told for told in stories if told.name == asked.name]
+    if len(own) != 1 or own[0].plot != asked.plot:
+        raise ValueError(f"{asked.name} has {len(own)} stories, of {[told.plot for told in own]}")
+    if asked.noun not in own[0].mentioned:
+        raise ValueError(f"the story of {asked.name} does not mention {asked.noun}")
+    value = own[0].stated.get(asked.noun)
+    if value is None:
+        return LETTERS[-1]
+    if value not in asked.choices:
+        raise ValueError(f"the story of {asked.name} states {value!r}, which is no choice")
+    return LETTERS[asked.choices.index(value)]
+
+
+@PROMPT.of
+def read_body(text: str) -> tuple[Line, ...]:
+    """Return every line of the body; remembers the last prompt it read.
+
+    Raises:
+        ValueError: if there is no body, or a line is neither a story nor letters.
+    """
+    start = text.find("\n" + START) + 1 + len(START)
+    end = text.rfind("\n" + END) + 1
+    if start <= len(START) or end <= start:
+        raise ValueError("the prompt has no body")
+    lines = Lines(text, start, end)
+    told = (one or None for one in _told(lines.texts))
+    return tuple(
+        Line(*lines.span(number), line, story)
+        for number, (line, story) in enumerate(zip(lines.texts, told, strict=True))
+    )
+
+
+@LINES.of_each
+def _told(line: str) -> Told | Literal[False]:
+    return False if RANDOM_LETTERS.fullmatch(line) else read_story(line)
+
+
+def read_question(text: str) -> Query:
+    """Return the question that a prompt ends in.
+
+    Raises:
+        ValueError: if there is none, or it is of no plot.
+    """
+    asked = read_blocks(text[text.rfind("\n" + END) :])
+    if len(asked) != 1 or asked[0].reply:
+        raise ValueError("the prompt does not end in one question")
+    return asked[0]
+
+
+def read_blocks(text: str) -> list[Query]:
+    """Return every question of a text, with the letter that follows it.
+
+    Raises:
+        ValueError: if one is of no plot.
+    """
+    return [Query(*_understood(found[1]), found.groups()[1:5], found[6] or "") for found in BLOCK.finditer(text)]
+
+
+def _understood(question: str) -> tuple[str, str, str]:
+    for plot, pattern in _questions():
+        match = pattern.fullmatch(question)
+        if match:
+            return match["name"], plot, match["it"]
+    raise ValueError(f"no question: {question[:80]!r}")
+
+
+@cache
+def _questions() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    found = []
+    for plot in plots():
+        nouns = "|".join(re.escape(slot.noun) for slot in plot.slots)
+        found.append((plot.title, pattern_of(plot.ask, {"name": FULL_NAME, "it": nouns})))
+    return tuple(found)
+
+
+def faults(row: Published, subtask: str) -> Iterator[str]:
+    """Yield what is wrong with a row.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    lines, asked = read_body(row.text), read_question(row.text)
+    own = [line for line in lines if line.told and line.told.name == asked.name]
+    marked = [needle for needle in row.needles if needle.role == "relevant"]
+    if [(needle.char_start, needle.char_end) for needle in marked] != [(line.start, line.end) for line in own]:
+        yield "the needle is not the story of the asked person"
+    if times(asked.name, row.text) != len(own) + 1:
+        yield f"{asked.name} is named outside of one story"
+    if f"\nQuestion: {row.question}\n" not in row.text or row.key.choices != asked.choices:
+        yield "the prompt does not end in the row's question and choices"
+    yield from _filler_faults(lines, own, subtask)
+    yield from _choice_faults(row, asked, own)
+    yield from _namesake_faults(row, asked, lines)
+    yield from _example_faults(row, lines)
+
+
+def _filler_faults(lines: tuple[Line, ...], own: list[Line], subtask: str) -> Iterator[str]:
+    if subtask == "letters" and sum(line.told is not None for line in lines) != len(own):
+        yield "there is another story among the letters"
+    if subtask == "stories" and not all(line.told for line in lines):
+        yield "there are letters among the stories"
+    told = [line.told.name for line in lines if line.told]
+    if len(set(told)) != len(told):
+        yield "two stories are about the same person"
+    if len({line.text for line in lines}) != len(lines):
+        yield "two lines are equal"
+
+
+def _choice_faults(row: Published, asked: Query, own: list[Line]) -> Iterator[str]:
+    """Hold the choices to the story: the answer is there just where the row says so, and as many lures as it says."""
+    *others, last = asked.choices
+    if last != UNKNOWN or len(set(asked.choices)) != len(LETTERS):
+        yield f"the choices are {asked.choices}"
+    for line in own:
+        if line.told is None:
+            continue
+        stated = line.told.stated
+        if (asked.noun in stated) != (row.stratum.complexity == 1):
+            yield f"the story states {stated}, which does not go with complexity {row.stratum.complexity}"
+        if stated != row.metadata["latent"]["details"]:
+            yield "the story states other details than the row says"
+        near, place = line.told.near.get(asked.noun), row.metadata["latent"]["place"]
+        if near != asked.choices[place]:
+            yield f"the sentence about {asked.noun} states {near!r}, which is not choice {LETTERS[place]}"
+        found = sum(choice in stated.values() for choice in others)
+        if found != row.metadata["latent"]["stated"]:
+            yield f"the story states {found} of the choices, not {row.metadata['latent']['stated']}"
+
+
+def _namesake_faults(row: Published, asked: Query, lines: tuple[Line, ...]) -> Iterator[str]:
+    """Hold the asked to one namesake of each kind, marked, who is told another of the choices; none among letters."""
+    found = [_with(lines, place, name, asked) for place, name in enumerate(asked.name.split(" "))]
+    if row.stratum.subtask == "stories" and [len(each) for each in found] != [1, 1]:
+        yield f"{asked.name} has {len(found[0])} and {len(found[1])} namesakes in place of one of each kind"
+    both = sorted(found[0] + found[1], key=lambda line: line.start)
+    marked = [(needle.char_start, needle.char_end) for needle in row.needles if needle.role == "decoy"]
+    if marked != [(line.start, line.end) for line in both]:
+        yield "the decoys are not the stories of namesakes"
+    told = {(line.told.plot, line.told.stated.get(asked.noun)) for line in both if line.told}
+    place = row.metadata["latent"]["place"]
+    if told and told != {(asked.plot, choice) for at, choice in enumerate(asked.choices[:-1]) if at != place}:
+        yield f"the namesakes of {asked.name} are not told the other choices of {asked.noun}"
+
+
+def _with(lines: tuple[Line, ...], place: int, name: str, asked: Query) -> list[Line]:
+    """Return the stories of others whose first or last name is a name."""
+    told = [line for line in lines if line.told and line.told.name != asked.name]
+    return [line for line in told if line.told and line.told.name.split(" ")[place] == name]
+
+
+def _example_faults(row: Published, lines: tuple[Line, ...]) -> Iterator[str]:
+    in_text = {line.told.name for line in lines if line.told}
+    for needle in row.needles:
+        if needle.role != "demo":
+            continue
+        shown = row.text[needle.char_start : needle.char_end]
+        story = read_story(shown.partition(": ")[2].partition("\n")[0])
+        (asked,) = read_blocks(shown)
+        if answer(asked, [story]) != asked.reply:
+            yield f"the demonstration about {asked.name} is wrong"
+        if asked.name in in_text:
+            yield f"the demonstration about {asked.name} is about somebody in the text"

@@ -1,0 +1,198 @@
+"""The frame of all tasks of `longqa`: from what is told for a row to a prompt in order of date."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Permutation, Shuffled, Streams
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Role, Sample, Task, Unit, unit
+from pipeline.tasks.longqa import text
+from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, happenings, listed, source_digest
+from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
+
+NONE = np.empty(0, dtype=np.int64)
+ROWS = 1024
+"""Rows of which what is told is kept: a shard is sampled, packed and proven in turn."""
+ROOM = 0.985
+"""The share of the annals in which entries of a row may stand."""
+APART = 20
+"""Days between two entries of a row about one thing, at the least."""
+ROLL, MOST_ON_ROLL = "jury", 5
+"""The kind of entry in which people are named once more, and how many of them in one."""
+LIVES, NEARBY = 30 * 365, 8 * 365
+"""Days within which people are told of who are named together, and how far off another entry about somebody is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entry that is written for a row: its day, what it tells, and its role."""
+
+    day: int
+    kind: str
+    about: Mapping[str, str]
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a row asks, and all entries that are written for it.
+
+    `props` are the properties of which no entry of the world may enter; `shown` stands in the metadata.
+    """
+
+    question: str
+    key: Key
+    told: Sequence[Told]
+    props: Sequence[str]
+    shown: Mapping[str, Any]
+
+
+def make_annals(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Return every entry of a tier, in order of date."""
+    for one in chronicle(streams, spec.tier).entries:
+        yield unit(one.text, "filler", one.facts)
+
+
+def spec(tier: str) -> PoolSpec:
+    """Return the pool of entries of a tier."""
+    return PoolSpec(f"chronicle-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_annals)
+
+
+class LongQa(Task):
+    """A question about the annals of a town. `complexity` is how many entries its answer needs."""
+
+    __slots__ = ()
+
+    family = "longqa"
+    scorer = "exact"
+    reply = text.NAME
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of entries."""
+        return (spec(stratum.tier),)
+
+    @abstractmethod
+    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+        """Draw what a row asks, and what is told for it."""
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw what is asked, and write the entries that its answer needs."""
+        drawn, placed = told(self, stratum, index, own, shared)
+        pieces = [piece for item in placed for piece in item.unit.pieces]
+        relevant = tuple(piece.text for piece in pieces if piece.role == "relevant")
+        return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put every entry that was written for the row where its date falls among those of the world."""
+        world = chronicle(own, sample.stratum.tier)
+        drawn, placed = told(self, sample.stratum, sample.index, own, shared)
+        return Layout(
+            head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
+            placed=placed,
+            filler=filler(world, sample.stratum.tier, own, drawn.props),
+            tail=(Piece(text.TAIL.format(reply=self.reply, question=self.asking(sample)), "question"),),
+        )
+
+    def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
+        """Return what is told for a row as it stands in the prompt."""
+        told = written(world, own, drawn)
+        return [Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, said in told]
+
+    def asking(self, sample: Sample) -> str:
+        """Return the question as the prompt has it."""
+        return sample.question
+
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return the entries that the answer needs: they were written for the row, or for both rows of a pair."""
+        return () if self.paired else sample.relevant
+
+
+@lru_cache(maxsize=ROWS)
+def told(task: LongQa, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Drawn, tuple[Placed, ...]]:
+    """Return what a row asks, and what is told for it as it stands in the prompt; remembers the rows of a shard."""
+    world = chronicle(own, stratum.tier)
+    drawn = task.drawn(world, stratum, index, own, shared)
+    return drawn, tuple(task.placed(world, own, drawn))
+
+
+def written(world: Chronicle, own: Streams, drawn: Drawn) -> list[tuple[Told, str]]:
+    """Return what is told for a row with its text."""
+    return [
+        (one, world.write(own.of("text", number), one.day, one.kind, one.about).text)
+        for number, one in enumerate(drawn.told)
+    ]
+
+
+def filler(world: Chronicle, tier: str, own: Streams, props: Sequence[str]) -> Filler:
+    """Return entries of the world, in order of date, but those about some properties."""
+    out = frozenset(number for prop in props for number in world.about.get(prop, ()))
+    order = Shuffled(own.of("filler"), len(world.entries), out)
+    return Filler(spec(tier).name, order, NONE, "ranked", ranks=world.days)
+
+
+def asked_property(world: Chronicle, index: int, own: Streams, shared: Streams) -> tuple[str, str]:
+    """Return the property that a row asks about, and one that shares a word of its name."""
+    size = len(world.properties)
+    prop = world.properties[Permutation(shared.of("property"), size)[index % size]]
+    first, kind = prop.split(" ")[1:]
+    near = [one for one in world.properties if one != prop and ({first, kind} & set(one.split(" ")[1:]))]
+    return prop, own.of("twin").choice(near)
+
+
+def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
+    """Return a day for each of some rising depths, none near another; the last years are left to ask about."""
+    found: list[int] = []
+    for depth in depths:
+        day = world.day_at(ROOM * depth)
+        found.append(max(day, found[-1] + APART) if found else day)
+    return found
+
+
+def strewn(world: Chronicle, rng: Random, count: int) -> list[int]:
+    """Draw days anywhere, in order, no two the same."""
+    return days_at(world, sorted(rng.random() for _ in range(count)))
+
+
+def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
+    """Draw kinds of happenings that change no owner, no kind twice as far as there are enough."""
+    kinds = [kind for kind in happenings() if kind not in but]
+    found: list[str] = []
+    while len(found) < count:
+        found += rng.sample(kinds, min(len(kinds), count - len(found)))
+    return found
+
+
+def buyers(told: Sequence[Told]) -> dict[str, int]:
+    """Return everybody who buys something in what is told, with the day."""
+    return {one.about["buyer"]: one.day for one in told if "buyer" in one.about}
+
+
+def near(rng: Random, day: int) -> int:
+    """Draw a day some years before or after another."""
+    return min(max(day + rng.randrange(-NEARBY, NEARBY), FIRST_DAY), LAST_DAY)
+
+
+def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Told]:
+    """Return entries that name everybody of some people once more, near a day on which one of them is known to live."""
+    groups = list[list[str]]()
+    for name in sorted(days, key=lambda one: (days[one], one)):
+        if groups and len(groups[-1]) < MOST_ON_ROLL and days[name] - days[groups[-1][0]] < LIVES:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return [_roll(world, rng, some, near(rng, days[rng.choice(some)])) for some in groups]
+
+
+def _roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> Told:
+    """Return an entry that names some people, with others of the time."""
+    more = [one for one in rng.sample(world.living(day), 3) if one not in some]
+    every = [*some, *more[: max(2 - len(some), rng.randrange(2))]]
+    return Told(day, ROLL, {"names": listed(rng.sample(every, len(every)))}, "anchor")

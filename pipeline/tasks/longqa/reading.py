@@ -1,0 +1,406 @@
+"""A reader of annals, from a prompt's text alone: entries by their dates, sentences by a grammar of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache, lru_cache
+from itertools import accumulate
+from typing import NamedTuple
+
+from pipeline.tasks.solving import LINES, PROMPT, is_letter
+from pipeline.worlds.chronicle.entries import ASKED, lines, words_of
+
+BODY, END = "\nAnnals:\n", "\nThis is the end of the annals."
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+DATE = rf"(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})"
+LINE = re.compile(rf"{DATE}\. (.+)")
+ASKS = re.compile(r"\nQuestion: ([^\n]+)((?:\n\([A-D]\) [^\n]+)*)\nAnswer:\Z")
+OPTION = re.compile(r"\n\(([A-D])\) ([^\n]+)")
+OWNER = re.compile(
+    rf"(?:Who owned|To whom did|Who was the owner of|Whose property was) (the \w+ \w+)(?: belong)? "
+    rf"(?:on {DATE}|at the end of (\d{{4}}))\?"
+)
+SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
+NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
+SLOT = re.compile(r"\\\{(\w+)\\\}")
+CHOICE = re.compile(r"\\\[(.*?)\\\]")
+OPEN = re.compile(r"\{\w+\}|\[.*?\]")
+"""Where a wording is open: a slot, or words of which one is chosen."""
+KEPT = 1 << 14
+"""Sentences of which the meaning is kept: those of a shard's rows are read again in every profile."""
+
+
+class Line(NamedTuple):
+    """An entry as read: where it stands, its day and its text behind the date."""
+
+    start: int
+    end: int
+    day: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a sentence tells: its kind and the values of its slots, and the entry that it stands in."""
+
+    line: Line
+    kind: str
+    values: dict[str, str]
+
+
+@PROMPT.of
+def read(text: str) -> Sequence[Line]:
+    """Return every entry of a prompt.
+
+    Raises:
+        ValueError: if there are none, or anything else stands between them.
+    """
+    start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
+    if start < len(BODY) or end <= start:
+        raise ValueError("the prompt has no annals")
+    lines = text[start : end - 1].split("\n")
+    edges = list(accumulate(map(len, lines), lambda edge, size: edge + size + 1, initial=start))
+    return list(map(Line, edges, edges[1:], *zip(*_entries(lines), strict=True)))
+
+
+@LINES.of_each
+def _entries(line: str) -> tuple[int, str]:
+    """Return the day of an entry, and what stands behind the date."""
+    found = LINE.fullmatch(line)
+    if not found:
+        raise ValueError(f"no entry: {line[:80]!r}")
+    return day_of(found[1], found[2], found[3]), found[4]
+
+
+@cache
+def _month(year: str, month: str) -> int:
+    return date(int(year), MONTHS.index(month) + 1, 1).toordinal() - 1
+
+
+def day_of(day: str, month: str, year: str) -> int:
+    """Return a day from its written form."""
+    return _month(year, month) + int(day)
+
+
+def asked(text: str) -> tuple[str, dict[str, str]]:
+    """Return the question that a prompt ends in, and its options by their letters.
+
+    Raises:
+        ValueError: if it ends in none.
+    """
+    found = ASKS.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not found:
+        raise ValueError("the prompt does not end in a question")
+    return found[1], dict(OPTION.findall(found[2]))
+
+
+def owner_asked(question: str) -> tuple[str, int]:
+    """Return the property that is asked about, and the last day that counts.
+
+    Raises:
+        ValueError: if the question is another.
+    """
+    found = OWNER.fullmatch(question)
+    if not found:
+        raise ValueError(f"no question about an owner: {question!r}")
+    prop, day, month, year, end = found.groups()
+    return prop, day_of(day, month, year) if day else day_of("31", "December", end)
+
+
+def about(found: Sequence[Line], name: str) -> list[Line]:
+    """Return the entries that name somebody or something."""
+    rest = name[1:]
+    return [one for one in found if rest in one.text and _names(one.text, name)]
+
+
+def _names(text: str, name: str) -> bool:
+    """Tell whether a text names somebody or something, with a capital in front or as it is given."""
+    first, rest, at = {name[0], name[0].upper()}, name[1:], 0
+    while (at := text.find(rest, at + 1)) > 0:
+        end = at + len(rest)
+        if (
+            text[at - 1] in first
+            and not is_letter(text[max(at - 2, 0) : at - 1])
+            and not is_letter(text[end : end + 1])
+        ):
+            return True
+    return False
+
+
+def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
+    """Yield what the sentences of an entry tell that name something; each must be of one of some kinds.
+
+    Raises:
+        ValueError: if one cannot be read.
+    """
+    for sentence in SENTENCE.split(line.text):
+        if name[1:] in sentence:
+            told = _told(sentence, tuple(kinds))
+            if told is None:
+                raise ValueError(f"what is said of {name} cannot be read: {sentence!r}")
+            yield Event(line, *told)
+
+
+@lru_cache(maxsize=KEPT)
+def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
+    """Return of which of some kinds a sentence is, and the values of its slots; None if it is of none."""
+    for kind, core, pattern in _patterns():
+        if core in sentence and kind in kinds and (match := pattern.fullmatch(sentence)):
+            return kind, {slot.lower(): value for slot, value in match.groupdict().items()}
+    return None
+
+
+@cache
+def happening_kinds() -> tuple[str, ...]:
+    """Return the kinds of happenings, which change no owner."""
+    return tuple(lines("happenings"))
+
+
+@cache
+def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
+    """Return every wording with its kind, the longest of its fixed parts, and as a pattern."""
+    said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
+    return [
+        (kind, max(OPEN.split(one), key=len), _pattern(one))
+        for kind, some in said
+        for one in some
+        if not one.startswith(ASKED)
+    ]
+
+
+def _pattern(said: str) -> re.Pattern[str]:
+    """Return a pattern of a sentence: alternatives as a group, and slots as what they may hold."""
+    escaped = CHOICE.sub(lambda choice: f"(?:{choice[1].replace(chr(92) + '|', '|')})", re.escape(said))
+    seen: set[str] = set()
+
+    def slot(match: re.Match[str]) -> str:
+        name = match[1]
+        form = _form(name)
+        if name in seen:
+            return f"(?:{form})"
+        seen.add(name)
+        return f"(?P<{name}>{form})"
+
+    return re.compile(SLOT.sub(slot, escaped))
+
+
+def _form(slot: str) -> str:
+    if slot in ("prop", "Prop"):
+        return rf"[Tt]he \w+ (?:{'|'.join(words_of('kinds'))})"
+    if slot in ("sum", "price", "goods", "Goods", "street", "street2", "num"):
+        return r"[\w ]+?"
+    if slot == "names":
+        return ".+"
+    return "son|daughter" if slot == "son" else NAME
+
+
+@cache
+def _happened() -> list[tuple[str, re.Pattern[str]]]:
+    """Return every question about a happening as a pattern."""
+    found = []
+    for kind, some in lines("happenings").items():
+        for one in (each.removeprefix(ASKED) for each in some if each.startswith(ASKED)):
+            form = re.escape(one).replace(r"\{prop\}", r"(the \w+ \w+)")
+            found.append((kind, re.compile(rf"In which year {form}\?")))
+    return found
+
+
+def happening_asked(question: str) -> tuple[str, str]:
+    """Return the property and the kind of happening that are asked about.
+
+    Raises:
+        ValueError: if the question is another.
+    """
+    for kind, pattern in _happened():
+        if found := pattern.fullmatch(question):
+            return found[1], kind
+    raise ValueError(f"no question about a year: {question!r}")
+
+
+ESTATE = ("sale", "undo", "undo2", "redo")
+"""Kinds of sentences that tell whose a property is."""
+
+
+@dataclass(slots=True)
+class Sale:
+    """A sale as read; `out` is when it was set aside, by the count of steps, or nothing while it stands."""
+
+    event: Event
+    out: int = 0
+
+
+def whose(told: Sequence[Event]) -> Event | None:
+    """Return the latest sale that stands after some events, in their order.
+
+    Raises:
+        ValueError: if one of them sets aside or restores a sale that there is not.
+    """
+    left = standing(told)
+    return left[-1] if left else None
+
+
+def standing(told: Sequence[Event]) -> list[Event]:
+    """Return all sales that stand after some events, in their order.
+
+    Raises:
+        ValueError: if one of them sets aside or restores a sale that there is not.
+    """
+    sales: list[Sale] = []
+    since: list[Sale] = []
+    for step, event in enumerate(told, start=1):
+        good = [one for one in sales if not one.out]
+        if event.kind == "sale":
+            sales.append(Sale(event))
+            since = []
+        elif event.kind in ("undo", "undo2"):
+            count = 1 if event.kind == "undo" else 2
+            if len(good) < count:
+                raise ValueError("a sale is set aside, and none stands")
+            for one in good[-count:]:
+                one.out = step
+            since = [*since, good[-1]] if count == 1 else []
+        elif event.kind == "redo":
+            if not since:
+                raise ValueError("a sale is restored, and none was set aside since the last")
+            since.pop().out = 0
+            sales.sort(key=lambda one: one.event.line.start)
+    return [one.event for one in sales if not one.out]
+
+
+def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list[Event]:
+    """Return all that is told of a property, in sentences of some kinds: sales and happenings, unless others are given.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    kinds = kinds or (*ESTATE, *happening_kinds())
+    return [event for line in about(found, prop) for event in events(line, prop, kinds)]
+
+
+@PROMPT.of
+def told_in(text: str, prop: str) -> list[Event]:
+    """Return all that a prompt tells of a property: sales and happenings; remembers the last prompt and property.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    return history(read(text), prop)
+
+
+def owned(text: str, *, known: bool = True) -> str:
+    """Return who owned the property that a prompt asks about; nobody where that is not `known`.
+
+    Raises:
+        ValueError: if the text cannot be read, or it is nobody's where it should be known.
+    """
+    prop, day = owner_asked(asked(text)[0])
+    sale = whose([event for event in told_in(text, prop) if event.line.day <= day])
+    if sale is None and known:
+        raise ValueError(f"nobody owns {prop}")
+    return sale.values["buyer"] if sale else ""
+
+
+def year_of(text: str) -> str:
+    """Return the year that a prompt asks for.
+
+    Raises:
+        ValueError: if the text cannot be read, or there is not just one.
+    """
+    prop, kind = happening_asked(asked(text)[0])
+    found = [event.line for event in told_in(text, prop) if event.kind == kind]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} times is told of {prop} what is asked")
+    return str(date.fromordinal(found[0].day).year)
+
+
+def lettered(text: str) -> tuple[str, str]:
+    """Return the letter of the option that is the owner, and the owner.
+
+    Raises:
+        ValueError: if the text cannot be read, or no option is.
+    """
+    name = owned(text)
+    found = [letter for letter, option in asked(text)[1].items() if option == name]
+    if len(found) != 1:
+        raise ValueError(f"{name} is {len(found)} of the options")
+    return found[0], name
+
+
+WORDS = {
+    "father": ("father",), "mother": ("mother",), "husband": ("husband",), "wife": ("wife",),
+    "father-in-law": ("spouse", "father"), "mother-in-law": ("spouse", "mother"),
+    "paternal grandfather": ("father", "father"), "paternal grandmother": ("father", "mother"),
+    "maternal grandfather": ("mother", "father"), "maternal grandmother": ("mother", "mother"),
+}  # fmt: skip
+STEP = re.compile(rf"the (?P<word>{'|'.join(WORDS)}) of ")
+CHILD = {"birth": "child", "bride": "wife", "groom": "husband", "burial": "person"}
+"""Whose parents an event of a kind tells."""
+PHRASE = re.compile(r"(?:Who was|What was the name of|Who, by these annals, was) (the .+)\?")
+
+
+def steps_of(question: str) -> tuple[str, list[str]]:
+    """Return from whom a question starts, and its steps in order.
+
+    Raises:
+        ValueError: if it asks for no relative.
+    """
+    found = PHRASE.fullmatch(question)
+    if not found:
+        raise ValueError(f"no question about a relative: {question!r}")
+    left, steps = found[1], list[str]()
+    while match := STEP.match(left):
+        steps = [*WORDS[match["word"]], *steps]
+        left = left[match.end() :]
+    return left, steps
+
+
+def told_of(found: Sequence[Line], name: str) -> list[Event]:
+    """Return all that is told of somebody."""
+    kinds = (*lines("events"), *happening_kinds())
+    return [event for line in about(found, name) for event in events(line, name, kinds)]
+
+
+def follow(found: Sequence[Line], name: str, steps: Sequence[str]) -> tuple[str, list[Line]]:
+    """Return the relative at the end of some steps, and the entries that tell of them.
+
+    Raises:
+        ValueError: if a step is not told just once.
+    """
+    used = []
+    for step in steps:
+        ways = [
+            (other, event.line) for event in told_of(found, name) if (other := _reached(event, name, step)) is not None
+        ]
+        if len({other for other, _ in ways}) != 1:
+            raise ValueError(f"the {step} of {name} is told in {len(ways)} ways")
+        used.append(ways[0][1])
+        if len(ways) > 1:
+            raise ValueError(f"the {step} of {name} is told twice")
+        name = ways[0][0]
+    return name, used
+
+
+def _reached(event: Event, name: str, step: str) -> str | None:
+    """Return whom an event tells to be a relative of somebody, if it does."""
+    values = event.values
+    if step in ("father", "mother"):
+        return values[step] if values.get(CHILD.get(event.kind, "")) == name else None
+    if event.kind not in ("bride", "groom", "wedding") or name not in (values["husband"], values["wife"]):
+        return None
+    other = "wife" if values["husband"] == name else "husband"
+    return values[other] if step in ("spouse", other) else None
+
+
+def relative(text: str) -> tuple[str, list[Line]]:
+    """Return the answer to a prompt's question, and the entries that it needs.
+
+    Raises:
+        ValueError: if the text cannot be read, or a step is not told.
+    """
+    return follow(read(text), *steps_of(asked(text)[0]))

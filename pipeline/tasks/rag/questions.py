@@ -1,0 +1,296 @@
+"""Questions about the gazetteer, each with the passages that answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
+from pipeline.worlds.gazetteer.documents import naming
+
+TRIES = 400
+OF_TWO = "Consider {a} and {b}. {question}"
+STEPS = 3
+"""The most things between the one that a bridge starts from and its answer."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: its words, the answer, the numbers of the passages that it needs in order, and what it turns on.
+
+    `about` are the things that near misses are to look like, `form` and `relation` are those of the first passage. What
+    the answer is is `asks`, `given` the facts by which a thing is described, or which all things of a list share; and
+    these are all of them, `sharing`, by their passages.
+    """
+
+    question: str
+    answer: str
+    golds: tuple[int, ...]
+    form: str
+    relation: str
+    asks: str
+    about: tuple[str, ...]
+    given: tuple[tuple[str, str], ...] = ()
+    sharing: tuple[int, ...] = ()
+
+
+Place = tuple[str, str]
+"""A form and a relation of it."""
+
+
+def _places(mark: str) -> tuple[Place, ...]:
+    return tuple((form.name, one.name) for form in forms().values() for one in form.relations if one.lines[mark])
+
+
+@cache
+def places(subtask: str) -> tuple[Place, ...]:
+    """Return what the questions of a subtask can ask for."""
+    if subtask == "compare":
+        return tuple(dict.fromkeys((*_places("<"), *_places(">"))))
+    if subtask == "list":
+        return tuple(place for place in _places("*") if _fits(forms()[place[0]], forms()[place[0]].relation(place[1])))
+    if subtask == "described":
+        return tuple(place for place in _places("?") if len(_described(forms()[place[0]], place[1])) > 1)
+    if subtask == "bridge":
+        reached = {form.kind for form in forms().values()}
+        for _ in range(STEPS):
+            some = [form for form in forms().values() if form.kind in reached]
+            reached = {one.type for form in some for one in form.relations if one.lines["="]}
+        return tuple(place for place in _places("?") if forms()[place[0]].kind in reached)
+    return _places("?")
+
+
+def _described(form: Form, but: str) -> list[Relation]:
+    """Return the relations that a thing can be described by: near misses must be able to name their values."""
+    return [one for one in form.relations if one.lines["~"] and one.name != but and _fits(form, one)]
+
+
+def _fits(form: Form, relation: Relation) -> bool:
+    """Tell whether colour of a form can name the values of a relation."""
+    slot = "other" if relation.type == form.kind else relation.type
+    return bool(naming(form.name, slot))
+
+
+def slot_of(form: Form, relation: Relation) -> str:
+    """Return the slot of colour that names values of a relation."""
+    return "other" if relation.type == form.kind else relation.type
+
+
+def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: int, first: int) -> Asked:
+    """Draw a question that asks for a relation; `first` is the place in it of the right one of two.
+
+    Raises:
+        ValueError: if the world holds none.
+    """
+    form = forms()[place[0]]
+    relation = form.relation(place[1])
+    holders = [one for one in world.cast.things[form.kind] if relation.name in one.stated[form.name]]
+    for _ in range(TRIES):
+        found = _DRAWS[subtask](world, rng, form, relation, rng.choice(holders), complexity, first)
+        if found is not None and not _known(found):
+            return found
+    raise ValueError(f"the world holds no question of {subtask} for {place}")
+
+
+def _known(asked: Asked) -> bool:
+    """Tell whether a question names its own answer, or one thing twice."""
+    if len({*asked.golds}) != len(asked.golds):
+        return True
+    return asked.answer not in (*asked.about, "") and _core(asked.answer) in asked.question
+
+
+def _core(name: str) -> str:
+    return name[4:] if name[:4] in ("the ", "The ") else name
+
+
+def _short(rng: Random, relation: Relation) -> str:
+    """Draw a wording of a question for a long phrase: one in which the fewest words come behind it."""
+    behind = [len(said.split("{name}")[1].split()) for said in relation.lines["?"]]
+    return rng.choice([said for said, words in zip(relation.lines["?"], behind, strict=True) if words == min(behind)])
+
+
+def _id(form: Form, relation: Relation) -> str:
+    return f"{form.name}.{relation.name}"
+
+
+def _single(
+    world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
+) -> Asked | None:
+    gold = world.stating(thing.name, relation.name)
+    question = rng.choice(relation.lines["?"]).format(name=thing.name)
+    return Asked(
+        question, thing.facts[relation.name], (gold or 0,), form.name, relation.name, _id(form, relation), (thing.name,)
+    )
+
+
+def _descr(
+    world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
+) -> Asked | None:
+    facts = thing.stated[form.name]
+    known = [one for one in _described(form, relation.name) if one.name in facts]
+    if len(known) < 2:
+        return None
+    two = sorted(rng.sample(known, 2), key=form.relations.index)
+    given = tuple((one.name, facts[one.name]) for one in two)
+    if given[0][1] == given[1][1] or len(_sharing(world, form, given)) != 1:
+        return None
+    said = " and ".join(rng.choice(one.lines["~"]).format(value=facts[one.name]) for one in two)
+    phrase = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} {said}"
+    gold = world.stating(thing.name, relation.name) or 0
+    question = _short(rng, relation).format(name=phrase)
+    return Asked(question, facts[relation.name], (gold,), form.name, relation.name, _id(form, relation), (), given)
+
+
+def _sharing(world: Gazetteer, form: Form, given: Sequence[tuple[str, str]]) -> set[int]:
+    """Return the passages of a form that state all of some facts."""
+    return {
+        number
+        for number in world.holding[given[0][1]]
+        if world.passages[number].form == form.name
+        and all(world.passages[number].facts.get(name) == value for name, value in given)
+    }
+
+
+def _bridge(
+    world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
+) -> Asked | None:
+    """Walk back from the thing that is asked about to one that leads to it."""
+    golds, phrases, names = [world.stating(thing.name, relation.name) or 0], list[str](), [thing.name]
+    taken = [relation]
+    while len(golds) < complexity:
+        steps = list(_leading(world, names[-1]))
+        if not steps:
+            return None
+        number, step = rng.choice(steps)
+        passage = world.passages[number]
+        if passage.thing.name in names or step in taken:
+            return None
+        taken.append(step)
+        phrases.append(rng.choice(step.lines["="]))
+        golds.append(number)
+        names.append(passage.thing.name)
+        if len(golds) == complexity:
+            start = step.name
+    phrase = names[-1]
+    for said in reversed(phrases):
+        phrase = said.format(name=phrase)
+    answer = thing.facts[relation.name]
+    if answer in names or any(answer in world.passages[number].words for number in golds[1:]):
+        return None
+    passage = world.passages[golds[-1]]
+    question = _short(rng, relation).format(name=phrase)
+    if any(_core(name) in question for name in names[:-1]):
+        return None
+    return Asked(question, answer, tuple(golds[::-1]), passage.form, start, _id(form, relation), (names[-1],))
+
+
+def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
+    """Yield the passages that state a thing as the value of a relation, if that can be said as a phrase."""
+    for number in world.holding.get(name, ()):
+        passage = world.passages[number]
+        for relation, value in passage.facts.items():
+            found = forms()[passage.form].relation(relation)
+            if value == name and found.lines["="]:
+                yield number, found
+
+
+def _compare(
+    world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
+) -> Asked | None:
+    """Ask for another fact about one of two: its name would not do, for whoever names both is right."""
+    others = [one for one in world.cast.things[form.kind] if relation.name in one.stated[form.name]]
+    other, mark = rng.choice(others), rng.choice([mark for mark in "<>" if relation.lines[mark]])
+    values = [int(one.facts[relation.name].replace(",", "")) for one in (thing, other)]
+    wanted = [one for one in _told(form, thing, other) if one is not relation]
+    if values[0] == values[1] or not wanted:
+        return None
+    right, wrong = (thing, other) if (values[0] < values[1]) == (mark == "<") else (other, thing)
+    named = (right.name, wrong.name) if first == 0 else (wrong.name, right.name)
+    golds = tuple(world.stating(name, relation.name) or 0 for name in named)
+    said, more = _predicate(rng.choice(relation.lines[mark]), form.noun), rng.choice(wanted)
+    asking = _short(rng, more).format(name=f"the one {'who' if form.kind == 'person' else 'that'} {said}")
+    question = OF_TWO.format(a=named[0], b=named[1], question=asking)
+    return Asked(question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named)
+
+
+def _told(form: Form, *things: Thing) -> list[Relation]:
+    """Return the relations that can be asked for and have another value in each of some things."""
+    facts = [one.stated[form.name] for one in things]
+    return [
+        one
+        for one in form.relations
+        if one.lines["?"] and all(one.name in each for each in facts) and len({each[one.name] for each in facts}) > 1
+    ]
+
+
+def _predicate(question: str, noun: str) -> str:
+    """Return what a question of two things says of the one that it asks for.
+
+    >>> _predicate("Which town has more inhabitants, {a} or {b}?", "town")
+    'has more inhabitants'
+    """
+    said = question.removesuffix(", {a} or {b}?").removeprefix("Who ").removeprefix("Which ")
+    return said.removeprefix(f"{noun} ")
+
+
+def _listed(
+    world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
+) -> Asked | None:
+    value = thing.facts[relation.name]
+    question = rng.choice(relation.lines["*"]).format(value=value)
+    given = ((relation.name, value),)
+    sharing = tuple(sorted(_sharing(world, form, given)))
+    return Asked(question, "", (), form.name, relation.name, _id(form, relation), (), given, sharing)
+
+
+_DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": _compare, "list": _listed}
+
+
+MENTIONS = 2
+"""How often a near miss names what the question asks about."""
+
+
+def near_misses(world: Gazetteer, rng: Random, asked: Asked, count: int, names: Sequence[str]) -> Iterator[Passage]:
+    """Yield near misses.
+
+    Of a thing that is named in the question: others of its kind, which state what is asked and name it twice. Of one
+    that is described: others of its kind that have one of the two attributes and name the value of the other. Of a
+    list: others of the kind that have another value, name that of the list, and two members by `names`.
+    """
+    form, taken = forms()[asked.form], set(names)
+    for number in range(count):
+        fixed, wanted = _drawn(world, rng, form, asked, number, names)
+        thing = world.invent(rng, form.kind, fixed, taken)
+        taken.add(thing.name)
+        passage = world.write(rng, thing, form.name, wanted)
+        yield passage
+
+
+def _drawn(
+    world: Gazetteer, rng: Random, form: Form, asked: Asked, number: int, names: Sequence[str]
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the facts that near miss `number` states in any case, and what its colour names."""
+    relation, given = form.relation(asked.relation), dict(asked.given)
+    if asked.about:
+        about = asked.about[number % len(asked.about)]
+        return {relation.name: _other(world, rng, form, asked, asked.relation)}, [("other", about)] * MENTIONS
+    if names:
+        ((name, value),) = asked.given
+        members = [("other", names[(2 * number + place) % len(names)]) for place in range(MENTIONS)]
+        return {name: _other(world, rng, form, asked, name)}, [(slot_of(form, relation), value), *members]
+    kept, missed = list(given) if number % 2 else list(given)[::-1]
+    facts = {kept: given[kept], missed: _other(world, rng, form, asked, missed)}
+    facts[relation.name] = _other(world, rng, form, asked, relation.name)
+    slot = slot_of(form, form.relation(missed))
+    return facts, [(slot, given[missed])] * min(MENTIONS, len(naming(form.name, slot)))
+
+
+def _other(world: Gazetteer, rng: Random, form: Form, asked: Asked, name: str) -> str:
+    """Draw another value of a relation than the one that the question turns on, as some thing of the world has it."""
+    holders = [one for one in world.cast.things[form.kind] if name in one.stated[form.name]]
+    out = {asked.answer, *asked.about, *dict(asked.given).values()}
+    while (value := rng.choice(holders).facts[name]) in out:
+        pass
+    return value

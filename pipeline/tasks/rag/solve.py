@@ -1,0 +1,518 @@
+"""A reader of passages of the gazetteer, from a prompt's text alone: by the wordings, with code of its own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import permutations
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.solving import LINES, PROMPT, stands, whole_lines
+from pipeline.worlds.gazetteer.things import Form, Relation, forms, words_of
+
+DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
+LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<said>.+)")
+SENTENCE = re.compile(r"(?<=\.) ")
+PLACE = re.compile(r"\{(\w+)\}")
+WHO = {
+    "surname": {"It": r"(?:She|He|[A-Z]\w+)", "it": r"(?:she|he|[A-Z]\w+)", "him": r"(?:her|him|[A-Z]\w+)",
+                "Its": r"(?:Her|His|[A-Z]\w+'s)", "its": r"(?:her|his|[A-Z]\w+'s)"},
+}  # fmt: skip
+"""How sentences name a person who is known from the first one."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A document as read: where it stands, its form, whom or what it is about, what it states, and its id, if any."""
+
+    start: int
+    end: int
+    form: Form
+    name: str
+    facts: Mapping[str, str]
+    text: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A sentence as a pattern: the relation that it states and the type of its values, or none where it is colour."""
+
+    pattern: re.Pattern[str]
+    relation: str
+    kind: str
+
+
+def plain(name: str) -> str:
+    """Return a name as it is compared: names begin sentences, and titles have no article."""
+    return name[4:] if name[:4] in ("the ", "The ") else name
+
+
+@PROMPT.of
+def read(text: str) -> Sequence[Entry]:
+    """Return every document of a prompt, in order; remembers the last prompt it read.
+
+    Raises:
+        ValueError: if there are none, or a line cannot be read.
+    """
+    start = text.find(DOCUMENTS) + len(DOCUMENTS)
+    end = text.rfind(END) + 1
+    if start < len(DOCUMENTS) or end <= start:
+        raise ValueError("the prompt has no documents")
+    return tuple(entries(text[start:end], start))
+
+
+def entries(body: str, start: int = 0) -> Iterator[Entry]:
+    """Yield the documents of some lines, which begin at a place."""
+    lines = body.splitlines(keepends=True)
+    for line, (form, name, facts, number) in zip(lines, _taken_apart(lines), strict=True):
+        stop = start + len(line)
+        yield Entry(start, stop, form, name, facts, line, number)
+        start = stop
+
+
+@LINES.of_each
+def _taken_apart(line: str) -> tuple[Form, str, dict[str, str], str]:
+    form, name, facts, number = take_apart(line.rstrip("\n"))
+    return forms()[form], name, facts, number
+
+
+def take_apart(line: str) -> tuple[str, str, dict[str, str], str]:
+    """Return the form of a document, the name of its thing, its facts, and its id or nothing.
+
+    Raises:
+        ValueError: if a sentence is none of the form, or a fact is stated twice.
+    """
+    found = LINE.fullmatch(line)
+    if not found:
+        raise ValueError(f"no document: {line[:80]!r}")
+    first, *rest = SENTENCE.split(found["said"])
+    form, relation, name, value = _lead(first)
+    if found["title"] and plain(found["title"]) != plain(name):
+        raise ValueError(f"a document about {name!r} has the title {found['title']!r}")
+    facts = {relation: value}
+    whole, wordings = _sentences(form)
+    for sentence in rest:
+        match = whole.fullmatch(sentence)
+        if not match or match.lastgroup is None:
+            raise ValueError(f"the document about {name!r} says what cannot be read: {sentence[:80]!r}")
+        wording = wordings[int(match.lastgroup[1:])]
+        if wording.relation:
+            stated = wording.pattern.fullmatch(sentence)
+            if wording.relation in facts or not stated:
+                raise ValueError(f"the document about {name!r} states its {wording.relation} twice")
+            facts[wording.relation] = _uncapitalised(stated["value"], wording.kind)
+    return form, plain(name), {relation: plain(value) for relation, value in facts.items()}, found["id"] or ""
+
+
+def _uncapitalised(value: str, kind: str) -> str:
+    """Return a value without the capital that it has at the start of a sentence, if it is a word of a list."""
+    small = value[0].lower() + value[1:]
+    return small if small in words_of().get(kind, ()) else value
+
+
+def _lead(sentence: str) -> tuple[str, str, str, str]:
+    """Return form, relation, name and value of the first sentence of a document."""
+    for form, relation, core, pattern in _leads():
+        if core in sentence and (found := pattern.fullmatch(sentence)):
+            return form, relation, found["name"], found["value"]
+    raise ValueError(f"no document begins so: {sentence[:80]!r}")
+
+
+@cache
+def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
+    """Return the first sentences of all forms, each with words that none is without."""
+    found = []
+    for form in forms().values():
+        for said in form.relations[0].lines["-"]:
+            core = re.split(r"\{\w+\}", said.split("{Name}")[1])[0]
+            found.append((form.name, form.relations[0].name, core, re.compile(_pattern(said, form))))
+    return found
+
+
+@cache
+def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
+    """Return one pattern for all sentences of a form but the first, and the wordings by the number of its groups."""
+    one = forms()[form]
+    said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
+    said += [(text, "", "") for text in one.colour]
+    patterns = [_pattern(text, one) for text, _, _ in said]
+    joined = "|".join(
+        f"(?P<w{number}>{re.sub('[?]P<(?:value|name)>', '?:', each)})" for number, each in enumerate(patterns)
+    )
+    wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, said, strict=True)]
+    return re.compile(joined), wordings
+
+
+def _pattern(said: str, form: Form) -> str:
+    """Return a pattern of a sentence; its slots take any words."""
+    parts, at = [], 0
+    for found in PLACE.finditer(said):
+        before = re.sub(r"(?<![^ ])([aA])\\ $", r"\1n?\\ ", re.escape(said[at : found.start()]))
+        parts += [before, _slot(found[1], form)]
+        at = found.end()
+    return "".join([*parts, re.escape(said[at:])])
+
+
+def _slot(slot: str, form: Form) -> str:
+    if slot == "Name":
+        return "(?P<name>.+)"
+    if slot in ("It", "it", "him", "Its", "its"):
+        if form.subject in WHO:
+            return WHO[form.subject][slot]
+        mark = "'s" if slot in ("Its", "its") else ""
+        one = {"It": "It", "it": "it", "him": "it", "Its": "Its", "its": "its"}[slot]
+        return f"(?:{one}|[Tt]he {form.noun}{mark})"
+    if slot == "a_value":
+        return "an? (?P<value>.+)"
+    return "(?P<value>.+)" if slot.lower() == "value" else "(?:.+)"
+
+
+OF_TWO = "whichever of "
+PAIR = re.compile(r"Consider ([^.]+)\. (.+)")
+ONE = re.compile(r"\bthe one (?:that|who) ")
+"""How a question tells one of two things that it names."""
+KEPT = 256
+"""Questions and phrases of which the readings are kept: a row's own are read again and again."""
+Answer = tuple[str, tuple[Entry, ...]]
+"""An answer, and the documents that it needs."""
+
+
+class Table:
+    """Documents by the names of their things, and by the values that they state."""
+
+    def __init__(self, entries: Sequence[Entry], out: Entry | None = None) -> None:
+        self._entries, self._out = entries, out
+        self._names: dict[str, list[Entry]] | None = None
+        self._values: dict[str, list[Entry]] = {}
+
+    def named(self, name: str) -> Sequence[Entry]:
+        """Return the documents about the things of a name."""
+        if self._names is None:
+            self._names = {}
+            for entry in self._entries:
+                self._names.setdefault(entry.name, []).append(entry)
+        return self._but_out(self._names.get(name, ()))
+
+    def stating(self, value: str) -> Sequence[Entry]:
+        """Return the documents that state a value."""
+        if value not in self._values:
+            self._values[value] = [entry for entry in self._entries if value in entry.facts.values()]
+        return self._but_out(self._values[value])
+
+    def without(self, one: Entry) -> Table:
+        """Return the table without one document; it shares what was looked up in this one."""
+        less = Table(self._entries, one)
+        self.named("")
+        less._names, less._values = self._names, self._values
+        return less
+
+    def _but_out(self, some: Sequence[Entry]) -> Sequence[Entry]:
+        return some if self._out is None else [entry for entry in some if entry is not self._out]
+
+
+def answers(table: Table, question: str) -> list[Answer]:
+    """Return every answer to a question, each with the documents that it needs; several answers of a list together."""
+    found = dict[str, Answer]()
+    if pair := PAIR.fullmatch(question):
+        question = ONE.sub(f"{OF_TWO}{pair[1]} ", pair[2])
+    for form, relation, mark, named in _readings(question):
+        for answer in _MARKS[mark](table, form, relation, named):
+            found.setdefault(answer[0], answer)
+    return list(found.values())
+
+
+def _asked_value(table: Table, form: Form, relation: Relation, said: str) -> Iterator[Answer]:
+    for name, needed in things(table, said):
+        for entry in table.named(name):
+            if entry.form.kind == form.kind and relation.name in entry.facts:
+                used = needed if entry in needed else (*needed, entry)
+                yield entry.facts[relation.name], used
+
+
+def _members(table: Table, form: Form, relation: Relation, said: str) -> Iterator[Answer]:
+    value = plain(said)
+    some = [one for one in table.stating(value) if one.form is form and one.facts.get(relation.name) == value]
+    if some:
+        yield ", ".join(sorted(one.name for one in some)), tuple(some)
+
+
+_MARKS = {"?": _asked_value, "*": _members}
+
+
+def things(table: Table, phrase: str) -> list[tuple[str, tuple[Entry, ...]]]:
+    """Return the things that a phrase means, each with the documents that tell so."""
+    if table.named(plain(phrase)):
+        return [(plain(phrase), ())]
+    found = []
+    for form, relation, named in _meanings(phrase):
+        for name, needed in things(table, named):
+            for entry in table.named(name):
+                if entry.form is form and relation.name in entry.facts:
+                    found.append((entry.facts[relation.name], (*needed, entry)))
+    if phrase.startswith(OF_TWO):
+        found += _of_two(table, phrase.removeprefix(OF_TWO))
+    for form, first, second, one, other in _described(phrase):
+        for entry in table.stating(one):
+            if entry.form is form and (entry.facts.get(first), entry.facts.get(second)) == (one, other):
+                found.append((entry.name, (entry,)))
+    return list(dict.fromkeys(found))
+
+
+def given(question: str) -> list[dict[tuple[str, str], str]]:
+    """Return what a question says of things that it does not name: values by form and relation, in every reading."""
+    found = []
+    for form, relation, mark, named in _readings(question):
+        if mark == "*":
+            found.append({(form.name, relation.name): plain(named)})
+        if mark == "?":
+            for described, first, second, one, other in _described(named):
+                found.append({(described.name, first): one, (described.name, second): other})
+    return found
+
+
+@lru_cache(maxsize=KEPT)
+def _readings(question: str) -> list[tuple[Form, Relation, str, str]]:
+    """Return what a question asks for in every reading: with what mark, and the name or value in its slot."""
+    return [
+        (form, relation, mark, match["value" if mark == "*" else "name"])
+        for form, relation, mark, pattern in _questions()
+        if (match := pattern.fullmatch(question))
+    ]
+
+
+@lru_cache(maxsize=KEPT)
+def _meanings(phrase: str) -> list[tuple[Form, Relation, str]]:
+    """Return of which relation a phrase means the value, in every reading, and what it says whose."""
+    return [
+        (form, relation, match["name"])
+        for form, relation, pattern in _phrases()
+        if (match := pattern.fullmatch(phrase))
+    ]
+
+
+@lru_cache(maxsize=KEPT)
+def _described(phrase: str) -> list[tuple[Form, str, str, str, str]]:
+    """Return the form that a phrase describes in every reading, two of its relations and their values."""
+    return [
+        (form, first, second, plain(match["one"]), plain(match["other"]))
+        for form, first, second, pattern in _descriptions()
+        if (match := pattern.fullmatch(phrase))
+    ]
+
+
+def _of_two(table: Table, phrase: str) -> Iterator[tuple[str, tuple[Entry, ...]]]:
+    """Yield the one of two things that has the smaller or larger number, with the documents of both."""
+    for form, relation, larger, said in _comparisons():
+        if not phrase.endswith(said):
+            continue
+        named = phrase.removesuffix(said)
+        for joint in re.finditer(" and ", named):
+            pair = [
+                [one for one in table.named(plain(name)) if one.form is form and relation.name in one.facts]
+                for name in (named[: joint.start()], named[joint.end() :])
+            ]
+            if all(len(each) == 1 for each in pair):
+                one, other = (each[0] for each in pair)
+                first, second = (int(each.facts[relation.name].replace(",", "")) for each in (one, other))
+                if first != second:
+                    yield (one if (first > second) == larger else other).name, (one, other)
+
+
+@cache
+def _comparisons() -> list[tuple[Form, Relation, bool, str]]:
+    """Return what can be said of one of two things: by which relation, and whether of the larger."""
+    return [
+        (form, relation, mark == ">", re.sub(rf"^(?:Who|Which)(?: {form.noun})?|, [^,]+$", "", said))
+        for form in forms().values()
+        for relation in form.relations
+        for mark in "<>"
+        for said in relation.lines[mark]
+    ]
+
+
+@cache
+def _questions() -> list[tuple[Form, Relation, str, re.Pattern[str]]]:
+    """Return every wording of a question as a pattern."""
+    return [
+        (form, relation, mark, _question_pattern(said))
+        for form in forms().values()
+        for relation in form.relations
+        for mark in _MARKS
+        for said in relation.lines[mark]
+    ]
+
+
+@cache
+def _phrases() -> list[tuple[Form, Relation, re.Pattern[str]]]:
+    """Return every phrase for the value of a relation."""
+    return [
+        (form, relation, _question_pattern(said))
+        for form in forms().values()
+        for relation in form.relations
+        for said in relation.lines["="]
+    ]
+
+
+@cache
+def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
+    """Return every pair of attributes that a thing can be described by."""
+    found = []
+    for form in forms().values():
+        known = [(one.name, said) for one in form.relations for said in one.lines["~"]]
+        for (first, one), (second, other) in permutations(known, 2):
+            if first != second:
+                said = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} "
+                pattern = said + one.replace("{value}", "{one}") + " and " + other.replace("{value}", "{other}")
+                found.append((form, first, second, _question_pattern(pattern)))
+    return found
+
+
+def _question_pattern(said: str) -> re.Pattern[str]:
+    """Return a pattern of a wording: whatever stands in braces takes any words."""
+    return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(said)))
+
+
+ASKED = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
+MENTIONS = 2
+"""How often a near miss names what is asked about."""
+SHOWN = re.compile(
+    r"^Example \d+, with documents of its own:\n((?:Document.+\n)+)Question: (.+)\nAnswer: (.+)\n", re.MULTILINE
+)
+
+
+def demonstrations(text: str) -> list[tuple[str, str, str]]:
+    """Return the documents of each demonstration in a prompt, its question and its answer."""
+    return [(found[1], found[2], found[3]) for found in whole_lines(SHOWN, "Example ", text)]
+
+
+@PROMPT.of
+def question(text: str) -> str:
+    """Return the question that a prompt ends in.
+
+    Raises:
+        ValueError: if it ends in none.
+    """
+    found = ASKED.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not found:
+        raise ValueError("the prompt does not end in a question")
+    return found[1]
+
+
+@PROMPT.of
+def table_of(text: str) -> Table:
+    """Return the documents of a prompt as a table.
+
+    Raises:
+        ValueError: if it cannot be read.
+    """
+    return Table(read(text))
+
+
+def answered(table: Table, asked: str) -> Answer:
+    """Return the one answer to a question.
+
+    Raises:
+        ValueError: if there is none, or two.
+    """
+    given = answers(table, asked)
+    if len(given) != 1:
+        raise ValueError(f"the documents give {len(given)} answers to {asked!r}: {[one for one, _ in given][:3]}")
+    return given[0]
+
+
+def solved(text: str) -> Answer:
+    """Return the answer to a prompt's question, and the documents that it needs.
+
+    Raises:
+        ValueError: if the prompt cannot be read, or does not answer just once.
+    """
+    return answered(table_of(text), question(text))
+
+
+def faults(row: Published, decoys: int) -> Iterator[str]:
+    """Yield what is wrong with a row that promises so many near misses.
+
+    Raises:
+        ValueError: if the prompt cannot be read, or does not answer just once.
+    """
+    found, table, asked = read(row.text), table_of(row.text), question(row.text)
+    answer, needed = answered(table, asked)
+    yield from _double_faults(found)
+    if asked != row.question:
+        yield f"the prompt asks {asked!r}"
+    if len(needed) != row.stratum.complexity:
+        yield f"the answer needs {len(needed)} documents in place of {row.stratum.complexity}"
+    yield from _mark_faults(row, "relevant", needed)
+    for one in needed:
+        if [each for each, _ in answers(table.without(one), asked)] == [answer]:
+            yield f"the answer is the same without the document about {one.name}"
+    yield from _near_faults(row, found, needed, asked, decoys)
+    yield from _elsewhere_faults(row, found, needed, answer, asked)
+    yield from _example_faults(row)
+
+
+def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
+    """Hold documents to be of different things, or of different forms, and to state nothing twice."""
+    twice = [key for key, times in Counter((one.form.name, one.name) for one in found).items() if times > 1]
+    if twice:
+        yield f"two documents are about {twice[0][1]!r}"
+    kinds: dict[str, set[str]] = {}
+    for one in found:
+        kinds.setdefault(one.name, set()).add(one.form.kind)
+    if mixed := [name for name, each in kinds.items() if len(each) > 1]:
+        yield f"{mixed[0]!r} is the name of two things"
+
+
+def _mark_faults(row: Published, role: str, wanted: Sequence[Entry]) -> Iterator[str]:
+    marked = sorted((n.char_start, n.char_end) for n in row.needles if n.role == role)
+    if marked != sorted((one.start, one.end) for one in wanted):
+        yield f"the marks of role {role} are not its documents"
+
+
+def _near_faults(
+    row: Published, found: Sequence[Entry], needed: Sequence[Entry], asked: str, decoys: int
+) -> Iterator[str]:
+    """Hold near misses to their number, and each to share what it has to share."""
+    starts = {n.char_start for n in row.needles if n.role == "decoy"}
+    near = [one for one in found if one.start in starts]
+    if len(near) != decoys or len(starts) != decoys:
+        yield f"{len(near)} near misses in place of {decoys}"
+    named, facts = [one for one in needed if one.name in asked], given(asked)
+    for one in near:
+        if one.form.name not in {each.form.name for each in needed}:
+            yield f"the near miss {one.name!r} is of another kind than what is asked about"
+        if facts and not any(_half(one, each) for each in facts):
+            yield f"the near miss {one.name!r} does not share half of what is asked"
+        if not facts and max(one.text.count(each.name) for each in named) < MENTIONS:
+            yield f"the near miss {one.name!r} does not name twice what is asked about"
+
+
+def _half(one: Entry, facts: Mapping[tuple[str, str], str]) -> bool:
+    """Tell whether a document has all but one of some facts, and names the value of that one otherwise."""
+    wrong = [value for (form, name), value in facts.items() if one.form.name != form or one.facts.get(name) != value]
+    return len(wrong) == 1 and stands(wrong[0], one.text)
+
+
+def _elsewhere_faults(
+    row: Published, found: Sequence[Entry], needed: Sequence[Entry], answer: str, asked: str
+) -> Iterator[str]:
+    """Hold the answer to stand in other documents too, or in none, by the knob."""
+    if row.stratum.subtask == "list":
+        return
+    others = any(stands(answer, one.text) for one in found if one not in needed)
+    if others != bool(row.stratum.knob("answer_elsewhere", True)):
+        yield f"the answer {answer!r} stands {'too' if others else 'nowhere'} in other documents"
+
+
+def _example_faults(row: Published) -> Iterator[str]:
+    """Hold demonstrations to be right, and to show no document that is needed."""
+    shown = demonstrations(row.text)
+    if len(shown) != sum(n.role == "demo" for n in row.needles):
+        yield "the demonstrations are not those marked"
+    for documents, asked, reply in shown:
+        if plain(answered(Table(list(entries(documents))), asked)[0]) != plain(reply):
+            yield f"the demonstration {asked!r} is wrong"

@@ -1,0 +1,465 @@
+"""The frame of all tasks of `rag`: from a question to a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import count
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pipeline.recipe import TIERS, Stratum
+from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, words
+from pipeline.tasks.base import (
+    Digest,
+    Filler,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Sample,
+    Task,
+    Turns,
+    Unit,
+    unit,
+)
+from pipeline.tasks.rag import own, text
+from pipeline.tasks.rag import solve as proof
+from pipeline.tasks.rag.questions import Asked, Place, ask, near_misses
+from pipeline.tasks.rag.questions import places as asking_places
+from pipeline.tasks.rag.text import document, numbered
+from pipeline.tasks.recall import base
+from pipeline.worlds.gazetteer import WORLD, Gazetteer, Passage, forms, gazetteer, ids, source_digest
+from pipeline.worlds.ranking import Index
+
+NEGATIVES, TITLES = ("hard", "random"), (True, False)
+NONE = np.empty(0, dtype=np.int64)
+LEAST, SPARE = 64, 400
+"""Fewer tokens than any passage has, and passages that are kept to close gaps and for those that are left out."""
+STORED = np.dtype("<i4")
+
+
+def titled(stratum: Stratum) -> bool:
+    """Tell whether the documents of a stratum have titles."""
+    return bool(stratum.knob("titles", TITLES[0]))
+
+
+def make_passages(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every passage of a tier."""
+    for passage in gazetteer(streams, spec.tier).passages:
+        yield unit(document(passage, titled="untitled" not in spec.name), "filler", stated(passage))
+
+
+def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Write every passage of a tier with its id."""
+    passages = gazetteer(streams, spec.tier).passages
+    for passage, number in zip(passages, ids(streams, spec.tier), strict=True):
+        yield unit(numbered(passage, number), "filler", stated(passage))
+
+
+def stated(passage: Passage) -> tuple[str, ...]:
+    """Return the facts of a passage: kind, subject, relation and value, with bars between them."""
+    told = (passage.thing.kind, passage.thing.name)
+    return tuple("|".join((*told, relation, value)) for relation, value in passage.facts.items())
+
+
+def spec(stratum: Stratum) -> PoolSpec:
+    """Return the pool of passages of a tier, with titles or without."""
+    name = f"gazetteer-{stratum.tier}" if titled(stratum) else f"gazetteer-untitled-{stratum.tier}"
+    return PoolSpec(name, 1, stratum.tier, f"{WORLD}:{source_digest()}", make_passages)
+
+
+def numbered_spec(tier: str) -> PoolSpec:
+    """Return the pool of passages of a tier with their ids."""
+    return PoolSpec(f"gazetteer-ids-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_numbered)
+
+
+def index(streams: Streams, tier: str) -> Index:
+    """Return the index of all passages of a tier, titles included; `streams` are any below the same seed."""
+    return _index(Streams((streams.path[0],)), tier)
+
+
+@lru_cache(maxsize=len(TIERS))
+def _index(streams: Streams, tier: str) -> Index:
+    return Index(f"{passage.title} {passage.text}" for passage in gazetteer(streams, tier).passages)
+
+
+def ranking(own: Streams, stratum: Stratum, question: str) -> bytes:
+    """Return the passages that a search for a question ranks first, as many as a prompt may need.
+
+    There are none where the knob ``negatives`` is random.
+    """
+    if stratum.knob("negatives", NEGATIVES[0]) == "random":
+        return b""
+    order, _ = index(own, stratum.tier).ranking(question, own.of("ties"))
+    return order[: stratum.length // LEAST + SPARE].astype(STORED).tobytes()
+
+
+def places(ranked: bytes) -> Indices:
+    """Return a ranking as indices of the pool."""
+    return np.frombuffer(ranked, dtype=STORED).astype(np.int64)
+
+
+def filler(
+    own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool, pool: str = ""
+) -> Filler:
+    """Return a row's filler without the passages that are `out`, from the stratum's own `pool` unless one is named.
+
+    The order, who enters, is that of a search as it was `ranked`, or random by the knob ``negatives``. Hard ones stand
+    in the text as the search ranks them, the best first, or `shuffled`.
+    """
+    gone, name, size = frozenset(out), pool or spec(stratum).name, len(gazetteer(own, stratum.tier).passages)
+    if not ranked:
+        return Filler(name, Shuffled(own.of("filler"), size, gone), NONE)
+    order = places(ranked)
+    ranks = np.full(size, size, dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    if shuffled:
+        ranks = words(own.of("places"), size).astype(np.int64)
+    return Filler(name, Given(order[~np.isin(order, sorted(gone))]), NONE, "ranked", ranks=ranks)
+
+
+DECOYS, ELSEWHERE = (4, 0, 16), (True, False)
+KNOBS: dict[str, tuple[Any, ...]] = {
+    "decoys": DECOYS,
+    "negatives": NEGATIVES,
+    "answer_elsewhere": ELSEWHERE,
+    "titles": TITLES,
+}
+SHOWN = 3
+"""Documents of a demonstration; more where its answer needs more."""
+
+
+class Rag(Task):
+    """A question about documents that a search has put together. `complexity` is how many of them it needs."""
+
+    __slots__ = ()
+
+    family = "rag"
+    version = 2
+    scorer = "exact"
+    shots = 2
+    most_shots = 2
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = KNOBS
+    reply = text.ONE
+    shuffled = True
+    """Whether documents stand in any order, and not in that of the search."""
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of passages."""
+        return (spec(stratum),)
+
+    def drawing(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Streams, int]:
+        """Return the streams that a row is drawn from but for its depth, and the number of its question."""
+        return own, index
+
+    def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
+        """Return the depths of the documents that are needed: each of them uniform over the rows."""
+        return [spread(shared.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
+
+    def drawn(self, stratum: Stratum, number: int, own: Streams, shared: Streams) -> tuple[Asked, int | None]:
+        """Draw question `number` of a stratum, and where its answer stands elsewhere."""
+        world, known = gazetteer(own, stratum.tier), asking_places(self.subtask)
+        place = known[deal(shared.of("asked"), stratum.rows, number, len(known))]
+        first = deal(shared.of("first"), stratum.rows, number, 2)
+        for turn in count():
+            asked = ask(world, own.of("question", turn), self.subtask, place, stratum.complexity, first)
+            others = [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
+            if others or asked.answer in (*asked.about, ""):
+                break
+        wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
+        return asked, own.of("elsewhere").choice(others) if wanted else None
+
+    def golds(self, world: Gazetteer, asked: Asked, own: Streams, stratum: Stratum) -> list[Passage]:
+        """Return the passages that a question needs."""
+        return [world.passages[number] for number in asked.golds]
+
+    def keyed(self, asked: Asked, golds: Sequence[Passage]) -> Key:
+        """Return the key of a question."""
+        return Key(text.plain(asked.answer), self.forms(asked.answer))
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw a question whose relation is dealt over all that can be asked for."""
+        own, number = self.drawing(stratum, index, own, shared)
+        world = gazetteer(own, stratum.tier)
+        asked, elsewhere = self.drawn(stratum, number, own, shared)
+        golds = self.golds(world, asked, own, stratum)
+        latent = {
+            "asked": asked.asks,
+            "depths": self.depths(stratum, index, shared),
+            "first": deal(shared.of("first"), stratum.rows, number, 2),
+            "golds": list(asked.golds),
+            "elsewhere": elsewhere,
+            "shown": list(self.shown(world, own, stratum, asked)),
+            **self.searched(own, stratum, asked, golds),
+        }
+        relevant = tuple(text.document(gold, titled=titled(stratum)) for gold in golds)
+        ranked = ranking(own, stratum, asked.question)
+        return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
+
+    def near(self, own: Streams, stratum: Stratum, asked: Asked, golds: Sequence[Passage]) -> list[Passage]:
+        """Return the near misses of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
+        world, wanted = gazetteer(own, stratum.tier), int(stratum.knob("decoys", DECOYS[0]))
+        members = [] if asked.golds else [one.thing.name for one in golds]
+        for turn in count():
+            found = list(near_misses(world, own.of("decoys", turn), asked, wanted, members))
+            free = stratum.knob("answer_elsewhere", ELSEWHERE[0]) or asked.answer in (*asked.about, "")
+            if free or not any(_names(one, asked.answer) for one in found):
+                return found
+        raise AssertionError
+
+    def out(self, world: Gazetteer, asked: Asked) -> set[int]:
+        """Return the passages that answer: no other document may be one of them."""
+        return {*asked.golds, *asked.sharing}
+
+    def shown(self, world: Gazetteer, own: Streams, stratum: Stratum, asked: Asked) -> Iterator[dict[str, Any]]:
+        """Yield demonstrations: other questions of the kind, each with its answer and documents of its own."""
+        rng, gone = own.of("shown"), self.out(world, asked)
+        for _ in range(self.shots_of(stratum)):
+            example = self.example(world, rng, stratum)
+            while not gone.isdisjoint(example["documents"]):
+                example = self.example(world, rng, stratum)
+            gone.update(example["documents"])
+            yield example
+
+    def example(self, world: Gazetteer, rng: Random, stratum: Stratum) -> dict[str, Any]:
+        """Draw a demonstration."""
+        asked = ask(
+            world, rng, self.subtask, rng.choice(asking_places(self.subtask)), stratum.complexity, rng.randrange(2)
+        )
+        return self.with_documents(world, rng, asked.question, asked.answer, asked.golds)
+
+    @staticmethod
+    def with_documents(
+        world: Gazetteer, rng: Random, question: str, answer: str, golds: Sequence[int], out: Sequence[int] = ()
+    ) -> dict[str, Any]:
+        """Return a demonstration with documents that answer it, and others."""
+        others = [one for one in rng.sample(range(len(world.passages)), 3 * SHOWN) if one not in (*golds, *out)]
+        numbers = [*golds, *others[: max(1, SHOWN - len(golds))]]
+        rng.shuffle(numbers)
+        return {"question": question, "answer": text.plain(answer), "documents": numbers}
+
+    def searched(self, own: Streams, stratum: Stratum, asked: Asked, golds: Sequence[Passage]) -> dict[str, Any]:
+        """Return what a search over the world and the near misses finds.
+
+        That is whether its first hit is a document that the answer needs, how many passages stand before each of these
+        (`ranks`), and how many of the world score at least a quarter of the best (`close`).
+        """
+        found, question = index(own, stratum.tier), asked.question
+        scores = found.scores(question)
+        scores[sorted(self.out(gazetteer(own, stratum.tier), asked))] = -1
+        near = [found.score(question, f"{one.title} {one.text}") for one in self.near(own, stratum, asked, golds)]
+        needed = [found.score(question, f"{one.title} {one.text}") for one in golds]
+        before = [int((scores >= one).sum()) + sum(other >= one for other in near) for one in needed]
+        best = max(*needed, *near, int(scores.max()))
+        return {"first_hit": min(before) == 0, "ranks": before, "close": int((4 * scores >= best).sum())}
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put the documents that are needed at their depths, and near misses anywhere."""
+        stratum, latent = sample.stratum, sample.latent
+        own, number = self.drawing(stratum, sample.index, own, shared)
+        world, with_title, rng = gazetteer(own, stratum.tier), titled(stratum), own.of("scatter")
+        asked, elsewhere = self.drawn(stratum, number, own, shared)
+        near = self.near(own, stratum, asked, self.golds(world, asked, own, stratum))
+        placed = [
+            Placed(unit(said, "relevant"), depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
+        ]
+        placed += [Placed(unit(text.document(one, titled=with_title), "decoy"), rng.random()) for one in near]
+        out = self.out(world, asked)
+        if elsewhere is not None:
+            out.add(elsewhere)
+            placed.append(
+                Placed(unit(text.document(world.passages[elsewhere], titled=with_title), "anchor"), rng.random())
+            )
+        elif asked.answer and asked.answer not in asked.about:
+            out.update(place for place, one in enumerate(world.passages) if _names(one, asked.answer))
+        return Layout(
+            head=tuple(_head(world, latent["shown"], titled=with_title)),
+            placed=tuple(placed),
+            filler=filler(own, stratum, sample.ranking, out | _documents(latent["shown"]), shuffled=self.shuffled),
+            tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
+        )
+
+    def filled(self, sample: Sample, units: Indices) -> dict[str, Any]:
+        """Return how many documents are filler, and how many of them score at least a quarter of the best."""
+        if not sample.ranking:
+            return {"filler": {"documents": len(units)}}
+        close = places(sample.ranking)[: sample.latent["close"]]
+        return {"filler": {"documents": len(units), "close": int(np.isin(units, close).sum())}}
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read every document into a table, and answer the question from it.
+
+        Raises:
+            ValueError: if the text cannot be read, or has no answer or two.
+        """
+        return self.forms(proof.solved(turns[-1][1])[0])
+
+    def forms(self, answer: str) -> tuple[str, ...]:
+        """Return every accepted form of an answer that the documents give."""
+        return text.accepted(answer)
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that each document needed is, that there is no other answer, and near misses are what they say."""
+        return list(proof.faults(row, int(row.stratum.knob("decoys", DECOYS[0]))))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the score of a guess: there is nothing to guess from."""
+        return {"uniform": 0.0}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the relation that is asked for."""
+        return {"relation": (sample.latent["asked"], len(asking_places(self.subtask)))}
+
+
+def _names(passage: Passage, value: str) -> bool:
+    """Tell whether a value stands anywhere in a passage."""
+    return text.plain(value).lower() in f"{passage.title} {passage.text}".lower()
+
+
+def _documents(shown: Sequence[Mapping[str, Any]]) -> set[int]:
+    return {number for example in shown for number in example["documents"]}
+
+
+def _head(world: Gazetteer, shown: Sequence[Mapping[str, Any]], *, titled: bool) -> Iterator[Piece]:
+    yield Piece(text.INTRODUCTION, "instruction")
+    for number, example in enumerate(shown, start=1):
+        documents = [text.document(world.passages[one], titled=titled) for one in example["documents"]]
+        yield Piece(text.example(number, documents, example["question"], example["answer"]), "demo")
+    yield Piece(text.START, "instruction")
+
+
+TOGETHER = (2, 3)
+"""How many things are in the list of a demonstration."""
+
+
+class Bridge(Rag):
+    """A fact about a thing that is reached from a named one, a document for each step."""
+
+    subtask = "bridge"
+    title = "a fact that is reached from a named thing, through documents that each name the next thing"
+    complexities = (2, 3, 4)
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.CORPUS})
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own.BRIDGE if stratum.knob("corpus", "") else self
+
+
+class Compare(Rag):
+    """A fact about that one of two named things which has the smaller or the larger number or year."""
+
+    subtask = "compare"
+    title = "a fact about that one of two named things which is older, longer or larger"
+    complexities = (2,)
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the score of a guess, and of taking either of the two things."""
+        return {"uniform": 0.0, "either": 0.5}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the relation that is asked for, and whether the right one is named first."""
+        return {**super().dealt(sample), "first": (sample.latent["first"], 2)}
+
+
+class Listed(Rag):
+    """All things that have one value of a relation. They are written for the row, and no other document is of one."""
+
+    subtask = "list"
+    title = "all things that have something in common"
+    scorer = "members"
+    complexities = (3, 5, 8)
+    max_new_tokens = 128
+    reply = text.ALL
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.JUDGED})
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own.LISTED if stratum.knob("corpus", "") else self
+
+    def golds(self, world: Gazetteer, asked: Asked, own: Streams, stratum: Stratum) -> list[Passage]:
+        """Write the documents of the things that have the value; without near misses each names the next one."""
+        rng, form, found = own.of("golds"), forms()[asked.form], list[Any]()
+        for _ in range(stratum.complexity):
+            taken = [one.name for one in found]
+            found.append(world.invent(rng, form.kind, dict(asked.given), taken))
+        alone = not int(stratum.knob("decoys", 4)) and stratum.knob("answer_elsewhere", ELSEWHERE[0])
+        after = [*found[1:], found[0]]
+        wanted = [[("other", next_one.name)] if alone else [] for next_one in after]
+        return [world.write(rng, one, form.name, naming) for one, naming in zip(found, wanted, strict=True)]
+
+    def keyed(self, asked: Asked, golds: Sequence[Passage]) -> Key:
+        """Return the names of the things, in alphabetical order."""
+        target = ", ".join(sorted(text.plain(one.thing.name) for one in golds))
+        return Key(target, self.forms(target))
+
+    def forms(self, answer: str) -> tuple[str, ...]:
+        """Return the names as they are: who says them in other words is graded alike."""
+        return (answer,)
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of a guess, and of the thing of the first hit of a search."""
+        return {"uniform": 0.0, "first_hit": sample.latent["first_hit"] * 2 / (1 + sample.stratum.complexity)}
+
+    def example(self, world: Gazetteer, rng: Random, stratum: Stratum) -> dict[str, Any]:
+        """Draw a demonstration: what two or three things of the world have in common."""
+        (form, relation), value, numbers = rng.choice(_together(world))
+        question = rng.choice(forms()[form].relation(relation).lines["*"]).format(value=value)
+        names = sorted(text.plain(world.passages[one].thing.name) for one in numbers)
+        return self.with_documents(world, rng, question, ", ".join(names), numbers, numbers)
+
+
+@lru_cache(maxsize=2)
+def _together(world: Gazetteer) -> Sequence[tuple[Place, str, tuple[int, ...]]]:
+    """Return what few things of a world have in common, and their passages."""
+    found: dict[tuple[Place, str], list[int]] = {}
+    for number, passage in enumerate(world.passages):
+        for relation, value in passage.facts.items():
+            if (passage.form, relation) in asking_places("list"):
+                found.setdefault(((passage.form, relation), value), []).append(number)
+    return [(place, value, tuple(some)) for (place, value), some in found.items() if len(some) in TOGETHER]
+
+
+class Single(Rag):
+    """A relation of a thing that is named."""
+
+    subtask = "single"
+    title = "a fact about a named thing, among documents that a search finds for it"
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType(
+        {**KNOBS, **base.DEPTH, **base.CROSSED, "corpus": own.CORPUS}
+    )
+    shuffled = False
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own.of_corpus(stratum) if stratum.knob("corpus", "") else self
+
+    def drawing(self, stratum: Stratum, index: int, row: Streams, shared: Streams) -> tuple[Streams, int]:
+        """Return the streams of a row's question, which by the knob ``crossed`` six rows share."""
+        return base.shared_by_six(stratum, index, row, shared), base.question(stratum, index)
+
+    def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
+        """Return the depth of the document that is needed, by the knob ``depth``."""
+        return [base.depth(stratum, index, shared)]
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of a guess, and of a reader that takes the value from the first hit of a search."""
+        return {"uniform": 0.0, "first_hit": float(sample.latent["first_hit"])}
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the relation that is asked for, unless six rows share it, and the point of the grid."""
+        relation = {} if base.is_crossed(sample.stratum) else super().dealt(sample)
+        return {**relation, **base.dealt(sample.latent["depths"][0], sample.stratum)}
+
+
+class Described(Single):
+    """A relation of a thing that two attributes tell from all others."""
+
+    subtask = "described"
+    title = "a fact about a thing that is described by two others, among documents that a search finds for it"
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, **base.DEPTH, **base.CROSSED})

@@ -1,0 +1,106 @@
+"""Where a single answer stands: on a grid of six depths (HELMET, section 2.2 and appendix B), or anywhere.
+
+By the knob ``crossed`` six rows in turn ask the same question about the same text, and differ only in where the answer
+stands, as HELMET has it: what depth does is then seen apart from what the question does. They draw all but the depth
+from the streams that `shared_by_six` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pipeline.recipe import TIERS, Stratum
+from pipeline.streams import Shuffled, Streams, deal, spread
+from pipeline.tasks.base import Filler, PoolSpec, Unit, unit
+from pipeline.tasks.haystacks import SPARES
+from pipeline.worlds import needles
+
+POINTS = 6
+"""Depths of the grid: from the first line of the body to its last."""
+DEPTH = {"depth": ("grid", "uniform")}
+CROSSED = {"crossed": (False, True)}
+"""The knobs, their defaults first."""
+
+
+def is_crossed(stratum: Stratum) -> bool:
+    """Tell whether six rows in turn ask the same question."""
+    return bool(stratum.knob("crossed", CROSSED["crossed"][0]))
+
+
+def question(stratum: Stratum, index: int) -> int:
+    """Return the number of a row's question in its stratum: with ``crossed`` six rows share one."""
+    return index // POINTS if is_crossed(stratum) else index
+
+
+def shared_by_six(stratum: Stratum, index: int, own: Streams, shared: Streams) -> Streams:
+    """Return the streams that a row's question and haystack are drawn from: its own, or those of six rows."""
+    return Streams((*shared.path, "crossed", question(stratum, index))) if is_crossed(stratum) else own
+
+
+def point(stratum: Stratum, index: int, shared: Streams) -> int:
+    """Return which point of the grid a row is dealt; rows that share a question have all of them."""
+    return deal(shared.of("point"), _block(stratum), index, POINTS)
+
+
+def depth(stratum: Stratum, index: int, shared: Streams) -> float:
+    """Return the depth that a row is dealt, by the knob ``depth``."""
+    if stratum.knob("depth", DEPTH["depth"][0]) == "grid":
+        return point(stratum, index, shared) / (POINTS - 1)
+    return spread(shared.of("depth"), _block(stratum), index)
+
+
+def dealt(depth: object, stratum: Stratum) -> dict[str, tuple[object, int]]:
+    """Return what a task with these depths deals: points of the grid, if that is what it has."""
+    return {"point": (depth, POINTS)} if stratum.knob("depth", DEPTH["depth"][0]) == "grid" else {}
+
+
+def first_line(depth: float) -> float:
+    """Return what the first line of the body scores: on a grid it answers in one of six rows."""
+    return float(depth == 0)
+
+
+def _block(stratum: Stratum) -> int:
+    """Return over how many rows in turn depths are even."""
+    return POINTS if is_crossed(stratum) else stratum.rows
+
+
+PAIR = '"{key}": "{value}",\n'
+NEEDLE = "The access code filed under {key} is {value}.\n"
+FORMS = {"pairs": PAIR, "uuids": NEEDLE, "words": NEEDLE}
+"""The pools by name, each with the form of its entries: keys and values are UUIDs, in ``words`` words and numbers."""
+TOKENS_PER_ENTRY = {"pairs": 20, "uuids": 20, "words": 7}
+"""One entry for so many tokens of the tier: about twice what a prompt can hold."""
+
+
+def size(form: str, tier: str) -> int:
+    """Return how many entries the pool of a tier has."""
+    return TIERS[tier] // TOKENS_PER_ENTRY[form]
+
+
+def spec(form: str, tier: str) -> PoolSpec:
+    """Return the pool of entries of one form."""
+    source = f"{needles.WORLD}:{needles.source_digest()}" if form == "words" else ""
+    return PoolSpec(f"{form}-{tier}", 1, tier, source, make_entries)
+
+
+def filler(form: str, tier: str, own: Streams, without: frozenset[int] = frozenset()) -> Filler:
+    """Return entries in random order, but for some by their places, and others for spares."""
+    count = size(form, tier)
+    taken = frozenset(place for place in without if place < count)
+    spares = Shuffled(own.of("spares"), count, taken).take(SPARES)
+    order = Shuffled(own.of("filler"), count, taken.union(spares.tolist()))
+    return Filler(spec(form, tier).name, order, spares)
+
+
+def make_entries(streams: Streams, spec: PoolSpec) -> Iterator[Unit]:
+    """Make the entries of a tier, in the form that the pool is named after."""
+    form = spec.name.partition("-")[0]
+    for key, value in _entries(streams, spec.tier, form):
+        yield unit(FORMS[form].format(key=key, value=value), facts=(f"code({key}, {value})",))
+
+
+def _entries(streams: Streams, tier: str, form: str) -> Iterator[tuple[str, str]]:
+    if form == "words":
+        return needles.pooled(streams, size(form, tier))
+    rng = streams.of("entries", tier)
+    return ((needles.draw_uuid(rng), needles.draw_uuid(rng)) for _ in range(size(form, tier)))

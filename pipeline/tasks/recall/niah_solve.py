@@ -1,0 +1,150 @@
+"""The solution of a prompt with needles, and the proof of a row: readers of the text alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.haystacks.solve import strangers
+from pipeline.tasks.recall.niah_text import CODE, END, START, Needles, columns, is_ordered, read_asked
+
+STEM = 8
+"""Characters that near UUIDs share."""
+
+
+class Shape(NamedTuple):
+    """The form of a key: how many values it has, how many keys are near to it, and what else is filed under it.
+
+    Near keys count up to what is promised. Keys of one form cannot be told from each other but by the question.
+    """
+
+    values: int
+    near: int
+    things: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """All keys of a text that access codes are filed under; keys are near up to `half` on either side.
+
+    `values` is how many codes each has, `things` what else is filed under some; `firsts` and `lasts` tell how many keys
+    begin or end with a word, or with the first digits of a UUID.
+    """
+
+    half: int
+    values: Counter[str]
+    things: Mapping[str, Sequence[str]]
+    firsts: Counter[str]
+    lasts: Counter[str]
+
+    @classmethod
+    def of(cls, found: Needles, half: int) -> Keys:
+        """Return the keys of some needles."""
+        values, things = Counter[str](), dict[str, list[str]]()
+        if found.things.count(CODE) == len(found):
+            values.update(found.keys)
+        else:
+            for thing, key in zip(found.things, found.keys, strict=True):
+                if thing == CODE:
+                    values[key] += 1
+                else:
+                    things.setdefault(key, []).append(thing)
+        parts = [key.partition(" ") for key in values]
+        firsts = Counter(first if last else first[:STEM] for first, _, last in parts)
+        return cls(half, values, things, firsts, Counter(last for _, _, last in parts))
+
+    def shape(self, key: str) -> Shape:
+        """Return the form of a key."""
+        things = tuple(sorted(self.things.get(key, ()))) if self.things else ()
+        return Shape(self.values[key], self._near(key), things if key in self.values else ())
+
+    def _near(self, key: str) -> int:
+        """Return how many keys begin or end as a key does, as far as they count."""
+        if key not in self.values:
+            return 0
+        first, _, last = key.partition(" ")
+        if not last:
+            return min(self.firsts[first[:STEM]] - 1, 2 * self.half)
+        return min(self.firsts[first] - 1, self.half) + min(self.lasts[last] - 1, self.half)
+
+
+def solve(text: str, form: str) -> str:
+    """Return the values that are asked for: those of several keys in the order of the question.
+
+    Those of one key are sorted, unless the question wants them in the order of the text.
+
+    Raises:
+        ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
+    """
+    asked, found = read_asked(text), columns(text)
+    values = [[found.values[place] for place in found.places([key])] for key in asked]
+    wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
+    if wrong or (form != "keys" and len(asked) != 1):
+        raise ValueError(f"the text does not state what is asked for just once: {wrong or asked}")
+    if form != "values":
+        return ", ".join(some[0] for some in values)
+    return ", ".join(values[0] if is_ordered(text) else sorted(values[0]))
+
+
+def faults(row: Published, haystack: str, form: str, *, near: int, distractors: int, alike: int) -> Iterator[str]:
+    """Yield what is wrong with a row, judged by its text and its marks alone.
+
+    Args:
+        row: the row.
+        haystack: what its needles stand in.
+        form: in which form it asks.
+        near: how many keys are near to each asked one.
+        distractors: how many other things are filed under it.
+        alike: how many keys have the form of an asked one.
+    """
+    found, asked = columns(row.text), read_asked(row.text)
+    if is_ordered(row.text) != (form == "ordered"):
+        yield "the question and the knob do not agree on whether the order of the text counts"
+    mine = found.places(asked)
+    yield from _marks(row, found, mine)
+    yield from _uniqueness(found, form, row.text, mine)
+    if len(mine) != row.stratum.complexity:
+        yield f"{len(mine)} lines answer the question, but {row.stratum.complexity} are promised"
+    keys = Keys.of(found, near // 2)
+    for key in asked:
+        shape = keys.shape(key)
+        if len(shape.things) != distractors:
+            yield f"{len(shape.things)} other things are filed under {key}, but {distractors} are promised"
+        if shape.near < near // 2 * 2:
+            yield f"{shape.near} keys are near to {key}, but {near} are promised"
+        rivals = sum(1 for _ in islice((one for one in keys.values if keys.shape(one) == shape), alike))
+        if rivals < alike:
+            yield f"{rivals} keys have the form of {key}, but {alike} are promised"
+    yield from _haystack(row, haystack, found)
+
+
+def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]:
+    marked = {
+        role: {(n.char_start, n.char_end) for n in row.needles if n.role == role} for role in ("relevant", "decoy")
+    }
+    if marked["relevant"] != {found.span(place) for place in mine}:
+        yield "the marked lines are not those that answer"
+    numbers = {found.lines.at(span) for span in marked["decoy"] - marked["relevant"]}
+    if marked["decoy"] & marked["relevant"] or not numbers.issubset(found.numbers):
+        yield "a marked decoy is no needle"
+
+
+def _uniqueness(found: Needles, form: str, text: str, mine: Sequence[int]) -> Iterator[str]:
+    if len({*found.values}) != len(found) or any(text.count(found.values[place]) != 1 for place in mine):
+        yield "a value stands in two places"
+    keys = {*zip(found.things, found.keys, strict=True)} if {*found.things} != {CODE} else {*found.keys}
+    if form not in ("values", "ordered") and len(keys) != len(found):
+        yield "two lines have the same key"
+
+
+def _haystack(row: Published, haystack: str, found: Needles) -> Iterator[str]:
+    start, stop = row.text.find(f"\n{START}") + 1 + len(START), row.text.rfind(f"\n{END}") + 1
+    if haystack in ("words", "uuids"):
+        if sum(len(found.lines.texts[number]) + 1 for number in found.numbers) != stop - start:
+            yield "a line of the list states no access code"
+    elif {*strangers(row.text, start, stop, haystack)} != {found.span(place) for place in range(len(found))}:
+        yield "a line is neither of the haystack nor a needle"

@@ -1,0 +1,170 @@
+"""What is asked: a kind of thing with three conditions, or one condition and a number to order by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations, permutations
+from random import Random
+
+from pipeline.tasks.rag.questions import slot_of
+from pipeline.worlds.gazetteer import Form, Gazetteer, Relation, Thing, forms
+from pipeline.worlds.gazetteer.documents import naming, since
+from pipeline.worlds.gazetteer.things import QUALIFIED, apart, bare, era_of
+from pipeline.worlds.words import pool
+
+CONDITIONS = 3
+WINDOW = 30
+"""Years before and after the first one of the thing that a question is drawn from: other documents are of that time."""
+LEAST, LEAST_IN_ORDER = 8, 24
+"""A question whose conditions leave fewer years is drawn anew: things in order may each need a year of their own."""
+SENTENCES, KINDS = 2, 4
+"""Sentences of colour, and other forms of documents, that can name a value, at the least."""
+TRIES = 2000
+REST = {4: "three", 10: "nine"}
+"""How many come after the first, by how many are asked for."""
+ONCE = frozenset(
+    {
+        *("person_life.spouse", "town.benefactor", "school.pupil", "school.head", "inn.landlord", "lighthouse.keeper"),
+        *("museum.keeper", "mill.miller", "firm.heir", "river.fish"),
+    }
+)
+"""Relations in which many things do not have the same value: nobody marries ten times."""
+LOOSE = frozenset({"inn.guest"})
+"""Relations that some sentences state so loosely that others could be taken for them."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: its words, the form of the documents that it is about, and its conditions, relations and values.
+
+    Documents written for it are about things of the `years`, from the first to the last. Where they are to be put in
+    order, `scale` is the relation whose numbers decide, and `largest` tells whether the largest comes first.
+    """
+
+    question: str
+    form: str
+    conditions: tuple[tuple[str, str], ...]
+    years: tuple[int, int]
+    scale: str = ""
+    largest: bool = False
+
+
+Scale = tuple[str, str, str]
+"""A form, a relation of numbers, and ``<`` or ``>``: whether the smallest or the largest comes first."""
+
+
+@cache
+def scales() -> dict[Scale, str]:
+    """Return by what things can be put in order, and what is said of the first one."""
+    found = {}
+    for line in pool("rerank/orders"):
+        place, mark, said = line.split(" ", 2)
+        form, _, relation = place.partition(".")
+        found[form, relation, mark] = said
+    return found
+
+
+@cache
+def conditions(form: str) -> tuple[str, ...]:
+    """Return the relations of a form that can be conditions: many things share a value, and others can name it."""
+    return tuple(one.name for one in forms()[form].relations if _shared(forms()[form], one))
+
+
+def _shared(form: Form, one: Relation) -> bool:
+    out = f"{form.name}.{one.name}" in ONCE | LOOSE or one.type == "number"
+    if out or one.of or one.later or not one.lines["~"]:
+        return False
+    titled = one.type == "town" and form.kind in QUALIFIED
+    others = sum(bool(naming(other.name, one.type)) for other in forms().values() if other.kind != form.kind)
+    return not titled and len(naming(form.name, slot_of(form, one))) >= SENTENCES and others >= KINDS
+
+
+@cache
+def asked_forms() -> tuple[str, ...]:
+    """Return the forms that questions with three conditions are about."""
+    return tuple(name for name in forms() if len(conditions(name)) >= CONDITIONS)
+
+
+def ask_conditions(world: Gazetteer, rng: Random, form: str) -> Asked:
+    """Draw a question with three conditions that some thing of the world meets."""
+    triples = list(combinations(conditions(form), CONDITIONS))
+    for thing, facts in _things(world, rng, form):
+        names = rng.choice(triples)
+        if all(name in facts for name in names):
+            given = tuple((name, facts[name]) for name in rng.sample(names, CONDITIONS))
+            years = _years(world, forms()[form], thing, given, LEAST)
+            if years and _apart([value for _, value in given]):
+                one, two, three = (_predicate(rng, forms()[form], *each) for each in given)
+                question = f"{_which(forms()[form])} {one}, {two}, and {three}?"
+                return Asked(question, form, given, years)
+    raise ValueError(f"the world holds no question about {form}")
+
+
+def ask_order(world: Gazetteer, rng: Random, scale: Scale, count: int) -> Asked:
+    """Draw a question for the first `count` things that meet one condition, which some thing of the world does."""
+    name, relation, mark = scale
+    form, known = forms()[name], [one for one in conditions(name) if one != relation]
+    known = [one for one in known if form.relation(one).type != "year"]
+    for thing, facts in _things(world, rng, name):
+        condition = rng.choice(known)
+        if condition in facts:
+            given = ((condition, facts[condition]),)
+            years = _years(world, form, thing, given, LEAST_IN_ORDER)
+            if years:
+                said = _predicate(rng, form, *given[0])
+                that = "who" if form.kind == "person" else "that"
+                first = f"Which {form.noun} {that} {said} {scales()[scale]}"
+                question = f"{first}, and which {REST[count]} come next in that order?"
+                return Asked(question, name, given, years, relation, mark == ">")
+    raise ValueError(f"the world holds no question about {name}.{relation}")
+
+
+def _things(world: Gazetteer, rng: Random, form: str) -> Iterator[tuple[Thing, dict[str, str]]]:
+    for _ in range(TRIES):
+        thing = rng.choice(world.cast.things[forms()[form].kind])
+        yield thing, thing.stated[form]
+
+
+def _which(form: Form) -> str:
+    return "Who" if form.kind == "person" else f"Which {form.noun}"
+
+
+def _predicate(rng: Random, form: Form, relation: str, value: str) -> str:
+    return rng.choice(form.relation(relation).lines["~"]).format(value=value)
+
+
+def _apart(values: Sequence[str]) -> bool:
+    """Tell whether no value is a part of another."""
+    return not any(one in other for one, other in permutations(map(bare, values), 2))
+
+
+def _years(
+    world: Gazetteer, form: Form, thing: Thing, given: Sequence[tuple[str, str]], least: int
+) -> tuple[int, int] | None:
+    """Return the years between which things can meet conditions as one does, or none if they are too few.
+
+    Who is named must have lived at the time; and where a year is a condition, things of other years name it as past.
+    """
+    first, last = thing.era - WINDOW, thing.era + WINDOW
+    era = era_of(form)
+    if era and era.span:
+        first, last = max(first, era.span[0]), min(last, era.span[1])
+    for name, value in given:
+        relation = form.relation(name)
+        if relation is era:
+            soonest, latest = since(form)
+            first, last = max(first, int(value) - latest), min(last, int(value) - soonest)
+        elif known := bounds(world, form, relation, value):
+            first, last = max(first, known[0]), min(last, known[1])
+    return (first, last) if last - first >= least else None
+
+
+def bounds(world: Gazetteer, form: Form, relation: Relation, value: str) -> tuple[int, int] | None:
+    """Return the first and last years that a thing can be of whose relation has a value; none where all will do."""
+    if relation.type not in world.cast.things:
+        return None
+    soonest, latest = apart(form.kind, relation)
+    begun = world.thing(value).era
+    return begun + soonest, begun + latest

@@ -1,0 +1,239 @@
+"""Reads a question for a ranking and every document, and ranks by what these say: with code of its own."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.rag.solve import Entry, demonstrations, entries, plain, question, read
+from pipeline.tasks.solving import stands
+from pipeline.worlds.gazetteer.things import forms
+from pipeline.worlds.words import pool_text
+
+GRADED = re.compile(r"(?:Who|Which (?P<noun>\w+)) (?P<said>.+)\?")
+ORDERED = re.compile(
+    r"Which (?P<noun>\w+) (?:that|who) (?P<said>.+), and which (?P<more>\w+) come next in that order\?"
+)
+JOINT = re.compile(r", and |, ")
+NUMBERS = {"two": 2, "three": 3, "nine": 9}
+LINE = re.compile(r"^(\w+)\.(\w+) ([<>]) (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked: a form, values by relation; and by which relation so many of those that meet all are put in order.
+
+    `sign` is 1 where the smallest comes first, and -1 where the largest does.
+    """
+
+    form: str
+    values: Mapping[str, str]
+    scale: str = ""
+    sign: int = 1
+    count: int = 0
+
+    def met(self, entry: Entry) -> list[str]:
+        """Return the relations in which a document has the value that is asked for."""
+        if entry.form.name != self.form:
+            return []
+        return [name for name, value in self.values.items() if entry.facts.get(name) == value]
+
+
+def wanted(asked: str) -> Wanted:
+    """Return what a question asks.
+
+    Raises:
+        ValueError: if it cannot be read, or in two ways.
+    """
+    found = list(_ordered(asked)) or list(_graded(asked))
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} readings of the question {asked!r}")
+    return found[0]
+
+
+def _graded(asked: str) -> Iterator[Wanted]:
+    match = GRADED.fullmatch(asked)
+    parts = JOINT.split(match["said"]) if match else []
+    for form, noun in _nouns():
+        if match and noun == (match["noun"] or "person"):
+            read = [list(_meanings(form, part)) for part in parts]
+            if all(len(each) == 1 for each in read):
+                yield Wanted(form, dict(one for (one,) in read))
+
+
+def _ordered(asked: str) -> Iterator[Wanted]:
+    match = ORDERED.fullmatch(asked)
+    for form, relation, mark, said in LINE.findall(pool_text("rerank/orders")) if match else ():
+        if match and forms()[form].noun == match["noun"] and match["said"].endswith(f" {said}"):
+            for one in _meanings(form, match["said"][: -len(said) - 1]):
+                yield Wanted(form, dict([one]), relation, 1 if mark == "<" else -1, NUMBERS[match["more"]] + 1)
+
+
+def _meanings(form: str, phrase: str) -> Iterator[tuple[str, str]]:
+    """Yield what a phrase says of a thing of a form: a relation and its value."""
+    for relation, pattern in _phrases(form):
+        if found := pattern.fullmatch(phrase):
+            yield relation, plain(found["value"])
+
+
+@cache
+def _nouns() -> list[tuple[str, str]]:
+    return [(form.name, form.noun) for form in forms().values()]
+
+
+@cache
+def _phrases(form: str) -> list[tuple[str, re.Pattern[str]]]:
+    return [
+        (relation.name, re.compile("(?P<value>.+)".join(map(re.escape, said.split("{value}")))))
+        for relation in forms()[form].relations
+        for said in relation.lines["~"]
+    ]
+
+
+def worths(entries: Sequence[Entry], what: Wanted) -> dict[str, int]:
+    """Return what documents are worth, by their numbers; those that are worth nothing are left out.
+
+    Raises:
+        ValueError: if two documents have one place in an order.
+    """
+    return graded(meeting(entries, what), what)
+
+
+def meeting(entries: Sequence[Entry], what: Wanted) -> list[tuple[Entry, int]]:
+    """Return the documents that have any value that is asked for, each with how many."""
+    return [(entry, len(met)) for entry in entries if (met := what.met(entry))]
+
+
+def graded(met: Sequence[tuple[Entry, int]], what: Wanted) -> dict[str, int]:
+    """Return what documents are worth, by their numbers, from how many values each of them has.
+
+    Raises:
+        ValueError: if two documents have one place in an order.
+    """
+    if not what.scale:
+        return {entry.id: count for entry, count in met}
+    size = {entry.id: what.sign * int(entry.facts[what.scale].replace(",", "")) for entry, _ in met}
+    if len({*size.values()}) < len(size):
+        raise ValueError(f"two documents have one {what.scale}")
+    first = sorted(size, key=lambda number: size[number])[: what.count]
+    return {number: len(first) - place for place, number in enumerate(first)}
+
+
+def ranked(worth: Mapping[str, int]) -> tuple[str, str]:
+    """Return the ten best documents, and all that are worth anything, as keys have them."""
+    order = sorted(worth, key=lambda number: (-worth[number], number))
+    joints = ["=" if worth[one] == worth[other] else ">" for one, other in pairwise(order)]
+    return " > ".join(order[:10]), "".join(part for pair in zip(order, [*joints, ""], strict=True) for part in pair)
+
+
+def solve(text: str) -> tuple[str, ...]:
+    """Return every form of a prompt's answer.
+
+    Raises:
+        ValueError: if it cannot be read.
+    """
+    return ranked(worths(read(text), wanted(question(text))))
+
+
+OTHERWISE, IN_ORDER = 2, 1
+"""In how many documents each value stands in other roles, for one in which it meets the condition; in an order."""
+BELOW = 4
+"""Documents that meet the condition of an order and are not among the ten first."""
+
+
+def faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    found, asked = read(row.text), question(row.text)
+    what = wanted(asked)
+    worth = worths(found, what)
+    if asked != row.question:
+        yield f"the prompt asks {asked!r}"
+    yield from _double_faults(found)
+    yield from _grade_faults(row, what, worth)
+    yield from _mark_faults(row, found, worth)
+    yield from _needed_faults(found, what, worth)
+    if row.stratum.knob("decoys", True):
+        yield from _decoy_faults(found, what)
+    yield from _example_faults(row)
+
+
+def _double_faults(found: Sequence[Entry]) -> Iterator[str]:
+    """Hold documents to be of different things or forms, and to have numbers of their own."""
+    for what, keys in (("name", [(one.form.name, one.name) for one in found]), ("number", [one.id for one in found])):
+        twice = [key for key, times in Counter(keys).items() if times > 1]
+        if twice:
+            yield f"two documents have the {what} {twice[0]!r}"
+    if not all(one.id for one in found):
+        yield "a document has no number"
+
+
+def _grade_faults(row: Published, what: Wanted, worth: dict[str, int]) -> Iterator[str]:
+    """Hold documents worth something to their number: as many of each grade, or one in each place."""
+    times, size = Counter(worth.values()), row.stratum.complexity
+    values = range(1, size + 1) if what.scale else range(1, len(what.values) + 1)
+    shares = (size // len(values), -(-size // len(values)))
+    if sum(times.values()) != size or any(times[value] not in shares for value in values):
+        yield f"{dict(times)} documents of each worth, of {size}"
+
+
+def _mark_faults(row: Published, found: Sequence[Entry], worth: dict[str, int]) -> Iterator[str]:
+    """Hold marks of relevant documents to those that are worth something, and of decoys to others."""
+    places = {one.start: one for one in found}
+    marked: dict[str, set[str]] = {"relevant": set(), "decoy": set()}
+    for needle in row.needles:
+        one = places.get(needle.char_start)
+        if needle.role in marked and (one is None or one.end != needle.char_end):
+            yield f"the mark at character {needle.char_start} is no document"
+        elif needle.role in marked and one is not None:
+            marked[needle.role].add(one.id)
+    if marked["relevant"] != {*worth}:
+        yield "the documents marked as relevant are not those that are worth something"
+    if marked["decoy"] & {*worth}:
+        yield "a document marked as a decoy is worth something"
+
+
+def _needed_faults(found: Sequence[Entry], what: Wanted, worth: dict[str, int]) -> Iterator[str]:
+    """Hold every condition to matter, and every document that is worth something."""
+    found = [one for one in found if one.form.name == what.form]
+    for name in what.values:
+        fewer = {one: value for one, value in what.values.items() if one != name}
+        if fewer and worths(found, replace(what, values=fewer)) == worth:
+            yield f"the ranking is the same without the condition on the {name}"
+    met, right = meeting(found, what), ranked(worth)
+    for one, _ in met:
+        same = ranked(graded([each for each in met if each[0] is not one], what)) == right
+        if same == (one.id in worth):
+            yield f"document {one.id} {'does not matter' if same else 'matters'}"
+    if what.scale and len(met) != len(worth) + BELOW:
+        yield f"{len(met) - len(worth)} documents meet the condition below the first ten"
+
+
+def _decoy_faults(found: Sequence[Entry], what: Wanted) -> Iterator[str]:
+    """Hold each value to stand in other roles in enough documents that do not meet its condition by it."""
+    texts = [(one, one.text.lower()) for one in found]
+    for name, value in what.values.items():
+        sought = value.lower()
+        holding = [one for one, text in texts if sought in text and stands(value, one.text)]
+        right = sum(name in what.met(one) for one in holding)
+        if len(holding) - right < (IN_ORDER if what.scale else OTHERWISE) * right:
+            yield f"{value!r} meets its condition in {right} documents, and stands in {len(holding) - right} others"
+
+
+def _example_faults(row: Published) -> Iterator[str]:
+    """Hold demonstrations to be right."""
+    shown = demonstrations(row.text)
+    if len(shown) != sum(n.role == "demo" for n in row.needles):
+        yield "the demonstrations are not those marked"
+    for documents, asked, reply in shown:
+        what = wanted(asked)
+        if ranked(worths(list(entries(documents)), what))[0] != reply:
+            yield f"the demonstration {asked!r} is wrong"

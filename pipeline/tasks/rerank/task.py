@@ -1,0 +1,298 @@
+"""rerank.conditions and rerank.order (HELMET, section 2.1 and appendix B.3)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from types import MappingProxyType
+from typing import Any
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal
+from pipeline.tasks.base import (
+    Digest,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Sample,
+    Task,
+    Turns,
+    depths,
+    unit,
+)
+from pipeline.tasks.rag import task
+from pipeline.tasks.rag.text import numbered
+from pipeline.tasks.rerank import chance, own, text
+from pipeline.tasks.rerank import solve as proof
+from pipeline.tasks.rerank import solve as reader
+from pipeline.tasks.rerank.questions import CONDITIONS, Asked, ask_conditions, ask_order, asked_forms, scales
+from pipeline.tasks.rerank.text import Author
+from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
+
+KNOBS: Mapping[str, tuple[Any, ...]] = MappingProxyType({"decoys": (True, False), "negatives": task.NEGATIVES})
+Graded = tuple[Passage, int]
+"""A document that is written for a row, and what it is worth."""
+
+
+class Rerank(Task):
+    """A ranking of the best documents. `complexity` is how many are worth anything, all of them written for the row.
+
+    So the key is the same at every length, and longer prompts have more documents that are worth nothing.
+    """
+
+    __slots__ = ()
+
+    family = "rerank"
+    version = 2
+    scorer = "ndcg"
+    shots = 2
+    most_shots = 2
+    shortest = 8192
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = KNOBS
+    instruction: str
+    reply: str
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of passages with their ids."""
+        return (task.numbered_spec(stratum.tier),)
+
+    @abstractmethod
+    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+        """Draw the question."""
+
+    @abstractmethod
+    def written(self, author: Author, rng: Random, asked: Asked, stratum: Stratum) -> list[Graded]:
+        """Write the documents of a row, those first that are worth something."""
+
+    @abstractmethod
+    def shown(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> tuple[str, list[Graded]]:
+        """Draw the question of a demonstration, and write its documents."""
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw a question, and write the documents that it turns on, with numbers that no other document has.
+
+        `Sample.relevant` has all texts that are written for the row: those worth something, near misses and decoys, and
+        the documents of demonstrations.
+        """
+        world, taken = gazetteer(own, stratum.tier), set[str]()
+        asked = self.drawn(world, stratum, index, own, shared)
+        rng = own.of("documents")
+        graded = self.written(Author(world, rng, asked, taken), rng, asked, stratum)
+        examples = [
+            self.shown(world, own.of("shown", number), asked, taken) for number in range(self.shots_of(stratum))
+        ]
+        every = [*graded, *(one for _, some in examples for one in some)]
+        numbers = fresh(own.of("ids"), ids(own, stratum.tier), len(every))
+        worth = dict(zip(numbers, (value for _, value in graded), strict=False))
+        key = text.key_of(worth)
+        shown = list(_told(examples, numbers[len(graded) :]))
+        latent = {
+            "asked": asked.form,
+            "conditions": [list(each) for each in asked.conditions],
+            "scale": f"{asked.scale} {'>' if asked.largest else '<'}" if asked.scale else "",
+            "depths": depths(shared, own, stratum.rows, index, stratum.complexity),
+            "documents": len(graded),
+            "shown": shown,
+            **chance.searched(own, stratum, asked, graded, numbers, out(world, asked)),
+        }
+        texts = tuple(numbered(one, number) for (one, _), number in zip(every, numbers, strict=True))
+        return Sample(
+            "", stratum, index, latent, texts, asked.question, key, task.ranking(own, stratum, asked.question)
+        )
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put the documents that are worth something at their depths, and others anywhere."""
+        stratum, latent, rng = sample.stratum, sample.latent, own.of("scatter")
+        world, size = gazetteer(own, stratum.tier), stratum.complexity
+        given = tuple((name, value) for name, value in latent["conditions"])
+        asked = Asked(sample.question, latent["asked"], given, (0, 0))
+        written = sample.relevant[: latent["documents"]]
+        placed = [
+            Placed(unit(said, "relevant"), depth) for said, depth in zip(written[:size], latent["depths"], strict=True)
+        ]
+        placed += [Placed(unit(said, "decoy"), rng.random()) for said in written[size:]]
+        pool = task.numbered_spec(stratum.tier).name
+        gone = out(world, asked)
+        filler = task.filler(own, stratum, sample.ranking, gone, shuffled=True, pool=pool)
+        tail = Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question")
+        return Layout(tuple(self._head(sample)), tuple(placed), filler, (tail,))
+
+    def _head(self, sample: Sample) -> Iterator[Piece]:
+        yield Piece(self.instruction, "instruction")
+        at = sample.latent["documents"]
+        for number, example in enumerate(sample.latent["shown"], start=1):
+            documents = sample.relevant[at : at + example["documents"]]
+            at += example["documents"]
+            yield Piece(text.example(number, documents, example["question"], example["answer"]), "demo")
+        yield Piece(text.START, "instruction")
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read every document, see what it is worth, and rank them.
+
+        Raises:
+            ValueError: if the text cannot be read.
+        """
+        return reader.solve(turns[-1][1])
+
+    def check(self, row: Published) -> list[str]:
+        """Prove what every document is worth, that decoys name what is asked, and that no document is there twice."""
+        return list(proof.faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of a random ranking, of a search, and of the right documents in random order."""
+        return chance.baselines(sample, key)
+
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return the documents that are written for the row."""
+        return sample.relevant
+
+
+def out(world: Gazetteer, asked: Asked) -> set[int]:
+    """Return the passages of a world that meet a condition: no filler does."""
+    return {
+        number
+        for name, value in asked.conditions
+        for number in world.holding.get(value, ())
+        if world.passages[number].form == asked.form and world.passages[number].facts.get(name) == value
+    }
+
+
+def _told(examples: Sequence[tuple[str, Sequence[Graded]]], numbers: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the questions of demonstrations with their answers, and how many documents they have."""
+    left = iter(numbers)
+    for question, some in examples:
+        worth = {next(left): value for _, value in some}
+        yield {"question": question, "answer": text.key_of(worth).target, "documents": len(some)}
+
+
+DECOYS = {10: (10, 8), 30: (18, 18)}
+"""Decoys of the kind that is asked about, and of others, by complexity: they name all that is asked.
+
+With graded documents each value then stands in other roles more than twice as often as where it meets its condition.
+"""
+LENGTHS = {10: 8192, 30: 16384}
+"""The shortest lengths, by complexity."""
+SHOWN = (3, 2, 2, 1)
+"""Grades of the documents of a demonstration; two decoys stand with them."""
+FIRST, BELOW, SHOWN_IN_ORDER = 10, 4, 4
+"""Things that an order asks for, and others that meet its condition; documents that a demonstration puts in order."""
+DECOYS_IN_ORDER = (8, 6)
+"""Decoys of an order, of its kind and of others."""
+GOOD = 4
+"""The place of the thing that the former's numbers are as good as, or better."""
+
+
+class Conditions(Rerank):
+    """Documents by how many of three conditions they meet, among decoys that name what is asked in other roles."""
+
+    subtask = "conditions"
+    title = "the ten documents that meet most of three conditions, the best first"
+    complexities = (10, 30)
+    max_new_tokens = 256
+    instruction = text.GRADES
+    reply = text.BEST
+    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.GRADED})
+
+    def of(self, stratum: Stratum) -> Task:
+        """Return the task about a user's own passages, where a knob names them."""
+        return own.BEST if stratum.knob("corpus", "") else self
+
+    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+        """Draw three conditions on things of a form that is dealt."""
+        known = asked_forms()
+        form = known[deal(shared.of("form"), stratum.rows, index, len(known))]
+        return ask_conditions(world, own.of("question"), form)
+
+    def written(self, author: Author, rng: Random, asked: Asked, stratum: Stratum) -> list[Graded]:
+        """Write as many documents of each grade, conditions missed in turn, and decoys."""
+        wanted, decoys = stratum.complexity, bool(stratum.knob("decoys", True))
+        names, found = [name for name, _ in asked.conditions], list[Graded]()
+        for number in range(wanted):
+            grade, turn = CONDITIONS - number % CONDITIONS, number // CONDITIONS
+            first = turn if grade > 1 else turn + 2
+            met = [names[(first + place) % CONDITIONS] for place in range(grade)]
+            found.append((author.kin(met, named=decoys), grade))
+        kin, strangers = DECOYS[wanted] if decoys else (0, 0)
+        found += [(author.kin([]), 0) for _ in range(kin)]
+        return found + [(author.stranger(), 0) for _ in range(strangers)]
+
+    def shown(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> tuple[str, list[Graded]]:
+        """Draw three conditions on things of another form, and write six documents."""
+        form = rng.choice([one for one in asked_forms() if forms()[one].kind != forms()[asked.form].kind])
+        other = ask_conditions(world, rng, form)
+        author, names = Author(world, rng, other, taken), [name for name, _ in other.conditions]
+        found = [(author.kin(rng.sample(names, grade)), grade) for grade in SHOWN]
+        found += [(author.kin([]), 0), (author.stranger(), 0)]
+        rng.shuffle(found)
+        return other.question, found
+
+    def golden_stratum(self, complexity: int) -> Stratum:
+        """Return a stratum of one row, at the shortest length that holds the documents that are written for it."""
+        return replace(super().golden_stratum(complexity), length=LENGTHS[complexity])
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the form of the documents that are asked for."""
+        return {"form": (sample.latent["asked"], len(asked_forms()))}
+
+
+class Order(Rerank):
+    """Documents about things that meet a condition, by a number or year that they state."""
+
+    subtask = "order"
+    title = "the ten things that meet a condition and are the longest, oldest or the like, in order"
+    complexities = (FIRST,)
+    max_new_tokens = 200
+    instruction = text.ORDERS
+    reply = text.IN_ORDER
+
+    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+        """Draw a condition on things that are to be put in an order that is dealt."""
+        known = list(scales())
+        scale = known[deal(shared.of("scale"), stratum.rows, index, len(known))]
+        return ask_order(world, own.of("question"), scale, FIRST)
+
+    def written(self, author: Author, rng: Random, asked: Asked, stratum: Stratum) -> list[Graded]:
+        """Write the first ten, others that meet the condition, and decoys with numbers that are better than most."""
+        numbers = _numbers(rng, asked, FIRST + BELOW)
+        ((name, _),) = asked.conditions
+        found = [(author.kin([name], number=number), max(0, FIRST - at)) for at, number in enumerate(numbers)]
+        if not stratum.knob("decoys", True):
+            return found
+        good = sorted((numbers[GOOD - 1], _span(asked)[asked.largest]))
+        found += [(author.kin([], number=rng.randint(*good)), 0) for _ in range(DECOYS_IN_ORDER[0])]
+        return found + [(author.stranger(), 0) for _ in range(DECOYS_IN_ORDER[1])]
+
+    def shown(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> tuple[str, list[Graded]]:
+        """Draw another order of things of another form, and write six documents."""
+        scale = rng.choice([one for one in scales() if forms()[one[0]].kind != forms()[asked.form].kind])
+        other = ask_order(world, rng, scale, SHOWN_IN_ORDER)
+        author, ((name, _),) = Author(world, rng, other, taken), other.conditions
+        numbers = _numbers(rng, other, SHOWN_IN_ORDER)
+        found = [(author.kin([name], number=number), SHOWN_IN_ORDER - at) for at, number in enumerate(numbers)]
+        found += [(author.kin([], number=rng.choice(numbers)), 0), (author.stranger(), 0)]
+        rng.shuffle(found)
+        return other.question, found
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the form of the documents that are asked for, and what puts them in order."""
+        return {"scale": (f"{sample.latent['asked']}.{sample.latent['scale']}", len(scales()))}
+
+
+def _numbers(rng: Random, asked: Asked, count: int) -> list[int]:
+    """Draw different numbers for the scale, in the order that is asked for."""
+    first, last = _span(asked)
+    return sorted(rng.sample(range(first, last + 1), count), reverse=asked.largest)
+
+
+def _span(asked: Asked) -> tuple[int, int]:
+    """Return the smallest and the largest number that things have on the scale."""
+    relation = forms()[asked.form].relation(asked.scale)
+    first, last = asked.years if relation.type == "year" or not relation.span else relation.span
+    if relation.later and relation.span:
+        first, last = first + relation.span[0], last + relation.span[1]
+    return first, last

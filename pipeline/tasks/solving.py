@@ -1,0 +1,180 @@
+"""Finding lines and words in a prompt without trying a pattern at every letter of it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache, wraps
+from itertools import accumulate
+from typing import Any, TypeVar, cast
+
+Span = tuple[int, int]
+
+
+class Lines:
+    """The lines of a text from one place to another, without their newlines, and where each stands."""
+
+    def __init__(self, text: str, start: int = 0, end: int | None = None) -> None:
+        self._start = start
+        self.texts = text[start:end].split("\n")[:-1]
+
+    def span(self, number: int) -> Span:
+        """Return where a line starts, and where it ends behind its newline."""
+        return self._edges[number] + number, self._edges[number + 1] + number + 1
+
+    def at(self, span: Span) -> int | None:
+        """Return the number of the line that stands in a place; None if it is not that of a line."""
+        number = bisect(range(len(self.texts)), span[0], key=lambda one: self.span(one)[0]) - 1
+        return number if number >= 0 and self.span(number) == span else None
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        return list(accumulate(map(len, self.texts), initial=self._start))
+
+
+def whole_lines(pattern: re.Pattern[str], opening: str, text: str) -> Iterator[re.Match[str]]:
+    """Yield what a pattern of one line or several finds in a text, where ``^`` and `opening` are what it begins with.
+
+    It yields what ``finditer`` does, which tries such a pattern at every letter.
+    """
+    at = 0 if text.startswith(opening) else text.find(f"\n{opening}") + 1
+    while at or text.startswith(opening):
+        found = pattern.match(text, at)
+        if found:
+            yield found
+        at = text.find(f"\n{opening}", found.end() - 1 if found else at) + 1
+        if not at:
+            return
+
+
+def stands(words: str, text: str) -> bool:
+    """Tell whether words stand in a text, in capitals or not, and not as a part of longer ones.
+
+    >>> stands("oak", "An Oak stood there."), stands("oak", "It was soaked.")
+    (True, False)
+    """
+    words, text = words.lower(), text.lower()
+    at = text.find(words)
+    while at >= 0:
+        end = at + len(words)
+        if not (is_letter(text[at - 1 : at]) or is_letter(text[end : end + 1])):
+            return True
+        at = text.find(words, at + 1)
+    return False
+
+
+def times(words: str, text: str) -> int:
+    """Return how often words stand in a text just so, and not as a part of longer ones.
+
+    >>> times("oak", "An oak, another oak, and an Oakley soaked."), times("oak", "")
+    (2, 0)
+    """
+    found, at = 0, text.find(words)
+    while at >= 0:
+        end = at + len(words)
+        found += not (is_letter(text[at - 1 : at]) or is_letter(text[end : end + 1]))
+        at = text.find(words, end)
+    return found
+
+
+def is_letter(one: str) -> bool:
+    """Tell whether a character, if there is one, is of a word."""
+    return one.isalnum() or one == "_"
+
+
+BUDGET = 40 * 1024 * 1024
+"""Characters of all lines in the cache; with what was read in them they take about three bytes each."""
+PARTED = 100
+"""Characters that a short line counts for beyond its own, of which several things are kept."""
+
+Line = TypeVar("Line")
+Read = TypeVar("Read", bound=Callable[..., Any])
+
+
+class LineCache:
+    """Keeps what functions of strings returned, and drops everything when it is full.
+
+    What a function raises is not kept; it must never return None.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._tables: list[dict[Any, Any]] = []
+        self.size = 0
+        """Characters of all arguments in the cache."""
+
+    def of(self, read: Read) -> Read:
+        """Return a function that looks into the cache first; it takes strings alone."""
+        known: dict[tuple[str, ...], Any] = {}
+        self._tables.append(known)
+
+        @wraps(read)
+        def recall(*texts: str) -> Any:
+            found = known.get(texts)
+            if found is None:
+                found = read(*texts)
+                self._make_room(sum(map(len, texts)))
+                known[texts] = found
+            return found
+
+        return cast(Read, recall)
+
+    def of_each(self, read: Callable[[str], Line]) -> Callable[[Sequence[str]], list[Line]]:
+        """Return a function of many strings that says of each what `read` says of it: most are known."""
+        known = _Known(read, self._make_room)
+        self._tables.append(known)
+
+        def recall(texts: Sequence[str]) -> list[Line]:
+            return list(map(known.__getitem__, texts))
+
+        return recall
+
+    def _make_room(self, fresh: int) -> None:
+        if self.size + fresh > self._budget:
+            self.clear()
+        self.size += fresh
+
+    def clear(self) -> None:
+        """Drop everything."""
+        for known in self._tables:
+            known.clear()
+        self.size = 0
+
+
+class _Known(dict[str, Any]):
+    """What a function said of each string, which it is asked for the first time."""
+
+    def __init__(self, read: Callable[[str], Any], make_room: Callable[[int], None]) -> None:
+        super().__init__()
+        self._read, self._make_room = read, make_room
+
+    def __missing__(self, text: str) -> Any:
+        line = self._read(text)
+        self._make_room(len(text) + PARTED)
+        self[text] = line
+        return line
+
+
+LINES = LineCache(BUDGET)
+
+
+class PromptCache:
+    """Keeps what each of some functions returned last, until it is told to drop it."""
+
+    def __init__(self) -> None:
+        self._drops: list[Callable[[], None]] = []
+
+    def of(self, read: Read) -> Read:
+        """Return a function that remembers its last arguments."""
+        kept = lru_cache(maxsize=1)(read)
+        self._drops.append(kept.cache_clear)
+        return cast(Read, kept)
+
+    def clear(self) -> None:
+        """Drop everything: the row is done with."""
+        for drop in self._drops:
+            drop()
+
+
+PROMPT = PromptCache()

@@ -1,0 +1,233 @@
+"""A reader of numbered annals that sums up what befell a property, from a prompt's text alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.longqa.reading import (
+    BODY,
+    DATE,
+    END,
+    ESTATE,
+    Event,
+    Line,
+    day_of,
+    happening_kinds,
+    history,
+    standing,
+)
+from pipeline.tasks.longqa.solve import marked, spans
+from pipeline.tasks.solving import LINES, PROMPT, Lines
+from pipeline.tasks.summ.text import accepted
+
+LINE = re.compile(rf"\[(\d{{5}})\] {DATE}\. (.+)")
+QUESTION = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")
+ASKED = re.compile(r"[\w ]+ (the \w+ \w+) up to the end of (\d{4}): (.+), (.+), and (.+)\.")
+PHRASES = {
+    "who bought it": "sale",
+    "who took it on lease": "lease",
+    "who paid for repairs to it": "repairs",
+    "who became its keeper": "keeper",
+    "who lent money on it": "loan",
+}
+DEEDS = ("lease", "repairs", "keeper", "loan", "bid", "plea")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks for: a property, the last day that counts, and kinds of events."""
+
+    prop: str
+    last: int
+    kinds: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Annals:
+    """Entries as read, with the number of each by where it starts."""
+
+    found: Sequence[Line]
+    numbers: dict[int, str]
+
+
+@PROMPT.of
+def read(text: str) -> Annals:
+    """Return every entry of a prompt.
+
+    Raises:
+        ValueError: if there are none, or anything else stands between them.
+    """
+    start, end = text.find(BODY) + len(BODY), text.rfind(END) + 1
+    if start < len(BODY) or end <= start:
+        raise ValueError("the prompt has no annals")
+    lines = Lines(text, start, end)
+    found = [(number, Line(*lines.span(at), day, said)) for at, (number, day, said) in enumerate(_entries(lines.texts))]
+    return Annals([line for _, line in found], {line.start: number for number, line in found})
+
+
+@LINES.of_each
+def _entries(line: str) -> tuple[str, int, str]:
+    """Return the number of an entry, its day and what stands behind the date."""
+    found = LINE.fullmatch(line)
+    if not found:
+        raise ValueError(f"no entry: {line[:80]!r}")
+    return found[1], day_of(found[2], found[3], found[4]), found[5]
+
+
+def question_of(text: str) -> str:
+    """Return the question that a prompt ends in.
+
+    Raises:
+        ValueError: if it ends in none.
+    """
+    found = QUESTION.search(text, max(0, text.rfind("\nQuestion: ")))
+    if not found:
+        raise ValueError("the prompt does not end in a question")
+    return found[1]
+
+
+def asked(question: str) -> Asked:
+    """Return what a question asks for.
+
+    Raises:
+        ValueError: if it is another.
+    """
+    found = ASKED.fullmatch(question)
+    if not found or not set(found.groups()[2:]) <= set(PHRASES):
+        raise ValueError(f"no question about a property: {question!r}")
+    return Asked(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
+
+
+@PROMPT.of
+def told_in(text: str, prop: str) -> list[Event]:
+    """Return all that a prompt tells of a property; remembers the last prompt and property.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    return told_of(read(text).found, prop)
+
+
+def told_of(found: Sequence[Line], prop: str) -> list[Event]:
+    """Return all that is told of a property.
+
+    Raises:
+        ValueError: if something cannot be read.
+    """
+    return history(found, prop, (*ESTATE, *DEEDS, *happening_kinds()))
+
+
+def points(told: Sequence[Event], what: Asked) -> list[Event]:
+    """Return the events that belong in a summary, in order.
+
+    Raises:
+        ValueError: if a sale is set aside or restored that there is not.
+    """
+    before = [event for event in told if event.line.day <= what.last]
+    left = standing([event for event in before if event.kind in ESTATE])
+    deeds = [event for event in before if event.kind in what.kinds and event.kind not in ESTATE]
+    return sorted([*left, *deeds], key=lambda event: event.line.start)
+
+
+def named(event: Event) -> tuple[str, int] | None:
+    """Return who did something, and the year; nothing where nobody is named."""
+    name = event.values.get("buyer") or event.values.get("person")
+    return (name, date.fromordinal(event.line.day).year) if name else None
+
+
+def summed_up(text: str) -> tuple[str, ...]:
+    """Return the accepted answers of a prompt.
+
+    Raises:
+        ValueError: if it cannot be read, or nothing belongs in the summary.
+    """
+    annals, what = read(text), asked(question_of(text))
+    told = told_in(text, what.prop)
+    right = points(told, what)
+    found = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
+    if not found:
+        raise ValueError(f"nothing of {what.prop} belongs in a summary")
+    others = [one for event in told if event not in right and (one := named(event))]
+    return accepted(found, others)
+
+
+VAIN = ("bid", "plea")
+NEAR = {5: (2, 2, 1, 1), 10: (3, 3, 3, 2), 20: (4, 6, 5, 5)}
+"""By complexity: purchases set aside, deeds not asked for, what came to nothing, and what came too late."""
+
+
+def faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    annals, what = read(row.text), asked(row.question)
+    told = told_in(row.text, what.prop)
+    right = points(told, what)
+    yield from _body_faults(row, annals)
+    if len(right) != row.stratum.complexity:
+        yield f"{len(right)} key points, not {row.stratum.complexity}"
+    if {event.kind for event in right} != what.kinds:
+        yield "the key points are not of all kinds that are asked for"
+    needed = [event for at, event in enumerate(told) if _matters(told, at, what, right)]
+    if marked(row, "relevant") != spans([event.line for event in needed]):
+        yield "the entries marked as relevant are not those that decide what belongs in the summary"
+    yield from _near_faults(row, told, right, what)
+    near = told_of(annals.found, twin := str(row.metadata["latent"]["twin"]))
+    if not set(what.prop.split(" ")[1:]) & set(twin.split(" ")[1:]):
+        yield f"{twin} shares no word with {what.prop}"
+    if _sorts(near, what) != _sorts(told, what):
+        yield f"{twin} has other entries than {what.prop}: {_sorts(near, what)}, {_sorts(told, what)}"
+    if marked(row, "relevant", "decoy") != spans([event.line for event in (*told, *near)]):
+        yield "the marks are not the entries about the two properties"
+
+
+def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
+    """Hold entries to be in order of date and all different, each with a number of its own."""
+    if any(one.day > other.day for one, other in pairwise(annals.found)):
+        yield "the entries are not in order of date"
+    if len({(one.day, one.text) for one in annals.found}) != len(annals.found):
+        yield "two entries are equal"
+    if len(set(annals.numbers.values())) != len(annals.numbers):
+        yield "two entries have one number"
+    if question_of(row.text) != row.question:
+        yield f"the prompt asks {question_of(row.text)!r}"
+
+
+def _matters(told: Sequence[Event], without: int, what: Asked, right: Sequence[Event]) -> bool:
+    """Tell whether other events belong in the summary without one of them, or a later one cannot be."""
+    try:
+        return points([*told[:without], *told[without + 1 :]], what) != right
+    except ValueError:
+        return True
+
+
+def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], what: Asked) -> Iterator[str]:
+    """Hold who does not belong in the summary to be as many of each sort as promised, and nobody to be named twice."""
+    late = [event for event in told if event.line.day > what.last]
+    before = [event for event in told if event.line.day <= what.last and event not in right]
+    undone = [event for event in before if event.kind == "sale"]
+    vain = [event for event in before if event.kind in VAIN]
+    other = [event for event in before if event.kind not in (*ESTATE, *VAIN)]
+    if any(event.kind not in what.kinds for event in late):
+        yield "something that is not asked for befell the property too late"
+    sorts = tuple(map(len, (undone, other, vain, late)))
+    if sorts != NEAR[row.stratum.complexity]:
+        yield f"{sorts} are set aside, not asked for, in vain and too late, not {NEAR[row.stratum.complexity]}"
+    people = Counter(one[0] for event in told if (one := named(event)))
+    yield from (f"{name} is named twice beside {what.prop}" for name, times in people.items() if times > 1)
+
+
+def _sorts(told: Sequence[Event], what: Asked) -> tuple[int, int, int]:
+    """Return how many people are named beside a property: for what is asked, for other things, and in vain."""
+    kinds = [event.kind for event in told if named(event)]
+    vain = sum(kind in VAIN for kind in kinds)
+    meant = sum(kind in what.kinds for kind in kinds)
+    return meant, len(kinds) - meant - vain, vain

@@ -1,0 +1,396 @@
+"""summ.points: who did what for a property, and when, summed up with sources.
+
+A key point is a person and a year. Its entries stand all over the annals; beside the property there are as many people
+who do not belong in the summary: buyers whose purchase was set aside, people who did what is not asked for, or wished
+to, or came later. Another property that shares a word of the name has as many entries of each sort (SummHay, Laban et
+al. 2024, section 3: key points that are known beforehand, each with its sources).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Shuffled, Streams, deal, spread
+from pipeline.tasks.base import (
+    Filler,
+    Key,
+    Layout,
+    Piece,
+    Placed,
+    PoolSpec,
+    Published,
+    Role,
+    Sample,
+    Task,
+    Turns,
+    Unit,
+    unit,
+)
+from pipeline.tasks.longqa.base import asked_property, days_at
+from pipeline.tasks.summ import solve as proof
+from pipeline.tasks.summ import solve as reader
+from pipeline.tasks.summ import text
+from pipeline.tasks.summ.text import Named
+from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, new_year, source_digest, year
+from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, Title
+from pipeline.worlds.ids import fresh, numbers
+
+OTHERS = ("lease", "repairs", "keeper", "loan")
+"""Kinds of deeds beside purchases."""
+VAIN = ("bid", "plea")
+"""Kinds of what came to nothing."""
+BEHIND = 0.012
+"""The share of the annals after the time asked about in which nothing befalls the property."""
+
+WEIGHTS = {SALE: 5, UNDO: 3, UNDO2: 1, REDO: 2}
+"""How often each step of a title is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """How many entries of each sort a property has.
+
+    Attributes:
+        points: deeds that belong in the summary, purchases among them.
+        undone: purchases that were set aside.
+        other: deeds of kinds that are not asked for.
+        vain: offers and wishes that came to nothing.
+        late: deeds of the kinds asked for after the time asked about.
+    """
+
+    points: int
+    undone: int
+    other: int
+    vain: int
+    late: int
+
+    @property
+    def near(self) -> int:
+        """How many people are named beside the property who do not belong in the summary."""
+        return self.undone + self.other + self.vain + self.late
+
+
+MIXTURES = {5: Mixture(5, 2, 2, 1, 1), 10: Mixture(10, 3, 3, 3, 2), 20: Mixture(20, 4, 6, 5, 5)}
+"""By complexity: about as many who do not belong in the summary as do."""
+
+
+def standing(steps: Sequence[Step]) -> list[str]:
+    """Return the buyers whose purchases stand after some steps, in order.
+
+    Raises:
+        ValueError: if a step cannot be taken.
+    """
+    title = Title()
+    for kind, buyer in steps:
+        title.take(kind, buyer)
+    return title.standing
+
+
+def needed(steps: Sequence[Step], at: int) -> bool:
+    """Tell whether others stand without one of the steps, or a later one could not be taken."""
+    try:
+        return standing([*steps[:at], *steps[at + 1 :]]) != standing(steps)
+    except ValueError:
+        return True
+
+
+def titles(rng: Random, stand: int, undone: int) -> list[Step]:
+    """Draw sales, of which so many stand in the end and so many do not, with what sets them aside and restores them.
+
+    Buyers are numbers, in order. Every step is needed to tell which sales stand.
+    """
+    while True:
+        steps = _walk(rng, stand + undone, undone)
+        if all(needed(steps, at) for at in range(len(steps))):
+            return steps
+
+
+def _walk(rng: Random, sales: int, undone: int) -> list[Step]:
+    title, steps, made, restored = Title(), list[Step](), 0, 0
+    while made < sales or made - len(title.standing) < undone:
+        gone = made - len(title.standing)
+        able = {
+            SALE: made < sales,
+            UNDO: gone < undone,
+            UNDO2: gone < undone - 1,
+            REDO: restored < undone // 2,
+        }
+        kinds = [kind for kind, free in able.items() if free and title.able(kind)]
+        (kind,) = rng.choices(kinds, [WEIGHTS[one] for one in kinds])
+        steps.append((kind, str(made) if kind == SALE else ""))
+        title.take(*steps[-1])
+        made, restored = made + (kind == SALE), restored + (kind == REDO)
+    return steps
+
+
+def shares(rng: Random, total: int, parts: int) -> list[int]:
+    """Cut a number into so many parts at random, none of them nothing."""
+    cuts = sorted(rng.sample(range(1, total), parts - 1))
+    return [end - start for start, end in zip([0, *cuts], [*cuts, total], strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entry that is written for a row: its day and kind, what it is about, its role, and whether a point."""
+
+    day: int
+    kind: str
+    about: Mapping[str, str]
+    role: Role
+    point: bool = False
+
+    @property
+    def named(self) -> Named:
+        """Who did it, and the year; nobody where a court did."""
+        return self.about.get("buyer") or self.about.get("person", ""), year(self.day)
+
+
+def named_in(told: Sequence[Told]) -> list[Named]:
+    """Return who is named in some entries, with the years."""
+    return [one.named for one in told if one.named[0]]
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What befell a property, by date, and at the ends of which years it can be asked about."""
+
+    told: Sequence[Told]
+    years: range
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before it has a day: its share of the annals, its kind, its role, and whether it is a point."""
+
+    depth: float
+    kind: str
+    role: Role
+    point: bool = False
+
+
+def history(
+    world: Chronicle,
+    rng: Random,
+    mixture: Mixture,
+    prop: str,
+    theme: Sequence[str],
+    end: float,
+    taken: set[str],
+    place: Callable[[int], float],
+) -> Past:
+    """Draw what befell a property, so that what is needed is uniform in the share of the annals before `end`.
+
+    Nobody who is `taken` is named; who is named is taken. `place` gives for each of the entries needed, in order, its
+    place in its share.
+    """
+    while True:
+        drafts = sorted(_drafts(rng, mixture, theme, end, place), key=lambda one: one.depth)
+        days = days_at(world, [one.depth for one in drafts])
+        before = [day for one, day in zip(drafts, days, strict=True) if one.depth <= end]
+        years = range(year(before[-1]), year(days[len(before)]))
+        if years:
+            return Past(
+                [_told(world, rng, prop, one, day, taken) for one, day in zip(drafts, days, strict=True)], years
+            )
+
+
+def _drafts(
+    rng: Random, mixture: Mixture, theme: Sequence[str], end: float, place: Callable[[int], float]
+) -> list[Draft]:
+    stand, *each = shares(rng, mixture.points, 1 + len(theme))
+    steps = titles(rng, stand, mixture.undone)
+    deeds = [kind for kind, count in zip(theme, each, strict=True) for _ in range(count)]
+    order = rng.sample([True] * len(steps) + [False] * len(deeds), len(steps) + len(deeds))
+    rng.shuffle(deeds)
+    left = set(standing(steps))
+    said = iter([(kind, buyer in left) for kind, buyer in steps])
+    needed = [next(said) if one else (deeds.pop(), True) for one in order]
+    share = end / len(needed)
+    found = [Draft((at + place(at)) * share, kind, "relevant", point) for at, (kind, point) in enumerate(needed)]
+    others = [one for one in OTHERS if one not in theme]
+    some = [*rng.choices(others, k=mixture.other), *rng.choices(VAIN, k=mixture.vain)]
+    found += [Draft(rng.random() * end, kind, "decoy") for kind in some]
+    late = rng.choices((SALE, *theme), k=mixture.late)
+    start = end + BEHIND
+    return found + [Draft(start + (1 - start) * rng.random(), kind, "decoy") for kind in late]
+
+
+def _told(world: Chronicle, rng: Random, prop: str, draft: Draft, day: int, taken: set[str]) -> Told:
+    about = {"prop": prop}
+    if draft.kind == SALE or draft.kind not in WEIGHTS:
+        about["buyer" if draft.kind == SALE else "person"] = _somebody(world, rng, day, taken)
+    return Told(day, draft.kind, about, draft.role, draft.point)
+
+
+def _somebody(world: Chronicle, rng: Random, day: int, taken: set[str]) -> str:
+    """Draw somebody of the time who is not taken, of another surname than those who are if there is one."""
+    surnames, people = {one.rpartition(" ")[2] for one in taken}, world.living(day)
+    others = [one for one, last in zip(people, _surnames(world, year(day)), strict=True) if last not in surnames]
+    name = rng.choice(others or [one for one in people if one not in taken])
+    taken.add(name)
+    return name
+
+
+@lru_cache(maxsize=1 << 10)
+def _surnames(world: Chronicle, when: int) -> list[str]:
+    """Return the surnames of all who live in a year, in the order of their names."""
+    return [one.rpartition(" ")[2] for one in world.living(new_year(when))]
+
+
+THEMES = tuple((one, other) for at, one in enumerate(OTHERS) for other in OTHERS[at + 1 :])
+"""Kinds of deeds that are asked for beside purchases."""
+EARLIEST, LATEST = 0.7, 0.92
+"""The shares of the annals between which the time that is asked about ends."""
+ROWS = 256
+"""Rows of which what is written is kept, some 30 kB each: a shard is sampled, and then packed."""
+NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What is asked, and all entries that are written for it, those of the property first."""
+
+    question: str
+    props: tuple[str, str]
+    theme: tuple[str, str]
+    own: Sequence[Told]
+    near: Sequence[Told]
+
+
+def make_numbered(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
+    """Return every entry of a tier with its number, in order of date."""
+    world = chronicle(streams, spec.tier, busy=True)
+    for one, number in zip(world.entries, ids(streams, spec.tier), strict=True):
+        yield unit(text.NUMBERED.format(number=number, entry=one.text), "filler", one.facts)
+
+
+def spec(tier: str) -> PoolSpec:
+    """Return the pool of numbered entries of a tier."""
+    return PoolSpec(f"chronicle-ids-{tier}", 1, tier, f"{WORLD}:{source_digest()}", make_numbered)
+
+
+def ids(streams: Streams, tier: str) -> Sequence[str]:
+    """Return the number of every entry of a tier, in order; `streams` are any below the same seed."""
+    return _ids(streams.world(WORLD, tier, "ids"), len(chronicle(streams, tier, busy=True).entries))
+
+
+@lru_cache(maxsize=2)
+def _ids(world: Streams, count: int) -> tuple[str, ...]:
+    return numbers(world.of("numbers"), count)
+
+
+class Points(Task):
+    """A summary of what people did for a property. `complexity` is the number of key points."""
+
+    __slots__ = ()
+
+    family = "summ"
+    subtask = "points"
+    title = "a summary of who did what for a property and when, with the entries that tell of it"
+    scorer = "key_points"
+    complexities = (5, 10, 20)
+    max_new_tokens = 896
+    shortest = 8192
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        """Return the pool of numbered entries."""
+        return (spec(stratum.tier),)
+
+    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+        """Draw the time and the kinds that are asked about, and what befell the property and its twin."""
+        prop, twin = asked_property(world, index, own, shared)
+        theme = THEMES[deal(shared.of("theme"), stratum.rows, index, len(THEMES))]
+        end = EARLIEST + (LATEST - EARLIEST) * spread(shared.of("end"), stratum.rows, index)
+        mixture, rng, taken = MIXTURES[stratum.complexity], own.of("told"), set[str]()
+        found = history(
+            world, rng, mixture, prop, theme, end, taken, lambda at: spread(shared.of("depth", at), stratum.rows, index)
+        )
+        near = history(world, rng, mixture, twin, theme, end, taken, lambda at: rng.random())
+        kinds = rng.sample((SALE, *theme), 1 + len(theme))
+        asked = text.question(rng.choice(text.QUESTIONS), prop, rng.choice(found.years), kinds)
+        return Drawn(
+            asked, (prop, twin), theme, found.told, [replace(one, role="decoy", point=False) for one in near.told]
+        )
+
+    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+        """Draw what is asked, and write the entries that its answer needs."""
+        drawn, written = told(self, stratum, index, own, shared)
+        points = {one.named: [number] for one, number, _ in written if one.point}
+        others = named_in([one for one in drawn.own if not one.point])
+        answers = text.accepted(points, others)
+        relevant = tuple(said for one, _, said in written if one.role == "relevant")
+        latent: dict[str, Any] = {
+            "property": drawn.props[0],
+            "twin": drawn.props[1],
+            "theme": list(drawn.theme),
+            "needed": len(relevant),
+            "others": len(others),
+        }
+        return Sample("", stratum, index, latent, relevant, drawn.question, Key(answers[0], answers))
+
+    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+        """Put every entry that was written for the row where its date falls among those of the world."""
+        stratum = sample.stratum
+        world = chronicle(own, stratum.tier, busy=True)
+        drawn, written = told(self, stratum, sample.index, own, shared)
+        out = frozenset(number for prop in drawn.props for number in world.about.get(prop, ()))
+        order = Shuffled(own.of("filler"), len(world.entries), out)
+        return Layout(
+            head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
+            placed=tuple(Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, _, said in written),
+            filler=Filler(spec(stratum.tier).name, order, NONE, "ranked", ranks=world.days),
+            tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
+        )
+
+    def solve(self, turns: Turns) -> tuple[str, ...]:
+        """Read what befell the property, and sum up what is asked for.
+
+        Raises:
+            ValueError: if the text cannot be read.
+        """
+        return reader.summed_up(turns[-1][1])
+
+    def check(self, row: Published) -> list[str]:
+        """Prove that each entry needed is, that no other is, and that near misses are as many as promised."""
+        return list(proof.faults(row))
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        """Return the scores of who tells of one point, of all who are named beside the property, or its twin too."""
+        points, others = sample.stratum.complexity, int(sample.latent["others"])
+        return {
+            "uniform": 0.0,
+            "one_point": 2 / (points + 1),
+            "everybody": 2 * points / (2 * points + others),
+            "twin_too": 2 * points / (3 * points + 2 * others),
+        }
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        """Return the kinds that are asked for."""
+        return {"theme": (tuple(sample.latent["theme"]), len(THEMES))}
+
+    def own_texts(self, sample: Sample) -> tuple[str, ...]:
+        """Return the entries that the answer needs: they were written for the row."""
+        return sample.relevant
+
+
+@lru_cache(maxsize=ROWS)
+def told(
+    task: Points, stratum: Stratum, index: int, own: Streams, shared: Streams
+) -> tuple[Drawn, Sequence[tuple[Told, str, str]]]:
+    """Return what a row asks, and what is told for it with the numbers and texts of its entries."""
+    world = chronicle(own, stratum.tier, busy=True)
+    drawn = task.drawn(world, stratum, index, own, shared)
+    every = [*drawn.own, *drawn.near]
+    free = fresh(own.of("ids"), ids(own, stratum.tier), len(every))
+    texts = [world.write(own.of("text", at), one.day, one.kind, one.about).text for at, one in enumerate(every)]
+    return drawn, [
+        (one, number, text.NUMBERED.format(number=number, entry=said))
+        for one, number, said in zip(every, free, texts, strict=True)
+    ]

@@ -1,0 +1,318 @@
+"""Reads the lines of a prompt and answers the question behind them, by the grammar of the messages."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+from typing import NamedTuple
+
+from pipeline.tasks.base import Published
+from pipeline.tasks.messages import intent_of
+from pipeline.tasks.solving import LINES, PROMPT
+from pipeline.worlds.words import pool
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+LINE = re.compile(
+    rf"^On (\d{{1,2}}) ({'|'.join(MONTHS)}) clerk (\d{{5}}) received: ([^\[\]\n]+)(?:\[([^\]\n]+)\])?\n", re.M
+)
+START, END = "\nMessages:\n", "This is the end of the messages."
+ASKED = {
+    "count": re.compile(r"How many of the messages that clerk (?P<clerk>\d+) received ask (?P<kind>.+)\?"),
+    "when": re.compile(
+        r"Taking the messages by their dates, in which month did clerk (?P<clerk>\d+) receive the "
+        r"(?P<nth>\d+)(?:st|nd|rd|th) message that asks (?P<kind>.+)\?"
+    ),
+    "users": re.compile(
+        r"Which clerks received both a message that asks (?P<kind>.+) and a message that asks (?P<other>.+)\?"
+    ),
+    "most": re.compile(r"Which of these things is asked most often in all messages: (?P<options>.+)\?"),
+    "compare": re.compile(r"Which of these two things is asked more often in all messages: (?P<options>.+)\?"),
+}
+Intent = tuple[str, str]
+
+
+class Entry(NamedTuple):
+    """A line as read: its day and month, the clerk, the message, what the line states if it does, and what it means.
+
+    `intent` is what the message asks, and `date` the month from 0 and the day.
+    """
+
+    day: str
+    month: str
+    clerk: str
+    message: str
+    stated: str
+    intent: Intent
+    date: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: what kind it is, and what it names."""
+
+    subtask: str
+    named: Mapping[str, str]
+
+    @cached_property
+    def kinds(self) -> tuple[Intent, ...]:
+        """The kinds of messages that are named."""
+        return tuple(phrases()[self.named[name]] for name in ("kind", "other") if name in self.named)
+
+    @cached_property
+    def options(self) -> tuple[str, ...]:
+        """The acts that are offered."""
+        return tuple(acts()[word] for word in re.split(", | or ", self.named["options"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All lines of a prompt as read and as they stand, and the question."""
+
+    entries: Sequence[Entry]
+    asked: Asked
+    lines: Sequence[str]
+
+
+@cache
+def _kinds(what: str) -> list[list[str]]:
+    """Return the name, word and phrase of every act, or of every thing."""
+    told = "\n".join(pool("utterances/kinds")).partition(f"[{what}]\n")[2].partition("\n[")[0]
+    return [line.split(": ") for line in told.splitlines()]
+
+
+@cache
+def phrases() -> Mapping[str, Intent]:
+    """Return what questions call each kind of message."""
+    pairs = product(_kinds("act"), _kinds("thing"))
+    return {act[2].replace("{it}", thing[2]): (act[0], thing[0]) for act, thing in pairs}
+
+
+@cache
+def acts() -> Mapping[str, str]:
+    """Return the act of each word that questions offer."""
+    return {word: name for name, word, _ in _kinds("act")}
+
+
+@cache
+def _words() -> Mapping[str, str]:
+    return {name: word for word, name in acts().items()}
+
+
+@PROMPT.of
+def read(text: str) -> Book:
+    """Read a prompt.
+
+    Raises:
+        ValueError: if it is not this family's.
+    """
+    begin, end = text.find(START) + len(START), text.rfind(END)
+    question = text[end:].rpartition("Question: ")[2].removesuffix("\nAnswer:")
+    if not len(START) <= begin <= end or not question:
+        raise ValueError("the prompt does not hold messages and a question behind them")
+    return Book(entries_of(text[begin:end]), question_of(question), text[begin:end].split("\n")[:-1])
+
+
+def entries_of(body: str) -> list[Entry]:
+    """Read some lines.
+
+    Raises:
+        ValueError: if one is no message.
+    """
+    *lines, end = body.split("\n")
+    if end:
+        raise ValueError(f"line {body[-80:]!r} is no message")
+    return _entries(lines)
+
+
+@LINES.of_each
+def _entries(line: str) -> Entry:
+    found = LINE.fullmatch(f"{line}\n")
+    if not found:
+        raise ValueError(f"line {line[:80]!r} is no message")
+    day, month, clerk, message, stated = found.groups("")
+    return Entry(day, month, clerk, message, stated, intent_of(message.rstrip()), (MONTHS.index(month), int(day)))
+
+
+def question_of(question: str) -> Asked:
+    """Read a question.
+
+    Raises:
+        ValueError: if it is not this family's.
+    """
+    for subtask, form in ASKED.items():
+        found = form.fullmatch(question)
+        if found:
+            return Asked(subtask, found.groupdict())
+    raise ValueError(f"no question about messages: {question!r}")
+
+
+def solve(text: str) -> str:
+    """Return the answer of a prompt.
+
+    Raises:
+        ValueError: if it cannot be read, or has no answer.
+    """
+    book = read(text)
+    return answer(book.entries, book.asked)
+
+
+def answer(entries: Sequence[Entry], asked: Asked) -> str:
+    """Answer a question from some lines.
+
+    Raises:
+        ValueError: if they do not answer it.
+    """
+    if asked.subtask in ("most", "compare"):
+        return _words()[leading(times_of(entries), asked.options)[0]]
+    if asked.subtask == "users":
+        one, other = ({entry.clerk for entry in entries if entry.intent == kind} for kind in asked.kinds)
+        if not one & other:
+            raise ValueError("no clerk received both")
+        return ", ".join(sorted(one & other))
+    counted = counted_of(entries, asked)
+    if asked.subtask == "count":
+        return str(len(counted))
+    if len(counted) < int(asked.named["nth"]):
+        raise ValueError(f"there are {len(counted)} messages in place of {asked.named['nth']}")
+    return counted[int(asked.named["nth"]) - 1].month
+
+
+def times_of(entries: Sequence[Entry]) -> Counter[str]:
+    """Return how many messages ask for each act."""
+    return Counter(entry.intent[0] for entry in entries)
+
+
+def counted_of(entries: Sequence[Entry], asked: Asked) -> list[Entry]:
+    """Return the lines of the asked clerk and kind, by their dates."""
+    mine = [entry for entry in entries if entry.clerk == asked.named["clerk"] and entry.intent == asked.kinds[0]]
+    return sorted(mine, key=lambda entry: entry.date)
+
+
+def leading(times: Counter[str], options: Sequence[str]) -> tuple[str, int, int]:
+    """Return the option that comes most often, how often it does, and how often the next one does.
+
+    Raises:
+        ValueError: if two lead.
+    """
+    (first, most), (_, next_most), *_ = sorted(((one, times[one]) for one in options), key=lambda each: -each[1])
+    if most == next_most:
+        raise ValueError("two are asked for equally often")
+    return first, most, next_most
+
+
+GAP = 0.1
+"""By how much of its own number the act that is the answer leads in a packed prompt, at least."""
+OWN, OTHERS = {5: 6, 20: 12, 80: 48}, {5: 3, 20: 10, 80: 40}
+"""How many other messages the asked clerk received, and other clerks of the kind, at least."""
+
+
+def faults(row: Published) -> Iterator[str]:
+    """Yield what is wrong with a row.
+
+    Raises:
+        ValueError: if the prompt cannot be read.
+    """
+    book = read(row.text)
+    if book.asked.subtask != row.stratum.subtask or not row.text.endswith(f"\nQuestion: {row.question}\nAnswer:"):
+        yield f"{row.question!r} is not the question of the text"
+    if row.key.answers != (row.key.target,):
+        yield "the key accepts another answer than its target"
+    if len({*book.lines}) < len(book.lines):
+        yield "a line is there twice"
+    yield from _stated(row, book)
+    marked = {role: list(_marked(row, role)) for role in ("relevant", "decoy")}
+    if sum(map(len, marked.values())) != len(row.needles):
+        yield "a mark is no line"
+    if row.stratum.subtask in ("most", "compare"):
+        yield from _shares(book, marked["relevant"])
+    else:
+        yield from _needed(row, book, marked["relevant"])
+        yield from _misses(row, book)
+
+
+def _marked(row: Published, role: str) -> Iterator[Entry]:
+    """Yield the lines of a row that are marked as a whole."""
+    for needle in row.needles:
+        said = row.prompt[needle.char_start - 1 : needle.char_end]
+        if needle.role == role and said.startswith("\n") and said.find("\n", 1) == len(said) - 1:
+            yield from entries_of(said[1:])
+
+
+def _stated(row: Published, book: Book) -> Iterator[str]:
+    """Hold what lines state to what their messages ask."""
+    stated = bool(row.stratum.knob("stated", False))
+    if any(bool(entry.stated) != stated for entry in book.entries):
+        yield "a line states what it asks, or does not, as the knob has it"
+    elif stated and any(phrases()[entry.stated] != entry.intent for entry in book.entries):
+        yield "a line states something else than its message asks"
+
+
+def _shares(book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
+    """Hold the lead of the answer to its gap, in the whole text."""
+    times = times_of(book.entries)
+    first, most, following = leading(times, book.asked.options)
+    if most - following < GAP * most:
+        yield f"the answer is asked for {most} times and another {following} times: they are too near"
+    marked = [entry.intent[0] for entry in relevant]
+    if marked.count(first) != 1 or len({*marked}) != 2 or len(marked) != 2:
+        yield "the marked lines are not one of the answer and one of another act"
+
+
+def _needed(row: Published, book: Book, relevant: Sequence[Entry]) -> Iterator[str]:
+    """Take each line away that could matter: without a relevant one the answer is another, without others the same."""
+    asked, right = book.asked, row.key.target
+    could = list(_that_could_matter(book))
+    if answer(could, asked) != right:
+        yield "lines that cannot matter change the answer"
+    marked = {*relevant}
+    for at, entry in enumerate(could):
+        same = _answered([*could[:at], *could[at + 1 :]], asked) == right
+        if same == (entry in marked):
+            yield f"without line {entry.message[:40]!r} the answer is {'the same' if same else 'another'}"
+    if len(marked) != len(relevant) or not marked <= {*could}:
+        yield "a marked line does not matter"
+    wanted = {"count": len(counted_of(could, asked)) if "clerk" in asked.named else 0, "when": row.stratum.complexity}
+    if len(relevant) != wanted.get(asked.subtask, 2 * row.stratum.complexity):
+        yield f"{len(relevant)} lines are marked"
+
+
+def _that_could_matter(book: Book) -> Iterator[Entry]:
+    """Yield the lines of the asked kinds, of one clerk where one is asked about."""
+    clerk, kinds = book.asked.named.get("clerk"), book.asked.kinds
+    mine = [entry for entry in book.entries if entry.clerk == clerk] if clerk else book.entries
+    return (entry for entry in mine if entry.intent in kinds)
+
+
+def _answered(entries: Sequence[Entry], asked: Asked) -> str:
+    try:
+        return answer(entries, asked)
+    except ValueError:
+        return ""
+
+
+def _misses(row: Published, book: Book) -> Iterator[str]:
+    """Count the near misses that every prompt has."""
+    asked, size = book.asked, row.stratum.complexity
+    kind = asked.kinds[0]
+    if clerk := asked.named.get("clerk"):
+        mine = [entry.intent for entry in book.entries if entry.clerk == clerk and entry.intent != kind]
+        others = sum(entry.clerk != clerk for entry in book.entries if entry.intent == kind)
+        if len(mine) < OWN[size] or others < OTHERS[size]:
+            yield f"{len(mine)} other messages of the clerk and {others} of other clerks are too few"
+        if not any(one[0] == kind[0] for one in mine) or not any(one[1] == kind[1] for one in mine):
+            yield "no other message of the clerk shares the act, or none the thing"
+        return
+    whose: dict[str, list[Intent]] = {}
+    for entry in book.entries:
+        if entry.intent in asked.kinds:
+            whose.setdefault(entry.clerk, []).append(entry.intent)
+    half = [clerk for clerk, found in whose.items() if len({*found}) == 1]
+    if len(half) < 3 * size:
+        yield f"{len(half)} clerks received messages of one kind alone, where {3 * size} should have"

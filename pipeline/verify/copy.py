@@ -1,0 +1,464 @@
+"""A copy of a split, held to its manifest and its lock.
+
+Nothing of the build is needed: rows are counted and solved from what is published. Where answers are withheld, what can
+be checked is: that counts are exact, that each prompt has one answer, and, with the maintainer's own build at hand,
+that it is the right one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from pipeline.artifacts.journal import UNREADABLE
+from pipeline.artifacts.manifest import PARTS, Made, Manifest, SealedShard, shard_faults, told_answers
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.split import Split
+from pipeline.assemble.jobs import draw_sample
+from pipeline.assemble.plan import Plan
+from pipeline.corpora.records import has_all
+from pipeline.errors import CarraraError
+from pipeline.executors import run
+from pipeline.profiles import Profile
+from pipeline.recipe import Recipe, Stratum
+from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
+from pipeline.storage import StorePath, held_there
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Sample
+from pipeline.terminal.progress import meter
+from pipeline.verify.lock import Lock, ProfileLock, ShardLock, profile_fault
+from pipeline.verify.row import Witness, drawn_faults, mark_faults, sample_faults, turns_of
+from pipeline.verify.seal import differences, key_tables
+
+ROW_FAULTS = 20
+"""How many faulty rows of one shard are named."""
+OWN = ("id", "metadata")
+"""What the public rows of a withheld split say otherwise than its keys."""
+KEYS = ("index", "keys")
+"""Where the same rows without text may lie; in public, without answers too."""
+Place = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckJob:
+    """One shard of a copy: what its manifest says of it, what its lock says, and the keys it should have.
+
+    `drawn` is the plan that its samples are drawn from again, if the seed is public or the lock tells it, `corpora`
+    whether the texts of users are at hand that it needs, and `start` the place of its first row among those of the
+    family.
+    """
+
+    folder: Path
+    plan: Plan
+    shard: SealedShard
+    withheld: bool
+    tag: str
+    locked: ShardLock | None = None
+    keys: Path | None = None
+    drawn: Plan | None = None
+    corpora: bool = False
+    start: int = 0
+
+    @property
+    def name(self) -> str:
+        """The shard below ``data``."""
+        return self.shard.shard
+
+    def path(self, part: str) -> Path:
+        """Return the file of the shard in one part of the copy."""
+        return self.folder / part / f"{self.name}.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was seen of one shard: how many of its rows were `recounted`, and how many `drawn` again."""
+
+    shard: str
+    ids: tuple[str, ...]
+    places: Mapping[Place, int]
+    recounted: int
+    drawn: int
+    faults: tuple[str, ...]
+
+
+def check_shard(job: CheckJob) -> Checked:
+    """Check one shard of a copy: its files, then every row. What lies in a store is fetched once."""
+    files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.keys] if path]
+    with held_there(*files):
+        return _checked_shard(job)
+
+
+def _checked_shard(job: CheckJob) -> Checked:
+    faults = list(_file_faults(job))
+    reader = Reader(job)
+    if job.path("data").is_file():
+        try:
+            reader.read()
+        except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
+            faults.append(str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})")
+        faults += reader.faults
+    named = tuple(f"{job.name}: {fault}" for fault in faults)
+    return Checked(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, reader.drawn, named)
+
+
+def _file_faults(job: CheckJob) -> Iterator[str]:
+    """Compare the shard's files with the digests of manifest and lock; a withheld split has files of its own."""
+    for part, _, fault in shard_faults(job.folder, job.shard):
+        yield f"the file in {part} {fault.replace('were proven', 'the manifest lists')}"
+    for part in ("data", "keys") if job.locked and not job.withheld else ():
+        _, said = job.shard.file(part)
+        if said and said != getattr(job.locked, f"{part}_sha256"):
+            yield f"the file in {part} differs from the bytes that were frozen"
+    if job.locked and job.locked.rows != job.shard.rows:
+        yield f"the manifest says {job.shard.rows} rows, but {job.locked.rows} were frozen"
+
+
+class Reader:
+    """Reads the rows of one shard of a copy and collects what is wrong with them."""
+
+    def __init__(self, job: CheckJob) -> None:
+        self.job = job
+        self.witness = Witness(job.plan, job.plan.profiles[0], full=True)
+        self.cells = {(cell.family, cell.subtask, cell.length): cell for cell in job.plan.recipe.strata}
+        self.ids: list[str] = []
+        self.places: Counter[Place] = Counter()
+        self.faults: list[str] = []
+        self.drawn = 0
+
+    def read(self) -> None:
+        """Read all rows; what is wrong goes to `faults`, the first faulty rows by name."""
+        digest = row_digest(_whole(self._rows()))
+        if len(self.faults) > ROW_FAULTS:
+            self.faults[ROW_FAULTS:] = [f"{len(self.faults) - ROW_FAULTS} more rows fail"]
+        if len(self.ids) != self.job.shard.rows:
+            self.faults.append(f"it holds {len(self.ids)} rows in place of {self.job.shard.rows}")
+        for said, who in (
+            (self.job.shard.row_digest, "that the manifest lists"),
+            (self.job.locked and self.job.locked.row_digest, "that were frozen"),
+        ):
+            if said and said != digest and not self.job.withheld:
+                self.faults.append(f"its rows differ from those {who}")
+
+    def _rows(self) -> Iterator[Row]:
+        """Yield every row, looked at."""
+        second = next((self.job.path(part) for part in KEYS if self.job.shard.file(part)[1]), None)
+        beside = second is not None and second.is_file()
+        keys: Iterator[Row] = read_rows(second) if second and beside else iter(())
+        own: Iterator[Row] = read_rows(self.job.keys) if self.job.keys else iter(())
+        samples = self._samples()
+        for row, key, kept in zip_longest(read_rows(self.job.path("data")), keys, own):
+            if row is None:
+                self.faults.append("its keys have more rows than its data")
+                return
+            sample = next(samples, None)
+            self.drawn += sample is not None
+            faults = [*self._row_faults(row, kept, sample), *(_key_faults(row, key) if beside else ())]
+            self.ids.append(str(row.get("id")))
+            self.places[tuple(row.get(name) for name in ("family", "subtask", "length", "complexity"))] += 1
+            if faults:
+                self.faults.append(f"row {row.get('id')!r}: {'; '.join(faults)}")
+            self.witness.seen += 1
+            yield row
+
+    def _samples(self) -> Iterator[Sample | None]:
+        """Draw the samples of the shard again, where the seed is known and the corpus at hand."""
+        plan = self.job.drawn
+        if plan is None:
+            return iter(())
+        rows = plan.rows(self.job.name.partition("/")[0])[self.job.start : self.job.start + self.job.shard.rows]
+        return (
+            draw_sample(plan, row) if self.job.corpora or not row.stratum.knob("corpus", "") else None for row in rows
+        )
+
+    def _row_faults(self, row: Row, kept: Row | None, sample: Sample | None) -> Iterator[str]:
+        try:
+            faults = list(self._withheld_faults(row, kept, sample) if self.job.withheld else self.witness.faults(row))
+            if sample is not None and self.job.drawn and not self.job.withheld and not faults:
+                plan = self.job.drawn
+                faults = sample_faults(row, sample) or [*mark_faults(row, sample, plan, plan.profiles[0], count=True)]
+            yield from faults
+            yield from self._release_faults(row)
+        except (ArithmeticError, *UNREADABLE) as fault:
+            yield f"it cannot be read as a row ({fault!r})"
+
+    def _release_faults(self, row: Row) -> Iterator[str]:
+        tag = self.job.tag
+        if not row["id"].endswith(f"-{tag}"):
+            yield f"its id does not end in {tag}"
+        if json.loads(row["metadata"]).get("canary") != CANARY:
+            yield "it has no canary"
+
+    def _withheld_faults(self, row: Row, kept: Row | None, sample: Sample | None) -> Iterator[str]:
+        """Check a row without its answer, and compare the answer in its text with the maintainer's keys and sample."""
+        cell = self.cells.get((row["family"], row["subtask"], row["length"]))
+        if cell is None:
+            yield "its stratum is not in the manifest"
+            return
+        yield from self.witness.label_faults(row, cell)
+        yield from self.witness.count_faults(row)
+        if json.loads(row["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
+            yield "the SHA-256 of its prompt is wrong"
+        if kept is not None and json.loads(kept["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
+            yield "its prompt is not the one that was built"
+        try:
+            solved = task_of(cell).solve(turns_of(row)) if task_of(cell).proof == "solved" else None
+        except ValueError as fault:
+            yield str(fault)
+            return
+        if sample is not None:
+            yield from drawn_faults(row, sample)
+            if solved is not None and not task_of(cell).keyed_by_packing and solved != tuple(sample.key.answers):
+                yield "the answer in its text differs from the one that was drawn"
+        if kept is not None:
+            yield from _own_faults(row, kept, solved)
+        elif self.job.keys:
+            yield "the keys have no row for it"
+
+
+def _own_faults(row: Row, kept: Row, solved: tuple[str, ...] | None) -> Iterator[str]:
+    """Compare a public row with the maintainer's key at the same position."""
+    if solved is not None and list(solved) != kept["answers"]:
+        yield "the answer in its text differs from the key"
+    for name in KEYS_SCHEMA.names:
+        if name in row and name not in OWN and row[name] != kept[name]:
+            yield f"{name} is {row[name]!r} in place of {kept[name]!r}"
+
+
+def _key_faults(row: Row, key: Row | None) -> Iterator[str]:
+    if key is None:
+        yield "it has no row in the keys file"
+    elif {name: row.get(name) for name in key} != key:
+        yield "its key differs from the one in the keys file"
+
+
+def _whole(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield rows as long as they have all columns; a digest of others says nothing."""
+    return (row for row in rows if row.keys() >= set(DATA_SCHEMA.names))
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A split to check, with what it is held to.
+
+    `own` is the maintainer's folder of the same profile; `corpora` are folders in which texts of users may lie.
+    """
+
+    split: Split
+    profile: Profile
+    lock: Lock | None = None
+    own: Path | None = None
+    corpora: tuple[Path, ...] = ()
+
+    @property
+    def withheld(self) -> bool:
+        """Whether answers are withheld: the manifest says so, or tells no seed."""
+        manifest = self.split.manifest
+        return manifest.withheld is not None or any(made.seed is None for made in manifest.tiers.values())
+
+    @property
+    def frozen(self) -> ProfileLock | None:
+        """What the lock says of the profile."""
+        return self.lock.profiles.get(self.split.tokenizer) if self.lock else None
+
+    def jobs(self) -> Iterator[CheckJob]:
+        """Yield a job for each shard."""
+        for tier, made in self.split.manifest.tiers.items():
+            recipe = published_recipe(self.split.manifest, tier)
+            plan = Plan(recipe, (self.profile,), self.split.folder, recipe.families)
+            drawn, corpora = self._drawn(recipe, tier)
+            locked = self.frozen.tiers[tier].shards if self.frozen and tier in self.frozen.tiers else {}
+            starts: Counter[str] = Counter()
+            for shard in sorted(made.shards, key=lambda shard: shard.shard):
+                family = shard.shard.partition("/")[0]
+                keys = self.own / "keys" / f"{shard.shard}.parquet" if self.own and self.withheld else None
+                lock = locked.get(shard.shard)
+                start = starts[family]
+                yield CheckJob(
+                    self.split.folder, plan, shard, self.withheld, made.tag, lock, keys, drawn, corpora, start
+                )
+                starts[family] += shard.rows
+
+    def _drawn(self, told: Recipe, tier: str) -> tuple[Plan | None, bool]:
+        """Return the plan that a tier's samples are drawn from again, and whether the corpora that it needs are there.
+
+        It is what the manifest tells, or where keys are withheld, the lock.
+        """
+        frozen = self.lock.tiers.get(tier) if self.lock else None
+        recipe = told if not self.withheld else frozen.recipe if frozen else None
+        if recipe is None:
+            return None, False
+        needed = {str(corpus) for cell in recipe.strata if (corpus := cell.knob("corpus", ""))}
+        homes = [folder.parent for folder in self.corpora if needed and has_all(folder, needed)]
+        plan = Plan(recipe, (self.profile,), homes[0] if homes else self.split.folder, recipe.families)
+        return plan, bool(homes)
+
+
+def published_recipe(manifest: Manifest, tier: str) -> Recipe:
+    """Return a tier's recipe as far as a manifest tells it; with its seed, enough to draw every sample again."""
+    made = manifest.tiers[tier]
+    strata = tuple(
+        Stratum(
+            cell.family, cell.subtask, tier, cell.length, cell.complexity or 0, cell.rows // (cell.blocks or 1),
+            cell.shots, tuple(sorted((cell.knobs or {}).items())), cell.blocks or 1,
+        )
+        for cell in made.strata
+    )  # fmt: skip
+    return Recipe(
+        manifest.release, manifest.version, made.seed or 0, tier, strata, manifest.variant, manifest.frame, made.reserve
+    )
+
+
+def split_faults(copy: Copy) -> Iterator[str]:
+    """Yield what is wrong with a manifest by itself, beside its folder, and beside its lock."""
+    manifest = copy.split.manifest
+    tokenizer = manifest.tokenizer
+    if fault := profile_fault(copy.profile, tokenizer.digest, tokenizer.vocabulary_sha256):
+        yield f"manifest.json: {fault}"
+    for tier, made in manifest.tiers.items():
+        if not copy.withheld and published_recipe(manifest, tier).tag != made.tag:
+            yield f"manifest.json: tier {tier} has tag {made.tag}, which does not follow from its seed and version"
+        yield from (f"manifest.json: tier {tier} {fault}" for fault in _sum_faults(made))
+        yield from (f"manifest.json: tier {tier} {fault}" for fault in _table_faults(copy, tier, made))
+    named = {path for part in PARTS for path in copy.split.shards(part)}
+    for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
+        if path not in named and (path.is_file() if isinstance(path, StorePath) else not path.is_dir()):
+            yield f"{path.relative_to(copy.split.folder)} is not in the manifest"
+    if copy.lock:
+        yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
+
+
+def _sum_faults(made: Made) -> Iterator[str]:
+    for name, part in (("rows", "rows"), ("tokens", "tokens"), ("bytes", "data_bytes")):
+        said, total = getattr(made.totals, name), sum(getattr(shard, part) for shard in made.shards)
+        if said != total:
+            yield f"says {said} {name}, but its shards add up to {total}"
+
+
+def _table_faults(copy: Copy, tier: str, made: Made) -> Iterator[str]:
+    """Hold the tables about rows to the keys that are there."""
+    if copy.withheld:
+        return
+    paths = [path for path in copy.split.shards("keys") if path.parent.name == tier]
+    try:
+        tables = key_tables(lambda columns: (row for path in paths for row in read_rows(path, columns)))
+    except (CarraraError, *UNREADABLE):
+        return  # keys that cannot be read are named with their shard
+    for place, said, fresh in differences({name: getattr(made, name) for name in tables}, tables):
+        yield f"says {place} is {said}, where its keys give {fresh}"
+
+
+def _lock_faults(copy: Copy, lock: Lock) -> Iterator[str]:
+    manifest, frozen = copy.split.manifest, copy.frozen
+    for name in ("release", "version", "variant", "frame", "schema_version"):
+        if getattr(manifest, name) != getattr(lock, name):
+            yield f"{name} is {getattr(manifest, name)!r}, but was frozen as {getattr(lock, name)!r}"
+    if frozen is None:
+        yield f"profile {copy.split.tokenizer} is not in the lock of {lock.title}"
+        return
+    tokenizer = manifest.tokenizer
+    if (tokenizer.digest, tokenizer.vocabulary_sha256) != (frozen.digest, frozen.vocabulary_sha256):
+        yield f"profile {copy.split.tokenizer} has a different digest from the frozen one"
+    if sorted(manifest.tiers) != sorted(frozen.tiers):
+        yield f"its tiers are {', '.join(manifest.tiers)}, but {', '.join(frozen.tiers)} were frozen"
+    for tier in sorted(manifest.tiers.keys() & frozen.tiers.keys()):
+        yield from _tier_faults(manifest.tiers[tier], lock, tier, frozen.tiers[tier].shards)
+
+
+def _tier_faults(made: Made, lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
+    if made.tag != lock.tiers[tier].tag:
+        yield f"tier {tier} has tag {made.tag}, but was frozen as {lock.tiers[tier].tag}"
+    if made.seed is not None and made.seed != lock.tiers[tier].recipe.seed:
+        yield f"tier {tier} has a different seed from the frozen one"
+    found = {shard.shard for shard in made.shards}
+    yield from (f"{name} was frozen but is missing" for name in sorted(shards.keys() - found))
+    yield from (f"{name} is there but was not frozen" for name in sorted(found - shards.keys()))
+
+
+def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
+    """Yield faults that no shard shows alone: repeated ids, strata with more or fewer rows than the manifest says."""
+    ids = Counter(each for shard in checked for each in shard.ids)
+    yield from (f"id {name!r} occurs {times} times" for name, times in sorted(ids.items()) if times > 1)
+    for tier, made in copy.split.manifest.tiers.items():
+        found: Counter[Place] = Counter()
+        for shard in checked:
+            if shard.shard.split("/")[1] == tier:
+                found.update(shard.places)
+        wanted = {(cell.family, cell.subtask, cell.length, cell.complexity): cell.rows for cell in made.strata}
+        for place in sorted(wanted.keys() | found.keys(), key=str):
+            if wanted.get(place, 0) != found[place]:
+                cell = " ".join(str(part) for part in place if part is not None)
+                yield f"tier {tier}, {cell}: {found[place]} rows in place of {wanted.get(place, 0)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The result of checking a copy: one line of text, and everything that is wrong with it."""
+
+    line: str
+    faults: tuple[str, ...]
+
+
+def check(copy: Copy, open_executor: Callable[[], Executor], *, quiet: bool) -> Seen:
+    """Check every byte and every row of a copy; nothing of it is changed."""
+    jobs, checked = list(copy.jobs()), []
+    with meter("verify", sum(job.shard.tokens for job in jobs), quiet=quiet) as shown:
+        for job, found in zip(jobs, run(check_shard, jobs, open_executor), strict=True):
+            checked.append(found)
+            shown.advance(len(found.ids), job.shard.tokens)
+    faults = [*split_faults(copy), *joint_faults(copy, checked), *(each for found in checked for each in found.faults)]
+    return Seen(_line(copy, checked), tuple(faults))
+
+
+def _line(copy: Copy, checked: Sequence[Checked]) -> str:
+    rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
+    second = copy.profile.second()
+    counted = (
+        f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "none recounted"
+    )
+    held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
+    only = _checked(copy)
+    solved = told_answers(rows - only, only)
+    if only and copy.withheld:  # without its answer, a row that no program solves tells nothing that could be checked
+        solved = f"{rows - only:,} re-solved from their text, {only:,} that no program can solve"
+    answers = ", ".join([solved, *_answers(copy, rows, sum(each.drawn for each in checked))])
+    unseen = _unseen(copy, all_drawn=all(each.drawn == len(each.ids) for each in checked))
+    return (
+        f"{copy.split.title}: {rows:,} rows in {len(checked)} shard{'s' * (len(checked) != 1)}, {counted}, {answers}; "
+        f"every byte {held}"
+        f"{f' ({unseen})' if unseen else ''}"
+    )
+
+
+def _checked(copy: Copy) -> int:
+    """Return how many rows a program can only check, not solve."""
+    recipes = (published_recipe(copy.split.manifest, tier) for tier in copy.split.manifest.tiers)
+    return sum(cell.total for recipe in recipes for cell in recipe.strata if task_of(cell).proof == "checked")
+
+
+def _answers(copy: Copy, rows: int, drawn: int) -> Iterator[str]:
+    """Yield what the questions and answers of a copy were held to."""
+    if copy.withheld:
+        yield "answers match the keys" if copy.own else "answers withheld"
+    what = "questions and answers drawn again from the seed of the lock"
+    what = what if copy.withheld else "questions and keys drawn again from the seed"
+    if drawn == rows:
+        yield what
+    elif drawn or not copy.withheld or copy.lock:
+        yield f"{what} in {drawn:,} rows; {rows - drawn:,} come from a corpus that is not here"
+
+
+def _unseen(copy: Copy, *, all_drawn: bool) -> str:
+    """Return what may be wrong with a copy that nobody could see who has no more than was given."""
+    if copy.own or (copy.lock and not copy.withheld):
+        return ""
+    if copy.withheld:
+        what = "text" if all_drawn else "question or text"
+        return f"without the frozen folder, a {what} that was changed together with its digests is not seen"
+    what = "filler" if all_drawn else "filler, or a text of a corpus with its key,"
+    return f"without a lock, {what} that was changed together with its digests is not seen"

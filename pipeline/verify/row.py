@@ -1,0 +1,317 @@
+"""What is wrong with a row, judged from the published row and its sample."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from pipeline.artifacts.parquet import read_rows
+from pipeline.assemble.cache import LAYOUTS
+from pipeline.assemble.cutter import MARKED, bucket, conversation, cutter, in_order, reading, rounded
+from pipeline.assemble.plan import Plan
+from pipeline.errors import CorruptError
+from pipeline.profiles import Counter, Profile
+from pipeline.recipe import Stratum
+from pipeline.rows import CANARY, DATA_SCHEMA, KEY_NAMES, Row, sha256_text
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Key, Layout, Needle, Piece, Published, Sample, Turns
+from pipeline.tasks.solving import PROMPT
+
+
+def cell_place(cell: Stratum) -> tuple[str, str, int, int]:
+    """Return what finds a row's stratum in its recipe."""
+    return cell.family, cell.subtask, cell.length, cell.complexity
+
+
+def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
+    """Return what is sent: the row's messages, or one user turn of its prompt."""
+    if row["messages"]:
+        return tuple((turn["role"], turn["content"]) for turn in row["messages"])
+    return (("user", row["prompt"]),)
+
+
+@lru_cache(maxsize=1)
+def _loads(text: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def metadata_of(row: Row) -> dict[str, Any]:
+    """Return a row's metadata, which several checks in turn read; nobody changes it."""
+    return _loads(row["metadata"])
+
+
+def sample_faults(row: Row, sample: Sample | None) -> list[str]:
+    """Return where a row says something else than the sample it is of."""
+    if sample is None or row["id"] != sample.id:
+        return ["another row belongs here"]
+    faults = list(drawn_faults(row, sample))
+    if metadata_of(row)["latent"] != sample.latent:
+        faults.append("its latent structure differs")
+    return faults
+
+
+def drawn_faults(row: Row, sample: Sample) -> Iterator[str]:
+    """Yield where the columns that a row has even without its answer are not those of its sample."""
+    key = sample.key.columns()
+    wanted = {
+        "question": sample.question,
+        "answer_prefix": "",
+        **{name: key[name] for name in ("choices", "random_string_to_prepend")},
+    }
+    for name, value in wanted.items():
+        if row[name] != value:
+            yield f"{name} is {row[name]!r} in place of {value!r}"
+
+
+def answer_faults(row: Row, cell: Stratum) -> list[str]:
+    """Return what is wrong with a row's answer, text and marks, judged from the published row alone."""
+    task, metadata, turns = task_of(cell), metadata_of(row), turns_of(row)
+    faults = [] if metadata["prompt_sha256"] == sha256_text(row["prompt"]) else ["the SHA-256 of its prompt is wrong"]
+    if not row["prompt"].isascii() and not cell.knob("corpus", ""):
+        faults.append("its prompt is not ASCII")
+    if row["messages"] and row["prompt"] != conversation(turns):
+        faults.append("its prompt does not match its messages")
+    if (
+        row["question"] not in row["prompt"][row["question_start"] :]
+        or row["prompt"][row["question_start"] - 1] != "\n"
+    ):
+        faults.append("its question does not start at question_start")
+    if sum(needle["role"] == "demo" for needle in row["needles"]) != row["shots"]:
+        faults.append("its demonstrations are not marked one by one")
+    try:
+        solved = task.solve(turns) if task.proof == "solved" else tuple(row["answers"])
+        if row["answers"] != list(solved) or row["target"] != solved[0]:
+            faults.append(
+                f"the text gives {list(solved)}, but the key is {row['target']!r} and accepts {row['answers']}"
+            )
+        if metadata.get("proof", "solved") != task.proof:
+            faults.append(f"its metadata does not say that it is {task.proof}")
+        faults += task.check(published(row, turns, cell, metadata))
+    except ValueError as fault:
+        faults.append(str(fault))
+    return faults
+
+
+def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -> Published:
+    """Return a row as tasks check it."""
+    needles = tuple(
+        Needle(needle["role"], needle["char_start"], needle["char_end"], needle["depth"]) for needle in row["needles"]
+    )
+    return Published(cell, turns, row["prompt"], row["question"], needles, Key.of(row), metadata)
+
+
+def mark_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool) -> Iterator[str]:
+    """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too."""
+    task = plan.task(sample.stratum)
+    layout = LAYOUTS.of(plan, sample)
+    if layout.numbering is not None:  # what is numbered is text of the packed prompt, which the task's check judges
+        yield from _metadata_faults(row, sample)
+        return
+    head, tail = ("".join(map(reading, pieces)) for pieces in (layout.head, layout.tail))
+    prompt, tail = row["prompt"], tail.rstrip() if row["messages"] else tail
+    if not prompt.startswith(head) or not prompt.endswith(tail):
+        yield "its prompt does not start or end as its sample requires"
+    if row["question_start"] != len(prompt) - len(tail):
+        yield f"its question does not start at question_start, {row['question_start']}"
+    wanted = [(piece.role, piece.text) for piece in _marked(layout)]
+    if [(n["role"], prompt[n["char_start"] : n["char_end"]]) for n in row["needles"]] != wanted:
+        yield "its needles are not the relevant texts of its sample"
+    elif count:
+        yield from _token_faults(row, layout, plan, profile)
+    if not task.keyed_by_packing and (row["target"], row["answers"]) != (sample.key.target, list(sample.key.answers)):
+        yield f"its key is {row['target']!r} in place of {sample.key.target!r}"
+    yield from _metadata_faults(row, sample)
+
+
+def _marked(layout: Layout) -> list[Piece]:
+    placed = [piece for item in in_order(layout.placed) for piece in item.unit.pieces]
+    return [piece for piece in (*layout.head, *placed, *layout.tail) if piece.role in MARKED]
+
+
+def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
+    metadata, key = metadata_of(row), Key.of(row)
+    wanted = {
+        "knobs": dict(sample.stratum.knobs),
+        "baselines": rounded(task_of(sample.stratum).baselines(sample, key)),
+        "canary": CANARY,
+    }
+    for name, value in wanted.items():
+        if metadata.get(name) != value:
+            yield f"metadata has {name} {metadata.get(name)!r} in place of {value!r}"
+
+
+def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Iterator[str]:
+    found = _turn_spans(row, profile) if row["messages"] else _text_spans(row, plan, profile)
+    for needle, (start, end) in zip(row["needles"], found, strict=True):
+        if (needle["token_start"], needle["token_end"]) != (start, end):
+            yield (
+                f"a needle's tokens are {needle['token_start']} to {needle['token_end']}, but counting gives "
+                f"{start} to {end}"
+            )
+    depths = [needle["depth"] for needle in row["needles"]]
+    if depths != list(_depths(row, layout, found, plan, profile)):
+        yield f"the depths of its needles are not those counted: {depths}"
+
+
+def _text_spans(row: Row, plan: Plan, profile: Profile) -> list[tuple[int, int]]:
+    """Count from edge to edge of needles, each stretch once."""
+    edges = sorted({0, *(n[name] for n in row["needles"] for name in ("char_start", "char_end"))})
+    counter, text = profile.counter(), row["prompt"]
+    at, tokens = {0: (total := profile.gaps(("user",), plan.recipe.frame)[0])}, 0
+    for start, end in pairwise(edges):
+        stretch = text[start:end]
+        tokens = int(counter.counts([stretch])[0]) if start else counter.count(stretch)
+        at[end] = total = total + tokens
+    return [(at[n["char_start"]], at[n["char_end"]]) for n in row["needles"]]
+
+
+def _turn_spans(row: Row, profile: Profile) -> list[tuple[int, int]]:
+    """Count the turns up to the last needle, with the template around them."""
+    counter, gaps = profile.counter(), profile.gaps([turn["role"] for turn in row["messages"]], "chat")
+    starts = {needle["char_start"] for needle in row["needles"]}
+    found, chars, tokens = {}, 0, 0
+    for gap, turn in zip(gaps, row["messages"], strict=False):
+        said = reading(Piece(turn["content"], "filler", turn["role"]))
+        start, chars = chars + said.rindex(turn["content"]), chars + len(said)
+        held = counter.count(turn["content"])
+        if start in starts:
+            found[start] = (tokens + gap, tokens + gap + held)
+        tokens += gap + held
+        if len(found) == len(starts):
+            break
+    return [found.get(needle["char_start"], (-1, -1)) for needle in row["needles"]]
+
+
+def _depths(
+    row: Row, layout: Layout, spans: Sequence[tuple[int, int]], plan: Plan, profile: Profile
+) -> Iterator[float | None]:
+    """Yield each needle's depth: the filler before it over all filler, the one as tokens less what else is there."""
+    knife = cutter(profile, plan.recipe.frame)
+    room = row["context_tokens"] - row["max_new_tokens"] - knife.fixed_tokens(layout)
+    other = profile.gaps(("user",), plan.recipe.frame)[0] + knife.tokens(layout.head, opens=True)
+    yield from (None for piece in layout.head if piece.role in MARKED)
+    starts = iter([start for start, _ in spans][sum(piece.role in MARKED for piece in layout.head) :])
+    closing = profile.gaps(("user", "assistant", "user"), plan.recipe.frame)[2] if row["messages"] else 0
+    for item in in_order(layout.placed):
+        before = 0
+        for piece in item.unit.pieces:
+            if piece.role in MARKED:
+                yield (next(starts) - (before - (closing if piece.turn == "assistant" else 0)) - other) / room
+            before += knife.tokens((piece,))
+        other += before
+    yield from (None for piece in layout.tail if piece.role in MARKED)
+
+
+SAMPLE = 16
+"""One row in so many of a family, of which `build` counts the needles, and which the second counter counts where it is
+slow or a quick one counts the others; `verify` counts all rows."""
+QUICK_FROM = 6 << 20
+"""Tokens of a build's rows from which on a quick counter saves more than it takes to open."""
+
+
+class Witness:
+    """Reads the rows of one shard and testifies to each; `start` is the place of the first one among its family's."""
+
+    def __init__(self, plan: Plan, profile: Profile, *, full: bool, start: int = 0) -> None:
+        self.plan, self.profile, self.full, self.start = plan, profile, full, start
+        self.quick = None if full or _is_small(plan) else profile.quick_counter()
+        self.second: Counter | None = profile.second()
+        self.cells = {cell_place(cell): cell for cell in plan.recipe.strata}
+        self.seen = self.solved = self.recounted = self.quick_recounted = 0
+        self.tokens = self.prompt_tokens = self.most = 0
+        self.fewest = 1 << 62
+
+    def rows(self, data: Path, keys: Path, samples: Iterator[Sample]) -> Iterator[Row]:
+        """Yield every row of a shard, proven.
+
+        Raises:
+            CorruptError: naming the row and what is wrong with it.
+        """
+        for row, key in zip(read_rows(data), read_rows(keys), strict=True):
+            sample = next(samples, None)
+            faults = [*self.faults(row), *sample_faults(row, sample)]
+            if sample and not faults:
+                faults += mark_faults(row, sample, self.plan, self.profile, count=self._sampled)
+            if {name: row.get(name) for name in KEY_NAMES} != key:
+                faults.append("its key differs from the one in the keys file")
+            if faults:
+                raise CorruptError(f"{str(data)!r}, row {row.get('id')!r}: {'; '.join(faults)}")
+            self._tally(row)
+            yield row
+            PROMPT.clear()
+
+    @property
+    def _sampled(self) -> bool:
+        """Whether the row that is read now is among those that are counted in full."""
+        return self.full or not (self.start + self.seen) % SAMPLE
+
+    def _tally(self, row: Row) -> None:
+        self.seen += 1
+        self.solved += task_of(self._cell(row)).proof == "solved"
+        self.tokens += row["context_tokens"]
+        self.prompt_tokens += row["prompt_tokens"]
+        self.fewest, self.most = min(self.fewest, row["context_tokens"]), max(self.most, row["context_tokens"])
+
+    def faults(self, row: Row) -> list[str]:
+        """Return everything that is wrong with a row."""
+        if list(row) != DATA_SCHEMA.names:
+            return [f"its columns are {list(row)}"]
+        try:
+            cell = self._cell(row)
+        except KeyError:
+            return ["its stratum is not in the recipe"]
+        return [*self.label_faults(row, cell), *self.count_faults(row), *answer_faults(row, cell)]
+
+    def _cell(self, row: Row) -> Stratum:
+        return self.cells[row["family"], row["subtask"], row["length"], row["complexity"]]
+
+    def label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
+        """Hold the columns that a row's stratum and profile decide to what they should be."""
+        task, roles = task_of(cell), [turn["role"] for turn in row["messages"] or ()] or ["user"]
+        wanted = {
+            "tier": cell.tier,
+            "bucket": bucket(cell.length),
+            "tokenizer": self.profile.name,
+            "frame": self.plan.recipe.frame,
+            "scorer": task.scorer_of(cell),
+            "task_version": task.version,
+            "context_tokens": self.profile.window(cell.length),
+            "max_new_tokens": self.profile.reply_tokens(self.plan.recipe.reserve, task.max_new_tokens),
+            "template_tokens": self.profile.overhead(roles, self.plan.recipe.frame),
+            "shots": task.shots_of(cell),
+        }
+        for name, value in wanted.items():
+            if row[name] != value:
+                yield f"{name} is {row[name]!r} in place of {value!r}"
+
+    def count_faults(self, row: Row) -> Iterator[str]:
+        """Hold the row to the identity of tokens, counted in what is really sent by another encoder.
+
+        What the quick one counts otherwise than the row says the second one decides. Where no second one reads the
+        vocabulary, the counter that cut the row counts all of it once more: that is no recount, and not told as one.
+        """
+        counted = row["prompt_tokens"] + row["template_tokens"] + row["max_new_tokens"]
+        if counted != row["context_tokens"]:
+            yield f"its parts add up to {counted} of {row['context_tokens']} context tokens"
+        wanted = row["prompt_tokens"] + row["template_tokens"]
+        if self.quick and not self._sampled and row["prompt"].isascii() and self._sent(row, self.quick) == wanted:
+            self.recounted += 1
+            self.quick_recounted += 1
+        elif self._sampled or self.quick or not self.profile.second_is_slow:
+            counter = self.second or self.profile.counter()
+            if (sent := self._sent(row, counter)) != wanted:
+                yield f"{counter.name} counts {sent} tokens sent in place of {wanted}"
+            self.recounted += self.second is not None
+
+    def _sent(self, row: Row, counter: Counter) -> int:
+        return self.profile.sent_tokens(turns_of(row), self.plan.recipe.frame, counter)
+
+
+def _is_small(plan: Plan) -> bool:
+    """Tell whether so little is counted in a profile that opening one more counter takes longer."""
+    return sum(cell.total * cell.length for cell in plan.recipe.strata) < QUICK_FROM

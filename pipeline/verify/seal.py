@@ -1,0 +1,463 @@
+"""The manifest of a profile: written last, from the proofs of all its shards, and only if all are there."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pipeline import __version__
+from pipeline.artifacts.files import alone_in, clean_aside
+from pipeline.artifacts.manifest import (
+    DEPTH_BINS,
+    PORTIONS,
+    Cell,
+    Made,
+    Manifest,
+    Pool,
+    Portions,
+    Proven,
+    SealedShard,
+    Tokenizer,
+    Totals,
+    manifest_path,
+    read_manifest,
+    unseal,
+    write_manifest,
+)
+from pipeline.artifacts.parquet import read_rows
+from pipeline.artifacts.recipes import is_kept, recipe_path
+from pipeline.assemble.jobs import PackJob
+from pipeline.assemble.plan import RESERVED, Plan, Shard, owned, remove, strangers
+from pipeline.errors import BuildError, CarraraError, CorruptError
+from pipeline.executors import MARK
+from pipeline.profiles import Profile, load_profile
+from pipeline.profiles.adopt import known_profile
+from pipeline.recipe import TIERS, Recipe, Stratum, digest
+from pipeline.rows import CANARY, SCHEMA_VERSION, Row
+from pipeline.storage import fetched_ahead, in_order
+from pipeline.tasks import task_of
+from pipeline.typed import PLAIN, read_record
+from pipeline.verify.lock import check_rows
+from pipeline.verify.shard import COUNTED, Proof, ProveJob, read_proofs, recorded
+from pipeline.verify.statistics import CHANCE_COLUMNS, chances
+
+SOUGHT = frozenset({"relevant", "match"})
+"""Roles of the segments whose depths are counted: what a reader has to find, and what looks the same."""
+
+
+def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+    """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
+    path = manifest_path(plan.out, profile.name)
+    with alone_in(path.parent):  # another tier may be sealed at the same time
+        manifest = manifest_of(plan, profile, proofs)
+        write_manifest(path, manifest)
+    return manifest
+
+
+def manifest_of(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+    """Return what `seal` writes."""
+    before, head = read_manifest(plan.out, profile.name), header(plan.recipe, profile)
+    same = before is not None and {name: getattr(before, name) for name in head} == head
+    tiers = dict(before.tiers) if before and same else {}
+    tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
+    return Manifest(
+        **head,
+        carrara=__version__,
+        schema_version=SCHEMA_VERSION,
+        canary=CANARY,
+        tiers={tier: tiers[tier] for tier in TIERS if tier in tiers},
+        totals=Totals.of(tier.totals for tier in tiers.values()),
+    )
+
+
+def header(recipe: Recipe, profile: Profile) -> dict[str, Any]:
+    """Return the fields of a manifest that all its tiers share."""
+    release = {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
+    return {**release, "tokenizer": _tokenizer(profile)}
+
+
+def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
+    """Return the fields of a tier that follow from the recipe alone."""
+    recipe = plan.recipe
+    pools = [spec for family in recipe.families for spec in plan.pools(family)]
+    return {
+        "seed": recipe.seed,
+        "tag": recipe.tag,
+        "reserve": profile.reserve or recipe.reserve,
+        "recipe_digest": digest(recipe),
+        "longest": max(cell.length for cell in recipe.strata),
+        "pools": {spec.name: Pool(key=plan.pool_key(spec), source=spec.source) for spec in pools},
+        "strata": tuple(_stratum(cell, profile, recipe) for cell in recipe.strata),
+    }
+
+
+def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> Made:
+    sizes = {proof.shard: proof.keys_bytes for proof in proofs}
+    return Made(
+        **outline(plan, profile),
+        **key_tables(partial(_keys, plan, profile, sizes)),
+        proven=proven_of(proofs),
+        totals=shard_totals(proofs),
+        shards=tuple(SealedShard(**asdict(proof)) for proof in proofs),
+    )
+
+
+def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
+    """Return the fields of a tier that say something of its rows; `keys` gives some columns of their keys."""
+    depths, budgets = Depths(), Budgets()
+    columns = list(dict.fromkeys([*CHANCE_COLUMNS, *depths.columns, *budgets.columns]))
+    found = chances(_noted(keys(columns), depths, budgets))
+    return {"chance": tuple(found), "depths": depths.table, "budgets": budgets.table}
+
+
+def _noted(keys: Iterable[Row], *tables: Depths | Budgets) -> Iterator[Row]:
+    """Pass rows on, each noted in some tables: all are made in one reading."""
+    for row in keys:
+        for table in tables:
+            table.note(row)
+        yield row
+
+
+def _keys(plan: Plan, profile: Profile, sizes: Mapping[str, int], columns: list[str]) -> Iterator[Row]:
+    files = ((shard.path(plan.out, "keys"), sizes[shard.name]) for shard in plan.of_profile(profile))
+    for path in fetched_ahead(files, plan.out):
+        yield from read_rows(path, columns)
+
+
+class Depths:
+    """How many relevant and matching segments of each family lie in each tenth of the body, first to last."""
+
+    columns = ("family", "needles")
+
+    def __init__(self) -> None:
+        self._counts: dict[str, list[int]] = {}
+
+    def note(self, row: Mapping[str, Any]) -> None:
+        """Count the segments of a row."""
+        bins = self._counts.setdefault(row["family"], [0] * DEPTH_BINS)
+        for needle in row["needles"]:
+            if needle["role"] in SOUGHT and needle["depth"] is not None:
+                bins[min(int(needle["depth"] * DEPTH_BINS), DEPTH_BINS - 1)] += 1
+
+    @property
+    def table(self) -> dict[str, tuple[int, ...]]:
+        """The counts by family."""
+        return {family: tuple(bins) for family, bins in self._counts.items()}
+
+
+class Budgets:
+    """What the windows of all rows of a length hold, in tokens."""
+
+    columns = ("length", *PORTIONS.values())
+
+    def __init__(self) -> None:
+        self._sums: dict[int, Counter[str]] = {}
+
+    def note(self, row: Mapping[str, Any]) -> None:
+        """Add the parts of a row's window."""
+        parts = self._sums.setdefault(row["length"], Counter())
+        for part, name in PORTIONS.items():
+            parts[part] += row[name]
+
+    @property
+    def table(self) -> dict[str, Portions]:
+        """The sums by length, shortest first."""
+        return {
+            str(length): Portions(**{part: sums[part] for part in PORTIONS})
+            for length, sums in sorted(self._sums.items())
+        }
+
+
+def _tokenizer(profile: Profile) -> Tokenizer:
+    return Tokenizer(
+        name=profile.name,
+        title=profile.title,
+        models=tuple(profile.models),
+        notice=profile.notice,
+        digest=profile.digest,
+        vocabulary_sha256=profile.vocabulary.sha256,
+        template=profile.template_kind,
+        windows={str(length): window for length, window in profile.windows},
+    )
+
+
+def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
+    task = task_of(cell)
+    return Cell(
+        family=cell.family,
+        subtask=cell.subtask,
+        length=cell.length,
+        complexity=cell.complexity,
+        rows=cell.total,
+        blocks=cell.blocks,
+        shots=task.shots_of(cell),
+        context_tokens=profile.window(cell.length),
+        max_new_tokens=profile.reply_tokens(recipe.reserve, task.max_new_tokens),
+        task_version=task.version,
+        knobs=dict(cell.knobs),
+    )
+
+
+def shard_totals(proofs: Sequence[Proof]) -> Totals:
+    """Return what some shards hold together."""
+    return Totals(
+        rows=sum(proof.rows for proof in proofs),
+        tokens=sum(proof.tokens for proof in proofs),
+        bytes=sum(proof.data_bytes for proof in proofs),
+    )
+
+
+def proven_of(proofs: Sequence[Proof]) -> Proven:
+    """Return what the proofs of some shards say together."""
+    quick = {proof.quick for proof in proofs if proof.quick}
+    return Proven(
+        rows=sum(proof.rows for proof in proofs),
+        exact=sum(proof.rows for proof in proofs),
+        solved=sum(proof.solved for proof in proofs),
+        recounted=sum(proof.recounted for proof in proofs),
+        counter=tuple(sorted({proof.counter for proof in proofs})),
+        second=tuple(sorted({proof.second for proof in proofs})),
+        quick=tuple(sorted(quick)) or None,
+        quick_recounted=sum(proof.quick_recounted or 0 for proof in proofs) if quick else None,
+    )
+
+
+def check_recipe(out: Path, recipe: Recipe) -> None:
+    """Check that the recipe kept in a folder is the one that its manifests were sealed for.
+
+    Raises:
+        BuildError: naming the recipe and the manifest.
+    """
+    for path in sorted(out.glob("*/manifest.json")):
+        known = read_manifest(out, path.parent.name)
+        made = known.tiers.get(recipe.tier) if known else None
+        if made and made.recipe_digest != digest(recipe):
+            raise BuildError(
+                f"{str(recipe_path(out, recipe.tier))!r} has digest {digest(recipe)[:12]}, but {str(path)!r} was "
+                f"sealed for {(made.recipe_digest or 'none')[:12]}: restore it, or build its tier again; nothing was "
+                "moved"
+            )
+
+
+def listed(plan: Plan, profile: Profile) -> dict[str, Proof]:
+    """Return what a profile's manifest says of the shards of the plan's tier."""
+    known = read_manifest(plan.out, profile.name)
+    tier = known.tiers.get(plan.recipe.tier) if known else None
+    try:
+        proofs = msgspec.convert(tier.shards if tier else (), list[Proof], from_attributes=True)
+    except msgspec.ValidationError:  # the manifest of a published split tells less of a shard
+        return {}
+    return {proof.shard: proof for proof in proofs}
+
+
+def check_sealed(plan: Plan, profile: Profile) -> None:
+    """Check that a manifest, if there is one, says what this recipe, profile and version of Carrara make.
+
+    Raises:
+        CorruptError: if it cannot be read.
+        BuildError: with the first difference.
+    """
+    path, known = manifest_path(plan.out, profile.name), read_manifest(plan.out, profile.name)
+    if known is None:
+        if path.exists():
+            raise CorruptError(f"{str(path)!r} is no manifest: delete it and verify again to seal it from the bytes")
+        return
+    tier = known.tiers.get(plan.recipe.tier)
+    if tier is None:
+        return
+    wanted = header(plan.recipe, profile), outline(plan, profile)
+    for said, made in zip((known, tier), wanted, strict=True):
+        for place, old, new in differences({name: getattr(said, name) for name in made}, made):
+            raise BuildError(
+                f"{str(path)!r} says {place} is {old}, where the recipe gives {new}: it was edited, or sealed with "
+                f"another profile or version of Carrara ({known.carrara}; this is {__version__}): verify it "
+                "with those; nothing was moved"
+            )
+
+
+def resealed(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+    """Return a manifest made again from the bytes.
+
+    Raises:
+        CorruptError: if the one there says otherwise, except of who counted.
+    """
+    path, made = manifest_path(plan.out, profile.name), manifest_of(plan, profile, proofs)
+    for place, old, new in differences(read_record(path, dict[str, Any]), made):  # keys that no record has, too
+        if place != "carrara" and place.rpartition(".")[2].partition("[")[0] not in COUNTED:
+            raise CorruptError(
+                f"{str(path)!r} says {place} is {old}, where the bytes give {new}: it was edited; delete it and verify "
+                "again to seal it from the bytes"
+            )
+    return made
+
+
+def differences(said: Any, made: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield where two values differ once they are JSON: the place, and both values, shortened."""
+    if not place:
+        said, made = (msgspec.json.decode(msgspec.json.encode(each)) for each in (said, made))
+    if isinstance(said, dict) and isinstance(made, dict):
+        for name in dict.fromkeys((*made, *said)):
+            yield from differences(said.get(name), made.get(name), f"{place}.{name}".lstrip("."))
+    elif isinstance(said, list) and isinstance(made, list) and len(said) == len(made):
+        for at, (old, new) in enumerate(zip(said, made, strict=True)):
+            yield from differences(old, new, f"{place}[{at}]")
+    elif said != made:
+        yield place, _short(said), _short(made)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def sealed(
+    plan: Plan, profile: Profile, seen: Mapping[Path, Proof], check_balance: Callable[[], None]
+) -> Manifest | None:
+    """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
+
+    Args:
+        plan: what the folder is built from.
+        profile: the one to seal.
+        seen: proofs by their files that are not read again, since a store would be asked for them.
+        check_balance: raises if the rows are not dealt evenly; called before a manifest is written.
+
+    Returns:
+        The manifest, or None if proofs are owed.
+    """
+    proofs = _proofs(plan, profile, seen)
+    if proofs is None:
+        return None
+    check_rows(plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
+    remove(strangers(plan, profile))
+    clean_aside([plan.out / MARK, *owned(plan, profile)])
+    known = read_manifest(plan.out, profile.name)
+    tier = known.tiers.get(plan.recipe.tier) if known else None
+    if known and tier and _says(tier, digest(plan.recipe), proofs):
+        return known
+    check_balance()
+    return seal(plan, profile, proofs)
+
+
+def held_to_seal(
+    plan: Plan, profile: Profile, fresh: Mapping[Path, Proof], check_balance: Callable[[], None]
+) -> Manifest | None:
+    """Hold a manifest to what was proven just now; seal a profile that has none.
+
+    Args:
+        plan: what the folder was built from.
+        profile: the one whose shards were proven.
+        fresh: what was proven, by the files of the proofs.
+        check_balance: raises if the rows are not dealt evenly.
+
+    Returns:
+        The manifest, or None if proofs are owed.
+
+    Raises:
+        CorruptError: if the manifest says otherwise, or a file lies beside the shards that it does not list.
+    """
+    known = read_manifest(plan.out, profile.name)
+    if known is None or plan.recipe.tier not in known.tiers:
+        return sealed(plan, profile, {}, check_balance)
+    proofs = _proofs(plan, profile, fresh)
+    if proofs is None:
+        return None
+    check_rows(plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
+    for path in strangers(plan, profile):
+        if path.suffix == ".parquet" and path.exists():  # a store may list what is gone
+            raise CorruptError(f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it")
+    check_balance()
+    path = manifest_path(plan.out, profile.name)
+    with alone_in(path.parent):
+        made = resealed(plan, profile, proofs)
+        if msgspec.structs.replace(known, carrara=made.carrara) != made:
+            with suppress(BuildError):
+                write_manifest(path, made)
+    return made
+
+
+def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
+    """Return every shard of a plan, and whether it is there and proven."""
+    shards = plan.all_shards()
+    proofs = read_proofs([_job(plan, shard) for shard in shards], plan.out)
+    return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
+
+
+def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, Proof]) -> list[Proof] | None:
+    """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
+    jobs = [_job(plan, shard) for shard in plan.of_profile(profile)]
+    read = read_proofs([job for job in jobs if job.path not in seen], plan.out)
+    proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
+    found = [proof for proof in proofs if proof]
+    return found if len(found) == len(jobs) else None
+
+
+def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
+    shards = tuple(SealedShard(**asdict(proof)) for proof in sorted(proofs, key=lambda proof: proof.shard))
+    return (tier.recipe_digest, tier.shards) == (recipe, shards)
+
+
+def _job(plan: Plan, shard: Shard) -> ProveJob:
+    return ProveJob(PackJob(plan, shard))
+
+
+def give_up(plan: Plan) -> list[str]:
+    """Take away what a folder says of a tier that the plan makes anew: proofs of other shards, then the seals.
+
+    All profiles of the folder are looked at, since they share the recipe; other tiers stay sealed. Shards stay until
+    they are replaced. The recipe is to be kept after this, so that what a killed process left is found again.
+
+    Returns:
+        The profiles that were sealed, by name.
+    """
+    again, found = is_kept(plan.out, plan.recipe), []
+    own = {profile.name: profile for profile in plan.profiles}
+    for name in sorted(own.keys() | _others(plan)):
+        known = read_manifest(plan.out, name)
+        made = known.tiers.get(plan.recipe.tier) if known else None
+        differs = made is not None and _differs(plan, own.get(name), made)
+        if differs or not again:
+            remove(_stale(plan, name, own.get(name)))
+        if differs:
+            unseal(manifest_path(plan.out, name), plan.recipe.tier)
+            found.append(name)
+    return found
+
+
+def _others(plan: Plan) -> set[str]:
+    """Return the names of all that may be profiles of a folder."""
+    return {path.name for path in plan.out.glob("*") if re.search(PLAIN, path.name)} - RESERVED
+
+
+def _differs(plan: Plan, profile: Profile | None, made: Made) -> bool:
+    """Tell whether a tier was sealed for another recipe, or with other shards than a profile of the plan has."""
+    if made.recipe_digest != digest(plan.recipe):
+        return True
+    shards = [shard for family in plan.families for shard in plan.shards(family, profile)] if profile else []
+    keys = {shard.shard: shard.key for shard in made.shards}
+    return any(keys.get(shard.name) != shard.key for shard in shards)
+
+
+def _stale(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
+    """Yield the proofs of shards that the recipe does not make; all of a profile that cannot be loaded."""
+    profile = profile or _loaded(plan, name)
+    keys = {shard.path(plan.out, "proofs"): shard.key for shard in plan.of_profile(profile)} if profile else {}
+    paths = sorted((plan.out / name / "proofs").glob(f"*/{plan.recipe.tier}/test-*.json"))
+    for path, proof in zip(paths, in_order(recorded, paths, plan.out), strict=True):
+        if proof is None or proof.key != keys.get(path):
+            yield path
+
+
+def _loaded(plan: Plan, name: str) -> Profile | None:
+    try:
+        return load_profile(known_profile(plan.out, name))
+    except CarraraError:
+        return None

@@ -1,0 +1,379 @@
+"""Proofs: every row recounted by a second encoder and re-solved from its text, read from the bytes on disk.
+
+A shard that holds gets a proof beside it; the manifest of a profile is made of the proofs of all its shards. A file is
+moved aside, so that the next build makes it again, only if it is proven broken: its bytes are not those that the
+manifest lists, or, before there is a manifest, no record knows its bytes and its rows fail. What the machine is guilty
+of (permissions, memory, another version of Carrara) and records that were edited are named, and nothing is touched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pipeline.artifacts.files import denied, file_digest, put_aside, read_fault, written_aside
+from pipeline.artifacts.journal import UNREADABLE
+from pipeline.artifacts.manifest import NONE, manifest_path, unseal
+from pipeline.artifacts.parquet import content_key, is_done
+from pipeline.assemble.cache import LAYOUTS
+from pipeline.assemble.fit import FitJob
+from pipeline.assemble.homes import at_home
+from pipeline.assemble.jobs import FileJob, PackJob, draw_sample, run_pack, samples_in
+from pipeline.assemble.plan import Home
+from pipeline.errors import BuildError, CarraraError, CorruptError, FitError
+from pipeline.rows import row_digest
+from pipeline.storage import StoreError, StorePath, held_there, in_order
+from pipeline.tasks.base import Sample
+from pipeline.terminal.spent import Spent
+from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
+from pipeline.verify.row import Witness
+from pipeline.verify.statistics import BalanceJob
+
+COUNTED = ("recounted", "counter", "second", "quick", "quick_recounted")
+"""What differs between builds that hold the same rows: who counted them again, and how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was proven about one shard. `tokens` are context tokens; `recounted` are rows counted by another encoder.
+
+    That is `quick` for `quick_recounted` of them, where there is one, and `second` for the others. Where `second` is
+    NONE, no row is recounted. Rows that are not `solved` from their text are checked.
+    """
+
+    shard: ShardName
+    key: Sha256
+    rows: Whole
+    tokens: Whole
+    prompt_tokens: Whole
+    fewest_tokens: Whole
+    most_tokens: Whole
+    solved: Whole
+    recounted: Whole
+    counter: Line
+    second: Line
+    row_digest: Sha256
+    data_bytes: Whole
+    data_sha256: Sha256
+    keys_bytes: Whole
+    keys_sha256: Sha256
+    quick: Line | None = None
+    quick_recounted: Whole | None = None
+
+    def agrees(self, other: Proof) -> bool:
+        """Tell whether two proofs say the same, whoever counted; `other` may have recounted fewer rows."""
+        counted = replace(self, **{name: getattr(other, name) for name in COUNTED})
+        return counted == other and other.recounted <= self.recounted
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What is written of it: what it may lack only where it has it."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def recorded(path: Path) -> Proof | None:
+    """Return the proof in a file; None if there is none.
+
+    Raises:
+        BuildError: if the machine does not let it be read.
+    """
+    try:
+        return read_record(path, Proof)
+    except (OSError, ValueError) as fault:
+        if denied(fault):
+            raise BuildError(read_fault(path, fault)) from fault
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ProveJob:
+    """Prove one shard; `full` re-counts every row also where that is slow, and trusts no earlier proof.
+
+    `listed` is what the profile's manifest says of the shard.
+    """
+
+    pack: PackJob
+    full: bool = False
+    listed: Proof | None = None
+
+    @property
+    def home(self) -> Home:
+        """Jobs of one home need the same worlds."""
+        return self.pack.home
+
+    @property
+    def path(self) -> Path:
+        """The file of the proof."""
+        return self.pack.proof
+
+    @property
+    def files(self) -> dict[Path, str]:
+        """The files of the shard, and the fields of a proof that hold their digests."""
+        return {self.pack.data: "data_sha256", self.pack.keys: "keys_sha256"}
+
+    @property
+    def manifest(self) -> Path:
+        """The manifest that lists the shard."""
+        return manifest_path(self.pack.plan.out, self.pack.shard.profile.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became clear about a shard: its proof if the rows hold, what is wrong, and which files are proven broken.
+
+    With neither proof nor fault the shard was not built yet, or last from another recipe. `known` is the proof that was
+    there before.
+    """
+
+    path: Path
+    proof: Proof | None = None
+    fault: str = ""
+    broken: tuple[Path, ...] = ()
+    kind: type[CarraraError] = CorruptError
+    known: Proof | None = None
+
+
+def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
+    """Yield for each shard what `read_proof` returns; of a store the sizes of all files are asked for at once.
+
+    Args:
+        jobs: the shards.
+        out: the folder that they are all in.
+    """
+    shown: dict[Path, int] = {}
+    if isinstance(out, StorePath):
+        for names in sorted({(job.pack.shard.profile.name, part) for job in jobs for part in ("data", "keys")}):
+            shown.update(out.joinpath(*names).sizes().items())
+    return in_order(partial(read_proof, shown=shown), jobs, out)
+
+
+def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> Proof | None:
+    """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it.
+
+    `shown` are sizes of files as a listing has them; where they do not agree, the file itself is asked for.
+    """
+    proof, key = recorded(job.path), job.pack.shard.key
+    if proof is None or proof.key != key:
+        return None
+    wanted = (proof.data_bytes, proof.keys_bytes)
+    if tuple(map((shown or {}).get, job.files)) != wanted and _sizes(job) != wanted:
+        return None
+    if job.listed and job.listed.key == key and not (job.listed.agrees(proof) or proof.agrees(job.listed)):
+        return None
+    return proof if is_done(job.pack.data, key) and is_done(job.pack.keys, key) else None
+
+
+def _sizes(job: ProveJob) -> tuple[int, int] | None:
+    try:
+        return job.pack.data.stat().st_size, job.pack.keys.stat().st_size
+    except StoreError:
+        raise
+    except OSError:
+        return None
+
+
+def run_prove(job: ProveJob) -> Proof:
+    """Prove a shard and write its proof; what is proven broken is moved aside.
+
+    Raises:
+        CorruptError: naming the file and, where it can be told, the row and what is wrong with it.
+        BuildError: if the machine is at fault.
+    """
+    with held_there(job.path):
+        if not job.full and (known := read_proof(job)):
+            return known
+        verdict = judged(job)
+        if verdict.proof is None:
+            raise verdict.kind(move_aside(job, verdict))
+        write_proof(verdict)
+        return verdict.proof
+
+
+def write_proof(verdict: Verdict) -> None:
+    """Write the proof of a shard, unless it is there."""
+    if verdict.proof and verdict.proof != verdict.known:
+        with written_aside(verdict.path) as aside:
+            aside.write_text(json.dumps(verdict.proof.record, indent=1, sort_keys=True) + "\n", encoding="ascii")
+
+
+def move_aside(job: ProveJob, verdict: Verdict) -> str:
+    """Move away what is proven broken, and what says that it holds; return the fault with what is to be done."""
+    if not verdict.broken and all(path.exists() for path in job.files):
+        return verdict.fault
+    try:
+        for path in verdict.broken:
+            put_aside(path)
+        job.path.unlink(missing_ok=True)
+        unseal(job.manifest, job.pack.shard.tier)
+    except (OSError, BuildError) as fault:
+        return f"{verdict.fault}, and nothing can be moved or written here ({fault})"
+    return f"{verdict.fault}: {'the file is moved aside; ' if verdict.broken else ''}run build to make it again"
+
+
+def judged(job: ProveJob) -> Verdict:
+    """Judge a shard by its bytes; nothing is written or moved."""
+    try:
+        witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full, start=job.pack.shard.start)
+        witness.profile.counter()  # a missing engine or vocabulary is no fault of a shard
+        return _judged(job, witness)
+    except (OSError, MemoryError, BuildError) as fault:
+        said = str(fault) if isinstance(fault, BuildError) else read_fault(job.pack.data, fault)
+        return Verdict(job.path, fault=f"{said}; nothing was moved", kind=BuildError)
+
+
+def _judged(job: ProveJob, witness: Witness) -> Verdict:
+    with held_there(*job.files, job.path):
+        missing = [path for path in job.files if not path.exists()]
+        if job.full and not (job.listed or job.path.exists()) and (missing == [*job.files] or _is_of_another(job)):
+            return Verdict(job.path)
+        if missing:
+            return Verdict(job.path, fault=f"{str(missing[0])!r} is missing")
+        return _judged_bytes(job, witness)
+
+
+def _is_of_another(job: ProveJob) -> bool:
+    """Tell whether a file of a shard was made from another recipe, and not yet replaced."""
+    return any(content_key(path) not in (None, job.pack.shard.key) for path in job.files)
+
+
+def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
+    found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
+    held = job.listed if job.full else None  # a build may have packed anew what is listed
+    known = [record for record in (job.listed, recorded(job.path)) if record and record.key == key]
+    unlisted = [path for path, name in job.files.items() if held and getattr(held, name) != found[path]]
+    unknown = [path for path, name in job.files.items() if found[path] not in {getattr(one, name) for one in known}]
+    if broken := tuple(path for path in unlisted if path in unknown):
+        return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
+    try:
+        fresh = _proved(job, witness, list(found.values()))
+    except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
+        if isinstance(fault, BuildError):
+            raise
+        said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} has no readable rows"
+        said += "" if isinstance(fault, CarraraError) else f" ({fault!r})"
+        ours = all(content_key(path) == key for path in job.files)
+        guilty = unlisted or (unknown if ours and not held else [])
+        return Verdict(job.path, None, said, tuple(guilty))
+    return Verdict(job.path, fresh, _record_fault(job, fresh), known=recorded(job.path))
+
+
+def _record_fault(job: ProveJob, fresh: Proof) -> str:
+    """Tell which record of a shard that holds says something else."""
+    there = job.path.exists()  # asked first: another process may write it just now
+    known = recorded(job.path)
+    for path, said in ((job.manifest, job.listed), (job.path, known)):
+        if (said is None and path == job.path and there) or (said and not fresh.agrees(said)):
+            return (
+                f"{str(path)!r} does not say of {job.pack.shard.name} what its bytes show: it was edited or broken; "
+                "delete it and run the same command again to write it from the bytes"
+            )
+    return ""
+
+
+def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
+    pack = job.pack
+    for path in job.files:
+        if content_key(path) != pack.shard.key:
+            raise CorruptError(f"{str(path)!r} is not the file that this recipe would make")
+    digest = row_digest(witness.rows(pack.data, pack.keys, _samples(job)))
+    if witness.seen != pack.shard.rows:
+        raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")
+    return Proof(
+        shard=pack.shard.name,
+        key=pack.shard.key,
+        rows=witness.seen,
+        tokens=witness.tokens,
+        prompt_tokens=witness.prompt_tokens,
+        fewest_tokens=witness.fewest,
+        most_tokens=witness.most,
+        solved=witness.solved,
+        recounted=witness.recounted,
+        counter=witness.profile.counter().name,
+        second=witness.second.name if witness.second else NONE,
+        row_digest=digest,
+        data_bytes=pack.data.stat().st_size,
+        data_sha256=digests[0],
+        keys_bytes=pack.keys.stat().st_size,
+        keys_sha256=digests[1],
+        quick=witness.quick.name if witness.quick and witness.quick_recounted else None,
+        quick_recounted=witness.quick_recounted or None,
+    )
+
+
+def _samples(job: ProveJob) -> Iterator[Sample]:
+    """Return the samples that a shard's rows must be cut from; a full proof trusts no file and draws them again."""
+    plan, shard = job.pack.plan, job.pack.shard
+    LAYOUTS.turn_to(plan, shard.cut, full=job.full)
+    if job.full:
+        return (draw_sample(plan, row) for row in plan.rows(shard.family)[shard.start : shard.stop])
+    return samples_in(plan, shard.cut)
+
+
+def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
+    """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
+    spent = Spent()
+    with spent.on("fit"), at_home(job.home):
+        fault = job.run()
+    return job.family, fault, spent
+
+
+def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
+    """Look at one family, and return its name, what is wrong, and the seconds of CPU time that it took."""
+    spent = Spent()
+    with spent.on("balance"), at_home(job.home):
+        fault = job.run()
+    return job.family, fault, spent
+
+
+def run_file(job: FileJob) -> Spent:
+    """Make one small file and return the seconds of CPU time that it took."""
+    spent = Spent()
+    with spent.on(job.stage), at_home(job.home):
+        job.run()
+    return spent
+
+
+def run_packed(job: ProveJob) -> Spent:
+    """Pack a shard and return the seconds of CPU time that it took."""
+    spent = Spent()
+    with spent.on("pack"):
+        run_pack(job.pack)
+    return spent
+
+
+def run_made(job: ProveJob) -> tuple[Spent, Path, Proof]:
+    """Pack a shard and prove it in the same process, which has the vocabulary in memory.
+
+    Returns:
+        The seconds of CPU time that it took, the file of the proof, and the proof.
+    """
+    with held_there(job.pack.plan.samples_path(job.pack.shard.cut)):
+        spent = run_packed(job)
+        with spent.on("prove"):
+            proof = run_prove(job)
+    return spent, job.path, proof
+
+
+def home_by_home(jobs: Sequence[ProveJob]) -> list[ProveJob]:
+    """Return jobs profile by profile, and in each home by home, so that workers need few worlds at a time.
+
+    What has most tokens comes first, both of homes and of jobs: what comes last should keep no worker waiting.
+    """
+    profiles = list(dict.fromkeys(job.pack.shard.profile for job in jobs))
+    tokens = Counter[Home]()
+    for job in jobs:
+        tokens[job.home] += job.pack.shard.tokens
+    homes = [home for home, _ in tokens.most_common()]
+    return sorted(
+        jobs,
+        key=lambda job: (
+            profiles.index(job.pack.shard.profile),
+            homes.index(job.home),
+            -job.pack.shard.tokens,
+        ),
+    )

@@ -1,0 +1,312 @@
+"""Tables about rows: best constant answers and baselines, and what prompts are made of."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import fsum, sqrt
+from typing import Any
+
+from pipeline.artifacts.manifest import Chance
+from pipeline.assemble.cutter import cutter
+from pipeline.assemble.jobs import draw_sample, pool_of, samples_of
+from pipeline.assemble.plan import Home, Plan, RowPlan, row_streams
+from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
+from pipeline.profiles import Profile
+from pipeline.recipe import Stratum
+from pipeline.rows import asked_of, plain_json, sha256_text
+from pipeline.tasks import task_of
+from pipeline.tasks.base import Layout, Sample, Unit
+
+CANDIDATES = 200
+BATCH = 120
+"""Rows of the strata that are drawn for statistics; each has a length of its own, so that all draws are fresh."""
+
+PROBES, WEIGHED = 3, 512
+"""Rows of a stratum that are laid out to see what prompts are made of, and units of filler that are counted in each."""
+
+JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
+"""What scorers look at, beside the question's words."""
+
+KNOWN: dict[str, tuple[str, float]] = {}
+"""What was found, by the digest of the rows it was looked for in: those of all profiles mostly have the same keys."""
+
+CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
+
+
+def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
+    """Return the chance table of published rows or keys, in order of family, subtask, complexity and what is asked."""
+    groups: dict[tuple[str, str, int, str], list[tuple[Mapping[str, Any], dict[str, float]]]] = defaultdict(list)
+    for row in rows:
+        metadata = json.loads(row["metadata"])
+        place = row["family"], row["subtask"], row["complexity"], asked_of(metadata)
+        groups[place].append(({name: row[name] for name in JUDGED}, metadata["baselines"]))
+    return [_chance(place, *zip(*groups[place], strict=True)) for place in sorted(groups)]
+
+
+def _chance(
+    place: tuple[str, str, int, str], rows: Sequence[Mapping[str, Any]], each: Sequence[Mapping[str, float]]
+) -> Chance:
+    constant, best = best_constant(rows)
+    names = sorted({name for baselines in each for name in baselines})
+    means = {name: fsum(baselines.get(name, 0.0) for baselines in each) / len(each) for name in names}
+    return Chance(*place, len(rows), round(best, 4), constant, {name: round(mean, 4) for name, mean in means.items()})
+
+
+def drawn_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
+    """Yield the keys of `draws` fresh samples of each family, spread evenly over its kinds of strata."""
+    for family in plan.families:
+        kinds = {(cell.subtask, cell.complexity): cell for cell in plan.recipe.of_family(family)}
+        for cell in kinds.values():
+            wanted = -(-draws // len(kinds))
+            for number in range(-(-wanted // BATCH)):
+                fresh = replace(cell, rows=min(BATCH, wanted - number * BATCH), length=cell.length + number)
+                yield from (_drawn_key(plan, fresh, index) for index in range(fresh.rows))
+
+
+def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
+    task, sample = task_of(cell), draw_sample(plan, RowPlan(cell, index, ""))
+    return {
+        "family": cell.family,
+        "subtask": cell.subtask,
+        "complexity": cell.complexity,
+        "scorer": task.scorer_of(cell),
+        **sample.key.columns(),
+        "metadata": plain_json({"latent": dict(sample.latent), "baselines": task.baselines(sample, sample.key)}),
+    }
+
+
+def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """Return the one reply that scores best on all rows, and its mean score.
+
+    Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
+    """
+    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
+    digest = sha256_text(repr(list(distinct.items())))
+    if digest not in KNOWN:
+        KNOWN[digest] = _best_constant([row["target"] for row in rows], distinct)
+    return KNOWN[digest]
+
+
+def _best_constant(targets: Sequence[str], distinct: Counter[tuple[object, ...]]) -> tuple[str, float]:
+    counts = Counter(targets)
+    ordered = sorted(counts, key=_numeric_first)
+    spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
+    tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
+    rows = [(dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items()]
+    bounds = {reply: fsum(times * _most(reply, row) for row, times in rows) for reply in tried}
+    best, total = "", -1.0
+    for reply in sorted(tried, key=lambda reply: (-bounds[reply], reply)):
+        if bounds[reply] < total:
+            break
+        total, best = max((total, best), (_total(reply, rows), reply))
+    return best, total / len(targets)
+
+
+def _plain(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
+    return fsum(times * score(row, reply) for row, times in rows if _most(reply, row))
+
+
+def _most(reply: str, row: Mapping[str, Any]) -> float:
+    """Return what a reply that is a key may score on a row at the most: scoring itself takes longer.
+
+    It is nothing without certain words: those of an answer, or of each of its parts, of a fact, or of an item, the
+    surname of a key point with its year behind it, as each sentence of a key has them, and the number of a document.
+    No more key points are told than are found so.
+    """
+    said, target = _letters(reply), row["target"]
+    match row["scorer"]:
+        case "exact":
+            return any(_said(answer) <= _said(reply) for answer in row["answers"])
+        case "all_in_order":
+            parts = zip(*(answer.split(PART) for answer in row["answers"]), strict=True)
+            return all(any(_said(form) <= _said(reply) for form in forms) for forms in parts)
+        case "cited":
+            return any(all(word in said for word in words) for words in _stated(tuple(row["answers"])))
+        case "members" | "route" if listed(row) and "&" not in target:
+            return any(_letters(item) in said for item in listed(row))
+        case "key_points":
+            points = _sought(target)
+            told = sum(name + year in said for name, year in points)
+            return 2 * told / max(1, len(points) + told)
+        case "ndcg":
+            return any(number in said for number in worth_of(row))
+        case _:
+            return 1.0
+
+
+@lru_cache(maxsize=1 << 14)
+def _stated(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the words of each value that answers state with sources, as scorers compare them."""
+    values = (NORMALISED(found[1]) for answer in answers for found in SOURCED.finditer(answer))
+    return tuple(tuple(map(_letters, value.split())) for value in values)
+
+
+@lru_cache(maxsize=1 << 14)
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text, in small letters."""
+    return "".join(filter(str.isalnum, text.lower()))
+
+
+@lru_cache(maxsize=1 << 14)
+def _sought(target: str) -> tuple[tuple[str, str], ...]:
+    """Return surname and year of each key point."""
+    points, _ = points_of({"target": target, "answers": (target,)})
+    return tuple((_letters(name.rpartition(" ")[2]), year) for name, year in points)
+
+
+@lru_cache(maxsize=1 << 14)
+def _said(text: str) -> frozenset[str]:
+    return frozenset(TOKEN.findall(dated(text).lower()))
+
+
+def _numeric_first(target: str) -> tuple[float, str]:
+    try:
+        return float(target), target
+    except ValueError:
+        return float("inf"), target
+
+
+@dataclass(frozen=True, slots=True)
+class Makeup:
+    """What a stratum's prompts are made of in one profile, on average.
+
+    `units` are all of a prompt, those of the pool's form that matter among them; `distractors` are the units of filler
+    that state a fact of a kind that is asked for, none where the task names no kind.
+    """
+
+    cell: Stratum
+    profile: str
+    unit_tokens: float
+    units: float
+    distractors: float | None
+
+
+def makeups(plan: Plan) -> list[Makeup]:
+    """Return what the prompts of every stratum are made of, in each profile, without building any.
+
+    Strata of one pool are looked at together: few pools are in memory at a time.
+    """
+    cells = [cell for family in plan.families for cell in plan.recipe.of_family(family)]
+    by_pool = sorted(cells, key=lambda cell: [spec.name for spec in plan.task(cell).pools(cell)])
+    found = {cell: list(_makeups(plan, cell)) for cell in by_pool}
+    return [makeup for cell in cells for makeup in found[cell]]
+
+
+def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
+    probes = []
+    for index in range(min(PROBES, cell.total)):
+        sample = draw_sample(plan, RowPlan(cell, index, ""))
+        layout = plan.task(cell).layout(sample, *row_streams(plan, cell, index))
+        spec = next(spec for spec in plan.task(cell).pools(cell) if spec.name == layout.filler.pool)
+        filler = pool_of(plan, spec).take(layout.filler.order.take(WEIGHED))
+        probes.append((sample, layout, filler))
+    for profile in plan.profiles:
+        each = [_weighed(plan, cell, profile, *probe) for probe in probes]
+        told = [distractors for _, _, distractors in each if distractors is not None]
+        means = [fsum(values) / len(each) for values in list(zip(*each, strict=True))[:2]]
+        yield Makeup(cell, profile.name, means[0], means[1], fsum(told) / len(told) if told else None)
+
+
+def _weighed(
+    plan: Plan, cell: Stratum, profile: Profile, sample: Sample, layout: Layout, filler: Sequence[Unit]
+) -> tuple[float, float, float | None]:
+    """Return tokens per unit of filler, units in the prompt, and distractors among them."""
+    knife = cutter(profile, plan.recipe.frame)
+    max_new = profile.reply_tokens(plan.recipe.reserve, task_of(cell).max_new_tokens)
+    mean = float(knife.unit_tokens(filler).mean())
+    count = (profile.window(cell.length) - max_new - knife.fixed_tokens(layout)) / mean
+    kinds = sample.kinds
+    stating = sum(any(fact.partition("(")[0] in kinds for fact in unit.facts) for unit in filler)
+    return (
+        mean,
+        count + len(layout.placed),
+        count * stating / len(filler) if stating or _told(filler, kinds) else None,
+    )
+
+
+def _told(filler: Sequence[Unit], kinds: frozenset[str]) -> bool:
+    """Tell whether a kind is asked for, and the filler states facts of any."""
+    return bool(kinds) and any("(" in fact for unit in filler for fact in unit.facts)
+
+
+DEVIATIONS, MARGIN = 6, 18
+LEAST = 0.25
+"""The variance that each block has at least: what a joint deal of several things may leave to one of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceJob:
+    """Looks whether the rows of a family were dealt evenly."""
+
+    plan: Plan
+    family: str
+
+    @property
+    def home(self) -> Home:
+        """Jobs of one home need the same worlds."""
+        return self.plan.home(self.family)
+
+    def run(self) -> str:
+        """Return the first fault: where, what, and the kind that comes too often, or the text that comes twice."""
+        return next(balance_faults(samples_of(self.plan, self.family)), "")
+
+
+def balance_jobs(plan: Plan) -> list[BalanceJob]:
+    """Return what looks whether the rows of a plan's families were dealt evenly."""
+    return [BalanceJob(plan, family) for family in plan.families]
+
+
+def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
+    """Yield where the samples of a family are not dealt evenly."""
+    blocks: dict[tuple[Stratum, int, str, int], Counter[Hashable]] = defaultdict(Counter)
+    rows: dict[str, Sample] = {}
+    for sample in samples:
+        for text in task_of(sample.stratum).own_texts(sample):
+            if (other := rows.setdefault(text, sample)) is not sample:
+                yield f"{_row(sample)} and {_row(other)}: both have the text {text[:60]!r}, written for one row"
+        for name, (kind, kinds) in task_of(sample.stratum).dealt(sample).items():
+            blocks[sample.stratum, sample.index // sample.stratum.rows, name, kinds][kind] += 1
+    places: dict[tuple[str, int], list[Counter[Hashable]]] = defaultdict(list)
+    for (cell, _, name, kinds), counts in blocks.items():
+        if fault := _excess(counts, kinds):
+            yield f"{cell}: {name}: {fault}"
+        for place in (f"length {cell.length}", f"tier {cell.tier}"):
+            places[f"{cell.family}.{cell.subtask} {place}: {name}", kinds].append(counts)
+    for (place, kinds), parts in places.items():
+        if fault := _drift(parts, kinds):
+            yield f"{place}: {fault}"
+
+
+def _row(sample: Sample) -> str:
+    return f"{sample.stratum} row {sample.index}"
+
+
+def _excess(counts: Counter[Hashable], kinds: int) -> str:
+    """Tell of a kind that an even deal would give fewer rows of a block."""
+    rows, even = counts.total(), -(-counts.total() // kinds)
+    (kind, most), *_ = counts.most_common(1)
+    return f"{most} of {rows} rows have {kind!r}, where an even deal gives {even}" if most > even + 1 else ""
+
+
+def _drift(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
+    """Tell whether the same kinds get the rows that are left over, block after block."""
+    total = sum(parts, Counter[Hashable]())
+    even = total.total() / kinds
+    over = [part.total() % kinds / kinds for part in parts]
+    variance = sum(max(share * (1 - share), LEAST) for share in over)
+    missing = (kinds - len(total)) * even**2
+    found = (sum((count - even) ** 2 for count in total.values()) + missing) / variance
+    limit = kinds + DEVIATIONS * sqrt(2 * kinds) + MARGIN
+    if len(total) <= kinds and found <= limit:
+        return ""
+    (kind, most), *_ = total.most_common(1)
+    said = f"chi-square {found:.0f}, at most {limit:.0f}"
+    return f"{most} of {total.total()} rows have {kind!r}, where an even deal gives {even:.1f} ({said})"

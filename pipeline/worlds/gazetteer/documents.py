@@ -1,0 +1,215 @@
+"""Passages about things: a title, sentences that state facts, and between them colour that states none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from pipeline.worlds.gazetteer.things import SLOT, SUBJECT, Cast, Form, Thing, bare, forms, gender_of, slots, words_of
+from pipeline.worlds.writing.surface import starts_with_vowel
+
+COLOURS = (2, 3)
+"""Sentences of colour in a passage."""
+LEAST = 84
+"""A passage of fewer words, before names are put in, gets one more sentence of colour."""
+SINCE, GROWN = (2, 70), 24
+"""How many years after a thing's first one its colour may be set: for people, when they are grown; before its end."""
+OFTEN = 4
+"""How often a sentence of colour that names something comes while one that names nothing comes once: few come twice."""
+PRONOUNS = {
+    "f": {"It": "She", "it": "she", "him": "her", "Its": "Her", "its": "her"},
+    "m": {"It": "He", "it": "he", "him": "him", "Its": "His", "its": "his"},
+    "": {"It": "It", "it": "it", "him": "it", "Its": "Its", "its": "its"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage: what it is about, its form, its text, the facts it states, and what its colour names by type."""
+
+    thing: Thing
+    form: str
+    text: str
+    named: tuple[tuple[str, str], ...]
+
+    @property
+    def title(self) -> str:
+        """The name of the thing as titles have it."""
+        return bare(self.thing.name)
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What the passage states, by relation."""
+        return self.thing.stated[self.form]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """All values that it states or names."""
+        return frozenset((*self.facts.values(), *(value for _, value in self.named)))
+
+
+class Writer:
+    """Writes the passages of a world; all draws are from `rng`.
+
+    Where it is `settled`, a sentence about a thing that comes again says the same again: for several passages of one
+    form about it, which must not differ.
+    """
+
+    def __init__(self, rng: Random, cast: Cast, *, settled: bool = False) -> None:
+        self._rng, self._cast, self._settled = rng, cast, settled
+        self._dealt: dict[str, list[str]] = {}
+        self._said: dict[tuple[str, str], dict[str, str]] = {}
+
+    def write(self, thing: Thing, form_name: str, wanted: Sequence[tuple[str, str]] = ()) -> Passage:
+        """Write one passage; its colour names the things `wanted`, each a slot and what fills it."""
+        form, rng = forms()[form_name], self._rng
+        said = [(rng.choice(form.relation(name).wordings), value) for name, value in thing.stated[form_name].items()]
+        colours = list(self._naming(thing, form, wanted))
+        while len(colours) < rng.choice(COLOURS):
+            colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
+        while sum(_length(text) for text, _ in [*said, *colours]) < LEAST:
+            colours.append(self._colour(thing, form, [sentence for sentence, _ in colours]))
+        items = [(text, self._filled(thing, form, text, {"value": value})) for text, value in said]
+        for sentence, fills in colours:
+            items.insert(rng.randint(1, len(items)), (sentence, fills))
+        named = tuple((slot, value) for _, fills in items for slot, value in fills.items() if slot != "value")
+        return Passage(thing, form_name, " ".join(_told(rng, thing, form, items)), named)
+
+    def _colour(self, thing: Thing, form: Form, taken: Sequence[str]) -> tuple[str, Mapping[str, str]]:
+        """Return the next sentence of colour of a form that can be said of a thing: all come before a new deal."""
+        deck = self._dealt.setdefault(form.name, [])
+        while True:
+            if not deck:
+                deck += [*form.colour, *_varied(form) * (OFTEN - 1)]
+                self._rng.shuffle(deck)
+            sentence = deck.pop()
+            if sentence not in taken and (fills := self._fitting(thing, form, sentence, {})) is not None:
+                return sentence, fills
+
+    def _naming(
+        self, thing: Thing, form: Form, wanted: Sequence[tuple[str, str]]
+    ) -> Iterator[tuple[str, Mapping[str, str]]]:
+        """Yield sentences of colour, no two the same, with slots that are to be filled with what is wanted."""
+        taken = set[str]()
+        for slot, value in wanted:
+            sentence = self._rng.choice([one for one in naming(form.name, slot) if one not in taken])
+            taken.add(sentence)
+            yield sentence, self._filled(thing, form, sentence, {slot: value})
+
+    def _filled(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str]:
+        """Fill the slots of a sentence that has to be said, even if nothing that it could name is of the time."""
+        found = self._fitting(thing, form, sentence, given)
+        if found is None:
+            named = {slot: thing.kind if slot == "other" else slot for slot in _filling(sentence) if slot not in given}
+            things = {slot: kind for slot, kind in named.items() if kind in self._cast.eras}
+            nearest = {slot: self._cast.anyone(thing, kind) for slot, kind in things.items()}
+            found = self._fitting(thing, form, sentence, {**nearest, **given})
+        return found or {}
+
+    def _fitting(self, thing: Thing, form: Form, sentence: str, given: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Fill the slots of a sentence; none if nothing that it could name is of the time."""
+        filled = self._said.setdefault((thing.name, sentence), {}) if self._settled else {}
+        for slot in _filling(sentence):
+            if slot in given or slot not in filled:
+                said = given[slot] if slot in given else self._fill(thing, form, slot)
+                if said is None:
+                    return None
+                filled[slot] = said
+        return dict(filled)
+
+    def _fill(self, thing: Thing, form: Form, slot: str) -> str | None:
+        if slot in words_of():
+            return self._rng.choice(words_of()[slot])
+        if slot == "year":
+            return str(thing.era + self._rng.randint(*since(form)))
+        return self._cast.another(self._rng, thing, thing.kind if slot == "other" else slot)
+
+
+@cache
+def _filling(sentence: str) -> tuple[str, ...]:
+    """Return what fills the slots of a sentence of a form, in order."""
+    return tuple(slot.lower().removeprefix("a_") for slot in slots(sentence))
+
+
+@cache
+def _length(sentence: str) -> int:
+    """Return how many words a sentence of a form has."""
+    return len(sentence.split())
+
+
+def told(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool) -> str:
+    """Return a sentence that states one fact of a thing: with its name, or else with a pronoun."""
+    wordings = form.relation(relation).wordings
+    if by_name:
+        wordings = tuple(one for one in wordings if SUBJECT.intersection(SLOT.findall(one))) or wordings
+    wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
+    said, value = rng.choice(wordings), thing.stated[form.name][relation]
+    return _sentence(said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
+
+
+def pronouns_of(thing: Thing) -> Mapping[str, str]:
+    """Return what stands for a thing in each slot that names it."""
+    return PRONOUNS[gender_of(thing.name) if thing.kind == "person" else ""]
+
+
+@cache
+def _varied(form: Form) -> tuple[str, ...]:
+    """Return the sentences of colour of a form that name something, and so seldom come twice."""
+    few = {*words_of(), "year", *map(str.lower, SUBJECT)}
+    return tuple(one for one in form.colour if {slot.lower().removeprefix("a_") for slot in slots(one)} - few)
+
+
+@cache
+def since(form: Form) -> tuple[int, int]:
+    """Return how many years after its first one a thing is sure to be there."""
+    ends = [one.span[0] for one in form.relations if one.later and one.span]
+    return (GROWN if form.kind == "person" else SINCE[0], min([SINCE[1], 50, *ends]) - 1)
+
+
+@cache
+def naming(form: str, slot: str) -> tuple[str, ...]:
+    """Return the sentences of colour of a form that have a slot just once."""
+    return tuple(one for one in forms()[form].colour if list(map(str.lower, slots(one))).count(slot) == 1)
+
+
+def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+    """Yield sentences with their subjects: a pronoun only where the sentence before had the same subject in front."""
+    pronouns = pronouns_of(thing)
+    noun = thing.name.split(" ")[1] if form.subject == "surname" else f"the {form.noun}"
+    clear = False
+    for sentence, fills in items:
+        yield _sentence(sentence, fills, thing.name, pronouns, "" if clear and rng.random() < PRONOUN else noun)
+        clear = sentence.startswith(("{Name}", "{It}"))
+
+
+ARTICLE = (" a ", "A ")
+PRONOUN = 0.75
+"""How often a pronoun stands where it may."""
+
+
+@cache
+def _cut(sentence: str) -> list[str]:
+    """Return what stands between the slots of a sentence of a form, and the slots, in turn."""
+    return SLOT.split(sentence)
+
+
+def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str) -> str:
+    """Return a sentence with its slots filled; where a `noun` is given, it stands for the first mention."""
+    first, parts = noun, list[str]()
+    cut = _cut(sentence)
+    for before, slot in zip(cut[::2], cut[1::2], strict=False):
+        if slot == "Name":
+            said, first = name, ""
+        elif slot in SUBJECT:
+            said = first + ("'s" if slot.lower() == "its" else "") if first else pronouns[slot]
+            first = ""
+        elif slot == "a_value":
+            said = ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
+        else:
+            said = fills[slot.lower()]
+        an = before.endswith(ARTICLE) and starts_with_vowel(said)
+        parts += [before[:-1] + "n " if an else before, said]
+    text = "".join([*parts, cut[-1]])
+    return text[0].upper() + text[1:]
