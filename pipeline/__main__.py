@@ -3,13 +3,13 @@
 import signal
 
 from pipeline.terminal.signals import handled, leave
-from pipeline.terminal.spare import spare
+from pipeline.terminal.spare import tune_startup
 
 
 def main() -> None:
     """Run the command line; a Ctrl-C while its modules load is one line too."""
     with handled(signal.SIGINT, leave):
-        spare()
+        tune_startup()
         from pipeline.cli import cli
     cli()
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from pipeline.errors import RecipeError, unknown
-from pipeline.storage import place
+from pipeline.storage import parse_location
 from pipeline.typed import Identifier, Plain, Release, Subtask, Tier, Variant, Whole, typed
 
 K = 1024
@@ -184,7 +184,7 @@ def recipe_text(name_or_path: str) -> str:
     """
     if name_or_path in shipped_recipes():
         return (resources.files("pipeline") / "recipes" / f"{name_or_path}.toml").read_text(encoding="utf-8")
-    path = place(name_or_path)
+    path = parse_location(name_or_path)
     if path.suffix == ".toml" and path.is_file():
         try:
             return path.read_text(encoding="utf-8")

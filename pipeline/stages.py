@@ -11,33 +11,33 @@ from pathlib import Path
 from typing import TypeVar
 
 from pipeline.artifacts.manifest import Manifest
-from pipeline.artifacts.recipes import at_work, check_release, keep_recipe, occupied, unchanged
+from pipeline.artifacts.recipes import building, check_release, hold_recipe, keep_recipe, unchanged
 from pipeline.assemble.fit import fit_jobs
-from pipeline.assemble.homes import at_home
+from pipeline.assemble.homes import with_caches_of
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
-from pipeline.assemble.plan import Plan, remove, strange_samples, strangers
+from pipeline.assemble.plan import Plan, remove, stale_samples, stale_shards
 from pipeline.errors import BuildError, CorruptError, FitError
-from pipeline.executors import MARK, Kept, run
+from pipeline.executors import MARK, SharedExecutor, run
 from pipeline.profiles import OPEN, Profile
 from pipeline.recipe import Recipe
-from pipeline.storage import StorePath, clear_dead, in_order
+from pipeline.storage import StorePath, clear_dead, map_in_order
 from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
 from pipeline.terminal.spent import Spent
 from pipeline.verify.lock import check_frozen
-from pipeline.verify.seal import check_recipe, check_sealed, give_up, held_to_seal, listed, sealed
+from pipeline.verify.seal import check_recipe, check_sealed, invalidate_seals, listed, seal_if_proven, verify_seal
 from pipeline.verify.shard import (
     Proof,
     ProveJob,
     home_by_home,
-    judged,
+    judge,
     move_aside,
     read_proofs,
     run_balance,
     run_file,
     run_fit,
-    run_made,
-    run_packed,
+    run_pack_and_prove,
+    run_timed_pack,
     write_proof,
 )
 from pipeline.verify.statistics import balance_jobs
@@ -84,21 +84,21 @@ class Stages:
 
     def pack(self) -> int:
         """Pack the shards that are not there, without proving them; return how many were written."""
-        with self._alone(), Kept(self.open_executor) as engine:
+        with self._alone(), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._pack()
 
     def _pack(self) -> int:
         jobs = self._jobs()
-        packed = in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
+        packed = map_in_order(lambda job: pack_is_done(job.pack), jobs, self.plan.out)
         owed = [job for job, done in zip(jobs, packed, strict=True) if not done]
         self._prepare(owed)
-        for spent in self._run("pack", self._working(run_packed), home_by_home(owed)):
+        for spent in self._run("pack", self._working(run_timed_pack), home_by_home(owed)):
             self.spent.add(spent)
         return len(owed)
 
     def build(self) -> list[Manifest | None]:
         """Run all stages; return the manifest of each profile, None where parts are still owed."""
-        with self._alone(), Kept(self.open_executor) as engine:
+        with self._alone(), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._build()
 
     def _build(self) -> list[Manifest | None]:
@@ -106,13 +106,13 @@ class Stages:
         proofs = dict(zip((job.path for job in jobs), read_proofs(jobs, self.plan.out), strict=True))
         owed = [job for job in jobs if proofs[job.path] is None]
         self._prepare(owed)
-        for spent, path, proof in self._run("build", self._working(run_made), home_by_home(owed)):
+        for spent, path, proof in self._run("build", self._working(run_pack_and_prove), home_by_home(owed)):
             self.spent.add(spent)
             self.fresh[path] = proof
         kept = isinstance(self.plan.out, StorePath)
         seen = {path: proof for path, proof in {**proofs, **self.fresh}.items() if proof and kept}
         with self.spent.on("seal"):
-            return [sealed(self.plan, profile, seen, self._check_balance) for profile in self.plan.profiles]
+            return [seal_if_proven(self.plan, profile, seen, self._check_balance) for profile in self.plan.profiles]
 
     def verify(self) -> list[Manifest | None]:
         """Prove every shard again from its bytes, with full second counts, and seal what is not sealed.
@@ -121,7 +121,7 @@ class Stages:
             CorruptError: for the first shard or record that does not hold; files proven broken are moved aside.
             BuildError: if the machine is at fault, or another version of Carrara, or a build is running.
         """
-        with unchanged(self.plan.out, self.plan.recipe), Kept(self.open_executor) as engine:
+        with unchanged(self.plan.out, self.plan.recipe), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._verify()
 
     def _verify(self) -> list[Manifest | None]:
@@ -130,7 +130,7 @@ class Stages:
         for profile in self.plan.profiles:
             check_sealed(self.plan, profile)
         jobs = {job.path: job for job in self._jobs(full=True)}
-        verdicts = {verdict.path: verdict for verdict in self._run("verify", judged, home_by_home(list(jobs.values())))}
+        verdicts = {verdict.path: verdict for verdict in self._run("verify", judge, home_by_home(list(jobs.values())))}
         wrong = [verdicts[path] for path in jobs if verdicts[path].fault]
         if wrong:
             faults = [move_aside(jobs[verdict.path], verdict) for verdict in wrong]
@@ -140,7 +140,7 @@ class Stages:
         for path, verdict in verdicts.items():
             with suppress(BuildError) if jobs[path].listed else nullcontext():  # a copy that is sealed may be read-only
                 write_proof(verdict)
-        return [held_to_seal(self.plan, profile, self.fresh, self._check_balance) for profile in self.plan.profiles]
+        return [verify_seal(self.plan, profile, self.fresh, self._check_balance) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders.
@@ -156,9 +156,9 @@ class Stages:
         self._made("sample", [*self._sampling(), *self._counting()])  # together, so that no worker waits between them
         self._check_balance()
         self._keep()
-        remove(strange_samples(self.plan))
+        remove(stale_samples(self.plan))
         for profile in self.plan.profiles:
-            remove(strangers(self.plan, profile))
+            remove(stale_shards(self.plan, profile))
 
     def _check_balance(self) -> None:
         faults = dict[str, str]()
@@ -187,12 +187,12 @@ class Stages:
         """Keep the folder for this recipe, once it is clear that it may be built there."""
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
-        with occupied(self.plan.out, self.plan.recipe):
+        with hold_recipe(self.plan.out, self.plan.recipe):
             clear_dead(self.plan.out / MARK)
             yield
 
     def _files(self, label: str, jobs: Sequence[FileJob]) -> int:
-        if all(in_order(FileJob.is_done, jobs, self.plan.out)):
+        if all(map_in_order(FileJob.is_done, jobs, self.plan.out)):
             check_frozen(self.plan)
             return 0
         with self._alone():
@@ -201,7 +201,7 @@ class Stages:
 
     def _keep(self) -> None:
         """Keep the recipe in the folder, and first take away the seals of what it makes anew."""
-        if names := give_up(self.plan):
+        if names := invalidate_seals(self.plan):
             tier, folder = self.plan.recipe.tier, str(self.plan.out)
             say(
                 f"carrara: tier {tier} of {folder!r} was sealed for another recipe or version ({', '.join(names)}): it "
@@ -212,7 +212,7 @@ class Stages:
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
         given = list(jobs)
-        states = list(zip(given, in_order(FileJob.state, given, self.plan.out), strict=True))
+        states = list(zip(given, map_in_order(FileJob.state, given, self.plan.out), strict=True))
         owed = [job for job, state in states if state != "done"]
         for job in (job for job, state in states if state == "broken"):
             say(f"carrara: {str(job.path)!r} is not as it was written, and is made again", err=True)
@@ -245,10 +245,10 @@ class Stages:
 
 
 def _done_there(out: Path, recipe: Recipe, fn: Callable[[J], R], job: J) -> R:
-    with at_work(out, recipe):
+    with building(out, recipe):
         return fn(job)
 
 
 def _sized(fn: Callable[[ProveJob], R], job: ProveJob) -> tuple[int, int, R]:
-    with at_home(job.home, job.pack.shard.profile):
+    with with_caches_of(job.home, job.pack.shard.profile):
         return job.pack.shard.rows, job.pack.shard.tokens, fn(job)

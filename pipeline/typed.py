@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 import msgspec
 
 from pipeline.errors import CarraraError, unknown
-from pipeline.storage import checked_file, held_once
+from pipeline.storage import checked_file, prefetched
 
 T = TypeVar("T")
 END = r"(?!\n)$"
@@ -102,7 +102,7 @@ def read_record(path: Path, shape: type[T]) -> T:
         OSError: if it is a device or a pipe, or cannot be read.
         ValueError: in one line, if it is too large, no JSON, or not of this shape.
     """
-    with held_once(path):
+    with prefetched(path):
         if checked_file(path).stat().st_size > MOST_BYTES:
             raise ValueError(f"it is larger than {MOST_BYTES >> 20} MB")
         return read_json(path.read_bytes(), shape)

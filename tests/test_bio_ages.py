@@ -21,7 +21,7 @@ from pipeline.tasks.bio import twodiff
 from pipeline.tasks.bio.ages import Ages, biography
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.rank import Rank
-from pipeline.tasks.bio.solve import read_biographies
+from pipeline.tasks.bio.solve import parse_biographies
 from pipeline.tasks.bio.twodiff import Twodiff
 from pipeline.worlds.people import FEW, OLDEST, SPAN, WIDEST, YOUNGEST, ages, few_ages, people, recurring
 
@@ -218,7 +218,7 @@ def test_one_pair_fits_however_long_the_text(length: int) -> None:
     cell = replace(CELLS["twodiff2"], length=length, shots=0 if length == 2048 else 2)
     for index in range(60):
         row = made(index, cell, length // 80)
-        known = {entry.name: int(entry.stated["age"]) for entry in read_biographies(row.text)}
+        known = {entry.name: int(entry.stated["age"]) for entry in parse_biographies(row.text)}
         pairs = fitting(known, row_years(row))
         assert pairs == [frozenset(row.key.target.split(" and "))]
 
@@ -259,7 +259,7 @@ def test_naive_solvers_do_not_find_the_pair(length: int) -> None:
     cell = replace(CELLS["twodiff2"], length=length, rows=draws)
     for index in range(draws):
         row = made(index, cell, length // 80)
-        known = [(entry.name, int(entry.stated["age"])) for entry in read_biographies(row.text)]
+        known = [(entry.name, int(entry.stated["age"])) for entry in parse_biographies(row.text)]
         for name, naive in NAIVE.items():
             hits[name] += graded(row, " and ".join(naive(known, rng))) == 1.0
         rare = graded(row, " and ".join(rare_and_fitting(known, rng, row_years(row)))) == 1.0
@@ -298,7 +298,7 @@ def test_any_pair_is_right_where_ages_are_free() -> None:
     cell = CELLS["twodiff2-any"]
     for index in range(20):
         row = made(index, cell)
-        known = {entry.name: int(entry.stated["age"]) for entry in read_biographies(row.text)}
+        known = {entry.name: int(entry.stated["age"]) for entry in parse_biographies(row.text)}
         pairs = fitting(known, row_years(row))
         assert len(pairs) > 1
         assert len(row.key.answers) == 2 + len(known)
@@ -312,7 +312,7 @@ def test_any_pair_is_right_where_ages_are_free() -> None:
 def test_planted_faults_are_found(name: str) -> None:
     cell = CELLS[name]
     task, good = TASKS[cell.subtask], made(3, cell)
-    entries = read_biographies(good.text)
+    entries = parse_biographies(good.text)
     latent, everybody = good.metadata["latent"], people(Streams((SEED,)), "32k")
     own = everybody[latent["people"][0][0]]
     others = [e for e in entries if not any(n.char_start == e.start for n in good.needles)]
@@ -344,7 +344,7 @@ def test_planted_faults_are_found(name: str) -> None:
 
 def test_a_second_pair_and_a_lack_of_rare_ages_are_found() -> None:
     good = made(3, CELLS["twodiff2"])
-    entries, latent = read_biographies(good.text), good.metadata["latent"]
+    entries, latent = parse_biographies(good.text), good.metadata["latent"]
     places = {needle.char_start for needle in good.needles}
     line = next(good.text[entry.start : entry.end] for entry in entries if entry.start not in places)
     older = max(age for _, age in latent["people"])

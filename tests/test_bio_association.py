@@ -15,7 +15,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio import association
-from pipeline.tasks.bio.solve import read_biographies
+from pipeline.tasks.bio.solve import parse_biographies
 from pipeline.worlds.people import countries_with, heard_in, people, telling
 from pooled import pool_of
 
@@ -66,19 +66,19 @@ def test_words_lead_astray() -> None:
     """Whoever takes the biography that names the country, or has a city of it anywhere first, is seldom right."""
     rows = [(published(index), sampled(index).latent["country"]) for index in range(60)]
     named = [
-        [one.name for one in read_biographies(row.text) if country in one.stated["hobby"]] for row, country in rows
+        [one.name for one in parse_biographies(row.text) if country in one.stated["hobby"]] for row, country in rows
     ]
     assert all(len(names) == 2 and row.key.target not in names for names, (row, _) in zip(named, rows, strict=True))
     near = [
         sum(country in countries_with(one.stated["city"]) | countries_with(one.stated["birthplace"]) for one in some)
-        for some, country in ((read_biographies(row.text), country) for row, country in rows)
+        for some, country in ((parse_biographies(row.text), country) for row, country in rows)
     ]
     assert set(near) == {3}
 
 
 def moved(row: Published) -> str:
     """Let somebody else fit too."""
-    entries, sample = read_biographies(row.text), next(one for one in row.needles if one.role == "relevant")
+    entries, sample = parse_biographies(row.text), next(one for one in row.needles if one.role == "relevant")
     mine = next(one for one in entries if one.start == sample.char_start)
     place = "birthplace" if "born" in row.question else "city"
     other = next(one for one in entries[10:] if len(one.stated[place]) == len(mine.stated[place]))
@@ -93,7 +93,7 @@ def lost(row: Published) -> str:
 
 
 def _city(row: Published) -> str:
-    mine = next(one for one in read_biographies(row.text) if one.start == row.needles[0].char_start)
+    mine = next(one for one in parse_biographies(row.text) if one.start == row.needles[0].char_start)
     return mine.stated["birthplace" if "born" in row.question else "city"]
 
 

@@ -19,7 +19,7 @@ from pipeline.tasks.bio import icl_solve
 from pipeline.tasks.bio.icl import LABELS, SPARES_EACH, WORLDS, Icl, grouped, initial, world
 from pipeline.tasks.bio.multihop import LINKS, Multihop, decoy_chains, linked_biography
 from pipeline.tasks.bio.multihop_solve import follow, table_of
-from pipeline.tasks.bio.solve import Entry, read_asked, read_biographies, take_apart
+from pipeline.tasks.bio.solve import Entry, parse_biographies, parse_biography, parse_question
 from pipeline.tasks.bio.text import QUESTIONS
 from pipeline.worlds.people import ATTRIBUTES, people
 from pooled import pool_of
@@ -104,7 +104,7 @@ def without(row: Published, gone: Needle) -> Published:
 
 
 def read(line: str) -> Entry:
-    return Entry(0, 0, *take_apart(line))
+    return Entry(0, 0, *parse_biography(line))
 
 
 def bare(row: Published, role: str) -> Published:
@@ -211,7 +211,7 @@ def test_links_never_give_somebody_one_place_for_both() -> None:
 
 def test_planted_faults_of_chains_are_found() -> None:
     row = rows("multihop", 5)[0]
-    attribute = read_asked(row.text)[-1].about[0][0]
+    attribute = parse_question(row.text)[-1].about[0][0]
     (first, _), (second, said) = needle(row, "relevant"), needle(row, "relevant", 1)
     names = [read(needle(row, "relevant", at)[1].rstrip()).name for at in range(5)]
     decoy, demo = needle(row, "decoy", 1)[1], needle(row, "demo")[1]
@@ -279,7 +279,7 @@ def relinked(paragraph: str, name: str, other: str, attribute: str) -> str:
 
 def test_a_circle_or_a_missing_person_has_no_answer() -> None:
     row = rows("multihop", 2)[0]
-    attribute = read_asked(row.text)[-1].about[0][0]
+    attribute = parse_question(row.text)[-1].about[0][0]
     (_, first), (_, second) = needle(row, "relevant"), needle(row, "relevant", 1)
     names = [read(text.rstrip()).name for text in (first, second)]
     with pytest.raises(ValueError, match="in a circle"):
@@ -290,7 +290,7 @@ def test_a_circle_or_a_missing_person_has_no_answer() -> None:
 
 def test_demonstrations_reason_are_right_and_checked() -> None:
     row = rows("multihop", 5)[1]
-    *shown, asked = read_asked(row.text)
+    *shown, asked = parse_question(row.text)
     assert len(shown) == 2
     assert {query.about[0][0] for query in shown} == {asked.about[0][0]}
     for query in shown:
@@ -338,7 +338,7 @@ def test_every_link_is_read_as_one(attribute: str) -> None:
 )
 def test_what_is_no_biography_is_refused(line: str) -> None:
     with pytest.raises(ValueError, match="no biography"):
-        take_apart(line)
+        parse_biography(line)
 
 
 def test_questions_alone_tell_nothing_of_chains() -> None:
@@ -357,7 +357,7 @@ def test_questions_alone_tell_nothing_of_chains() -> None:
 
 def chain_solvers(row: Published, rng: Random) -> Iterator[tuple[str, str]]:
     """Yield the answers of naive solvers, by name."""
-    table, asked = table_of(read_biographies(row.text)), read_asked(row.text)[-1]
+    table, asked = table_of(parse_biographies(row.text)), parse_question(row.text)[-1]
     ((attribute, name),) = asked.about
     entries = sorted((entry for found in table.values() for entry in found), key=lambda entry: entry.start)
     stating = [entry for entry in entries if attribute in entry.stated]
@@ -400,7 +400,7 @@ def test_the_end_of_any_chain_is_as_good_as_stated() -> None:
     for complexity, chains in ((2, 4), (5, 3)):
         found = []
         for row in rows("multihop", complexity):
-            table, (*shown, asked) = table_of(read_biographies(row.text)), read_asked(row.text)
+            table, (*shown, asked) = table_of(parse_biographies(row.text)), parse_question(row.text)
             ((kind, _),) = asked.about
             named = {e.linked.get(kind) for found_ in table.values() for e in found_} - {None}
             known = {entry.name for query in shown for entry in follow(table, query.about[0][1], kind)[0]}

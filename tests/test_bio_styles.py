@@ -19,7 +19,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio import TASKS, haystack, solve
-from pipeline.tasks.bio.solve import POOLS, Entry, _stated, parse_styled, read_asked
+from pipeline.tasks.bio.solve import POOLS, Entry, _stated, parse_question, parse_styled
 from pipeline.tasks.bio.standard import TASKS as RETRIEVALS
 from pipeline.tasks.bio.standard import Multi, Standard, joined
 from pipeline.tasks.bio.styles import STYLES
@@ -270,7 +270,7 @@ def test_planted_faults_of_one_question_are_found(subtask: str) -> None:
     good = published(task, cell, 0)
     assert task.check(good) == []
     entries = task.style.read(good.text)
-    *shown, asked = read_asked(good.text)
+    *shown, asked = parse_question(good.text)
     ((attribute, name),) = asked.about
     own = next(entry for entry in entries if entry.name == name)
     stranger = next(
@@ -323,7 +323,7 @@ def test_planted_faults_of_lists_are_found() -> None:
     task, cell = Multi(), cell_of("multi_standard", 5, shots=2)
     good = published(task, cell, 0)
     assert task.check(good) == []
-    *shown, asked = read_asked(good.text)
+    *shown, asked = parse_question(good.text)
     needles = [needle for needle in good.needles if needle.role == "relevant"]
     line = good.text[needles[0].char_start : needles[0].char_end]
     first, middle, last = next(name for name in asked.names if name in line).split()
@@ -509,7 +509,7 @@ def test_naive_solvers_find_one_of_the_people_and_no_more(subtask: str, guess: o
     for index in range(cell.rows):
         made = published(task, cell, index, 29)
         entries = task.style.read(made.text)
-        right += guess(entries, read_asked(made.text)[-1].about[0][0]) == made.key.target  # type: ignore[operator]
+        right += guess(entries, parse_question(made.text)[-1].about[0][0]) == made.key.target  # type: ignore[operator]
     assert right / cell.rows < 1 / 30 + 0.035
 
 

@@ -25,7 +25,7 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, PoolSpec, Published, Sample
 from pipeline.tasks.bio.citation import LEAST, MOST, Citation, running
 from pipeline.tasks.bio.idk import REFUSALS, Idk, gaps
-from pipeline.tasks.bio.solve import read_asked, read_biographies
+from pipeline.tasks.bio.solve import parse_biographies, parse_question
 from pipeline.tasks.bio.text import accepted
 from pipeline.worlds.people import ATTRIBUTES, people
 from pipeline.worlds.words import pool
@@ -262,8 +262,8 @@ def test_naive_readers_do_not_find_the_biography(task: Task, form: int) -> None:
     stratum, met = cell(task, form, rows, 0), Counter[str]()
     for index in range(rows):
         row = made(task, stratum, index)
-        lines = read_biographies(row.text)
-        name = read_asked(row.text)[-1].names[0]
+        lines = parse_biographies(row.text)
+        name = parse_question(row.text)[-1].names[0]
         at = next(place for place, entry in enumerate(lines) if entry.name == name)
         asked = drawn(task, stratum, index).latent["asked"]
         times = Counter(entry.stated.get(asked) for entry in lines)
@@ -282,9 +282,9 @@ def test_without_its_biography_nothing_is_answered(task: Task, form: int) -> Non
     rows, total = 480, 0.0
     for index in range(rows):
         row = made(task, cell(task, form, rows, 0), index)
-        table = read_biographies(row.text)
+        table = parse_biographies(row.text)
         parts = []
-        asked = read_asked(row.text)[-1]
+        asked = parse_question(row.text)[-1]
         for attribute, name in asked.about:
             others = [one for one in table if one.name not in asked.names and attribute in one.stated]
             alike = [len(set(entry.name.split()) & set(name.split())) for entry in others]

@@ -22,7 +22,7 @@ from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import open_split
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile
-from pipeline.profiles.adopt import Source, Wanted, adopt, made_folder, settled
+from pipeline.profiles.adopt import RequestedProfile, Source, adopt, made_folder, settled
 from pipeline.profiles.hub import parse_model, safe_name
 from pipeline.publish.staging import stage
 
@@ -403,7 +403,7 @@ def test_pinned_vocabularies_as_models(name: str, tmp_path: Path) -> None:
     tokenizer = test_transformers.fast_tokenizer(shipped.vocabulary.sha256)
     tokenizer.bos_token = shipped.template.bos or None
     folder = saved(tokenizer, shipped.template.text, tmp_path / "model")
-    made = adopt(Source(folder, "model"), tmp_path / "made", Wanted(name="model"))
+    made = adopt(Source(folder, "model"), tmp_path / "made", RequestedProfile(name="model"))
     text = test_transformers.LONG * 50
     assert made.counter().count(text) == shipped.counter().count(text)
     for roles in (("user",), ("user", "assistant", "user")):

@@ -32,9 +32,18 @@ from pipeline.executors import LIVES, run
 from pipeline.executors.dask import dask, held_up, refuse_unfit, scheduler_at
 from pipeline.executors.memory import most_allowed
 from pipeline.executors.shared_folder import Marked
-from pipeline.executors.worker import Charge, Failed, Mark, Seen, call, file_digest, look, question
+from pipeline.executors.worker import (
+    Failed,
+    FolderMark,
+    JobContext,
+    WorkerEnvironment,
+    call,
+    file_digest,
+    inspect_environment,
+    question,
+)
 from pipeline.profiles import load_profile
-from pipeline.storage import place
+from pipeline.storage import parse_location
 
 PAUSE = 0.05
 """Seconds that a worker takes for each row more than it needs."""
@@ -102,9 +111,9 @@ def left(out: Path) -> list[str]:
     return [path.name for path in builds.files(out) if ".part-" in path.name or path.name.startswith(".")]
 
 
-def seen_from(path: Path, mark: Path) -> Seen:
+def seen_from(path: Path, mark: Path) -> WorkerEnvironment:
     """Return what a process sees that finds packages in a folder first."""
-    sent = question(Mark(str(mark), file_digest(str(mark)), writes=True))
+    sent = question(FolderMark(str(mark), file_digest(str(mark)), writes=True))
     said = subprocess.run(
         [sys.executable, "-c", "import sys; print(eval(sys.stdin.read()))"],
         input=sent,
@@ -114,7 +123,7 @@ def seen_from(path: Path, mark: Path) -> Seen:
         text=True,
         check=True,
     ).stdout
-    return Seen(*ast.literal_eval(said))
+    return WorkerEnvironment(*ast.literal_eval(said))
 
 
 @contextmanager
@@ -314,7 +323,7 @@ def test_killed_workers_change_nothing_in_a_store(
 ) -> None:
     """What is there is then verified by the cluster where nobody may write."""
     bucket = store.buckets.bucket()
-    out = place(f"s3://{bucket}/out")
+    out = parse_location(f"s3://{bucket}/out")
 
     def kill() -> None:
         builds.signalled(builds.spawned(cluster.started[2].pid).pop(), signal.SIGKILL)
@@ -335,7 +344,7 @@ def test_a_lost_scheduler_is_one_line_and_the_next_run_goes_on_in_a_store(
     store: Proxy, recipe: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     bucket = store.buckets.bucket()
-    out = place(f"s3://{bucket}/out")
+    out = parse_location(f"s3://{bucket}/out")
     with Cluster(tmp_path / "cluster") as made:
         made.joined(made.worker(pause=4 * PAUSE))
         thread = when(lambda: store.lines(f"PUT /{bucket}/out/o200k/proofs"), made.scheduler.kill)
@@ -491,7 +500,7 @@ def test_a_worker_that_is_not_fit_is_named(text: str, said: str, tmp_path: Path)
     (package / "__init__.py").write_text(text, encoding="ascii")
     (tmp_path / "mark").write_text("here", encoding="ascii")
     seen = {"tcp://a:1": seen_from(package.parent, tmp_path / "mark")}
-    told = line_of(lambda: refuse_unfit(seen, look()))
+    told = line_of(lambda: refuse_unfit(seen, inspect_environment()))
     assert told.startswith(f"worker tcp://a:1 on {socket.gethostname()!r} {said}")
 
 
@@ -511,25 +520,30 @@ def test_a_worker_that_is_not_fit_gets_no_job(bare: Cluster, tmp_path: Path) -> 
 
 def test_a_worker_that_joins_late_is_looked_at_before_its_first_job(tmp_path: Path) -> None:
     (tmp_path / "mark").write_text("here", encoding="ascii")
-    here, mark = look(), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True)
+    here, mark = (
+        inspect_environment(),
+        FolderMark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=True),
+    )
     work = pickle.dumps((builds.double, 4))
     for charge, lacks in (
-        (Charge(here._replace(packages=("9.0.0", *here.packages[1:])), mark), "and here is 9.0.0"),
-        (Charge(here._replace(sha256="0"), mark), "with other files than here"),
-        (Charge(here, mark._replace(sha256="0")), f"has another folder {str(tmp_path)!r} than this machine"),
-        (Charge(here, mark, (mark._replace(path=str(tmp_path / "gone" / "mark")),)), "does not see the folder"),
-        (Charge(here, mark._replace(path=str(tmp_path / "gone" / "mark"))), "does not see the folder"),
+        (JobContext(here._replace(packages=("9.0.0", *here.packages[1:])), mark), "and here is 9.0.0"),
+        (JobContext(here._replace(sha256="0"), mark), "with other files than here"),
+        (JobContext(here, mark._replace(sha256="0")), f"has another folder {str(tmp_path)!r} than this machine"),
+        (JobContext(here, mark, (mark._replace(path=str(tmp_path / "gone" / "mark")),)), "does not see the folder"),
+        (JobContext(here, mark._replace(path=str(tmp_path / "gone" / "mark"))), "does not see the folder"),
     ):
         told = pickle.loads(call(work, pickle.dumps(charge)))
         assert isinstance(told, Failed)
         assert isinstance(told.fault, BuildError)
         assert lacks in str(told.fault)
-    assert pickle.loads(call(work, pickle.dumps(Charge(here, mark)))) == 8
+    assert pickle.loads(call(work, pickle.dumps(JobContext(here, mark)))) == 8
 
 
 def test_faults_of_jobs_travel_with_the_place_where_they_were_raised(tmp_path: Path) -> None:
     (tmp_path / "mark").write_text("here", encoding="ascii")
-    charge = Charge(look(), Mark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False))
+    charge = JobContext(
+        inspect_environment(), FolderMark(str(tmp_path / "mark"), file_digest(str(tmp_path / "mark")), writes=False)
+    )
 
     def said_of(*work: object) -> Exception:
         told = pickle.loads(call(pickle.dumps(work), pickle.dumps(charge)))

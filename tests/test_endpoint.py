@@ -27,7 +27,7 @@ from click.testing import CliRunner, Result
 
 from pipeline.cli import cli
 from pipeline.errors import BuildError, EndpointError
-from pipeline.inference.corpus import ATTEMPTS, ReplyJournal, Wish, ask_corpus, plain, replies_path
+from pipeline.inference.corpus import ATTEMPTS, ReplyJournal, TextRequest, ask_corpus, plain, replies_path
 from pipeline.inference.endpoint import LARGEST, LONGEST_WAIT, MESSAGE, Endpoint, content_of, unfinished
 from pipeline.streams import stream
 from pipeline.worlds.writing.corpus import read_corpus
@@ -535,9 +535,9 @@ def test_a_text_that_only_starts_like_a_remark_stays() -> None:
 # A whole corpus
 
 
-def wishes(count: int) -> list[Wish]:
+def wishes(count: int) -> list[TextRequest]:
     return [
-        Wish(form, topic, "", number, f"Write a {form} about {topic}.")
+        TextRequest(form, topic, "", number, f"Write a {form} about {topic}.")
         for number in range(-(-count // 4))
         for form in ("poem", "letter")
         for topic in ("tea", "chess")

@@ -11,8 +11,8 @@ import pytest
 
 import builds
 from pipeline.errors import BuildError
-from pipeline.executors import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
-from pipeline.executors.pool import Team
+from pipeline.executors import IN_FLIGHT, LIVES, Inline, MonitoredExecutor, SharedExecutor, processes, run
+from pipeline.executors.pool import AffinityPool
 
 ENGINES: dict[str, Callable[[], Executor]] = {
     "inline": Inline,
@@ -36,7 +36,7 @@ def test_every_result_comes_once_also_beyond_the_window(engine: Callable[[], Exe
     assert sorted(run(builds.double, jobs, engine)) == [2 * number for number in jobs]
 
 
-class Growing(Watched):
+class Growing(MonitoredExecutor):
     """Threads that come one by one, as workers of a cluster do."""
 
     window = 1
@@ -147,7 +147,7 @@ def test_a_kept_engine_is_opened_once_and_again_when_it_broke(tmp_path: Path) ->
         return opened[-1]
 
     jobs = [(str(tmp_path), number) for number in range(6)]
-    with Kept(opening) as engine:
+    with SharedExecutor(opening) as engine:
         first = {pid for _, pid in run(builds.worker_of, [builds.AtHome("a"), builds.AtHome("b")], engine)}
         assert first == {pid for _, pid in run(builds.worker_of, [builds.AtHome("a"), builds.AtHome("b")], engine)}
         assert len(opened) == 1
@@ -158,7 +158,7 @@ def test_a_kept_engine_is_opened_once_and_again_when_it_broke(tmp_path: Path) ->
 
 
 def test_jobs_go_to_the_worker_that_had_one_of_their_home() -> None:
-    with Kept(processes(2)) as engine:
+    with SharedExecutor(processes(2)) as engine:
         first = dict(run(builds.worker_of, [builds.AtHome("a"), builds.AtHome("b")], engine))
         assert first["a"] != first["b"]
         for homes in ("ab", "ba", "aba", "b", "bab"):
@@ -170,7 +170,7 @@ def test_a_worker_without_jobs_takes_over_from_one_with_many() -> None:
 
 
 def test_calls_behind_a_cancelled_one_are_run() -> None:
-    with_team = Team(1)
+    with_team = AffinityPool(1)
     try:
         first = with_team.submit(builds.double, 1)
         waiting = [with_team.submit(builds.double, number) for number in range(2, 8)]

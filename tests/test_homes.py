@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import homes
-from pipeline.assemble.cache import DRAWN, Drawn
-from pipeline.assemble.homes import at_home, forget, make_room
+from pipeline.assemble.cache import DRAWN, SampleCache
+from pipeline.assemble.homes import clear_caches, evict, with_caches_of
 from pipeline.assemble.jobs import POOLS, PackJob, draw_sample
 from pipeline.assemble.plan import Home, make_plan
 from pipeline.assemble.pools import Pool
@@ -36,7 +36,7 @@ def world() -> list[int]:
 @pytest.fixture(autouse=True)
 def _ours() -> None:
     world.__module__ = "pipeline.worlds.ours"  # as if it were one of ours
-    make_room(HERE)
+    evict(HERE)
     world()
     POOLS.get("pool", lambda: Pool.of([]))
 
@@ -50,7 +50,7 @@ def kept() -> bool:
 
 def test_a_small_process_keeps_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(homes, "START", resident())
-    make_room(THERE)
+    evict(THERE)
     assert kept()
 
 
@@ -63,22 +63,22 @@ def leave(free: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_large_process_keeps_what_the_next_job_needs_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     leave(-homes.OVER // 2, monkeypatch)
-    make_room(HERE)
+    evict(HERE)
     assert kept()
-    make_room(THERE)
+    evict(THERE)
     assert not kept()
 
 
 def test_a_process_that_is_far_too_large_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     leave(-homes.OVER - (100 << 20), monkeypatch)
-    make_room(HERE)
+    evict(HERE)
     assert not kept()
 
 
 def test_a_process_is_small_again_when_its_job_has_ended() -> None:
     """Whoever gives it work may look at it then: Dask gives a worker near its limit no more."""
     try:
-        with at_home(HERE):
+        with with_caches_of(HERE):
             assert kept()
             keep_below(1)
         assert not kept()
@@ -88,16 +88,16 @@ def test_a_process_is_small_again_when_its_job_has_ended() -> None:
 
 def test_a_large_process_closes_the_counters_of_earlier_profiles(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = load_profile("o200k"), load_profile("cl100k")
-    make_room(HERE, first)
+    evict(HERE, first)
     opened = first.counter()
-    make_room(HERE, second)
+    evict(HERE, second)
     assert first.counter() is opened  # a small process keeps it
     leave(-(100 << 20), monkeypatch)
-    make_room(HERE, second)
+    evict(HERE, second)
     assert first.counter() is opened  # what this profile needs is kept
-    make_room(THERE)
+    evict(THERE)
     assert first.counter() is opened  # jobs that do not come profile by profile close nothing
-    make_room(HERE, first)
+    evict(HERE, first)
     assert first.counter() is not opened
     assert first.counter().count("one two") == opened.count("one two")
 
@@ -106,15 +106,15 @@ def test_caches_of_functions_without_a_module_are_left_alone() -> None:
     length = lru_cache("word".count)  # a bound method of a built-in type has none
     assert length.__module__ is None
     length("o")
-    forget()
+    clear_caches()
     assert length.cache_info().currsize == 1
 
 
 def test_longer_prompts_leave_less_room(monkeypatch: pytest.MonkeyPatch) -> None:
     leave(200 << 20, monkeypatch)
-    make_room(THERE)
+    evict(THERE)
     assert kept()
-    make_room(Home("bio", 1 << 20))
+    evict(Home("bio", 1 << 20))
     assert not kept()
 
 
@@ -167,7 +167,7 @@ def test_samples_that_were_drawn_early_are_kept_once_and_within_a_budget(tmp_pat
     rows = plan.rows("bio")[:6]
     samples = [draw_sample(plan, row) for row in rows]
     size = len(pickle.dumps(samples[-1]))
-    store = Drawn(4 * size)
+    store = SampleCache(4 * size)
     for sample in samples:
         assert store.keep(plan, replace(sample, id="")) == replace(sample, id="")
     found = [store.take(plan, row) for row in rows]
@@ -178,6 +178,6 @@ def test_samples_that_were_drawn_early_are_kept_once_and_within_a_budget(tmp_pat
     for _ in range(2):
         DRAWN.keep(plan, samples[-1])
     assert DRAWN._size == size, "a sample that is drawn again is kept once"
-    forget()
+    clear_caches()
     assert DRAWN.take(plan, rows[-1]) is None
     assert DRAWN._size == 0

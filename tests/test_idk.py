@@ -18,7 +18,7 @@ from pipeline.tasks.base import Needle, Placed, Published, Sample
 from pipeline.tasks.idk import solve
 from pipeline.tasks.idk import task as pool
 from pipeline.tasks.idk.chance import nearest, noun_positions, positions, share
-from pipeline.tasks.idk.task import TASKS, Wish, draw, lines_of, make_letters, make_stories, specs
+from pipeline.tasks.idk.task import TASKS, QuestionPlan, draw, lines_of, make_letters, make_stories, specs
 from pipeline.tasks.idk.text import END, LETTERS, UNKNOWN
 from pipeline.worlds.stories import KINDS, Pair, names, namesakes, plot_named, plots, values_of, worded
 from tells import class_features, held_out_auc
@@ -357,7 +357,7 @@ def test_a_detail_given_to_the_other_of_its_pair_is_found() -> None:
         sample, row, _ = drawn(cell, index)
         person = names(row, cell.tier)[sample.latent["person"]]
         dealt = [sample.latent[name] for name in ("stated", "place", "pair", "side")]
-        turned = Wish(plot_named(sample.latent["plot"]), *dealt, answerable=complexity == 0)
+        turned = QuestionPlan(plot_named(sample.latent["plot"]), *dealt, answerable=complexity == 0)
         text = draw(row.of("story"), person, turned).story.text
         assert text != sample.relevant[0]
         bad = published(cell, index, lambda body, own, text=text: [text if t == own else t for t in body])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.assemble import cache
-from pipeline.assemble.cache import BUDGET, DRAWN, Layouts, laid_out, size_of
+from pipeline.assemble.cache import BUDGET, DRAWN, LayoutCache, layout_of, size_of
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.jobs import draw_sample
 from pipeline.assemble.plan import Plan, RowPlan, make_plan
@@ -30,7 +30,7 @@ def drawn_rows(plan: Plan) -> list[Sample]:
 
 
 def test_the_layout_of_an_equal_sample_is_made_once(plan: Plan) -> None:
-    kept, (cut,) = Layouts(BUDGET), plan.cuts("latent_list")
+    kept, (cut,) = LayoutCache(BUDGET), plan.cuts("latent_list")
     first, again = drawn_rows(plan), drawn_rows(plan)
     kept.turn_to(plan, cut)
     laid = [kept.of(plan, sample) for sample in first]
@@ -43,7 +43,7 @@ def test_the_layout_of_an_equal_sample_is_made_once(plan: Plan) -> None:
 
 def test_a_full_proof_lays_every_row_out_anew(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    monkeypatch.setattr(cache, "laid_out", lambda plan, sample: made.append(sample.id) or laid_out(plan, sample))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(cache, "laid_out", lambda plan, sample: made.append(sample.id) or layout_of(plan, sample))  # type: ignore[func-returns-value]
     ids = [row.id for row in plan.rows("latent_list")]
     stages = Stages(plan, Inline, quiet=True)
     stages.build()
@@ -53,7 +53,7 @@ def test_a_full_proof_lays_every_row_out_anew(plan: Plan, monkeypatch: pytest.Mo
 
 
 def test_another_sample_of_a_row_is_laid_out_anew(plan: Plan) -> None:
-    kept, (cut,) = Layouts(BUDGET), plan.cuts("latent_list")
+    kept, (cut,) = LayoutCache(BUDGET), plan.cuts("latent_list")
     sample = drawn_rows(plan)[0]
     other = replace(sample, relevant=tuple(reversed(sample.relevant)))
     kept.turn_to(plan, cut)
@@ -63,7 +63,7 @@ def test_another_sample_of_a_row_is_laid_out_anew(plan: Plan) -> None:
 
 
 def test_layouts_of_another_family_or_plan_are_not_kept(plan: Plan, tmp_path: Path) -> None:
-    kept, (cut,) = Layouts(BUDGET), plan.cuts("latent_list")
+    kept, (cut,) = LayoutCache(BUDGET), plan.cuts("latent_list")
     sample = drawn_rows(plan)[0]
     assert kept.of(plan, sample) is not kept.of(plan, sample)
     kept.turn_to(plan, cut)
@@ -76,8 +76,8 @@ def test_layouts_of_another_family_or_plan_are_not_kept(plan: Plan, tmp_path: Pa
 
 def test_layouts_of_another_shard_make_room_for_those_of_this_one(plan: Plan) -> None:
     first, second, third = drawn_rows(plan)
-    sizes = [size_of(laid_out(plan, sample), CELL.length) for sample in (first, second, third)]
-    kept, (cut,) = Layouts(max(sum(sizes[:2]), sum(sizes[1:]))), plan.cuts("latent_list")
+    sizes = [size_of(layout_of(plan, sample), CELL.length) for sample in (first, second, third)]
+    kept, (cut,) = LayoutCache(max(sum(sizes[:2]), sum(sizes[1:]))), plan.cuts("latent_list")
     kept.turn_to(plan, cut)
     laid = [kept.of(plan, sample) for sample in (first, second)]
     kept.turn_to(plan, cut._replace(number=1))
@@ -90,7 +90,7 @@ def test_layouts_of_another_shard_make_room_for_those_of_this_one(plan: Plan) ->
 
 def test_no_more_is_kept_than_there_is_room_for(plan: Plan) -> None:
     first, second, _ = drawn_rows(plan)
-    kept, (cut,) = Layouts(size_of(laid_out(plan, first), CELL.length)), plan.cuts("latent_list")
+    kept, (cut,) = LayoutCache(size_of(layout_of(plan, first), CELL.length)), plan.cuts("latent_list")
     kept.turn_to(plan, cut)
     assert kept.of(plan, first) is kept.of(plan, first)
     assert kept.of(plan, second) is not kept.of(plan, second)

@@ -8,7 +8,7 @@ import pytest
 from pipeline.profiles import load_profile
 from pipeline.recipe import TIERS
 from pipeline.streams import Streams
-from pipeline.tasks.bio.solve import read_asked, read_biographies
+from pipeline.tasks.bio.solve import parse_biographies, parse_question
 from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION, accepted, biography, question
 from pipeline.worlds.people import (
     ATTRIBUTES,
@@ -109,14 +109,14 @@ def test_dates_are_written_without_the_locale_and_in_all_forms() -> None:
 def test_the_reader_finds_what_was_written() -> None:
     some = people(STREAMS, "32k")[:200]
     text = INTRODUCTION + "".join(map(biography, some)) + INSTRUCTION + "\nQuestion: " + question(some[3], "major")
-    table = read_biographies(text + "\nAnswer:")
+    table = parse_biographies(text + "\nAnswer:")
     assert [entry.name for entry in table] == [one.name for one in some]
     for entry, one in zip(table, some, strict=True):
         assert entry.stated == {attribute: one.value(attribute) for attribute in ATTRIBUTES}
         assert text[entry.start : entry.end] == biography(one)
     for attribute in ATTRIBUTES:
         asked = f"{INSTRUCTION}\nQuestion: {question(some[0], attribute)}\nAnswer:"
-        (found,) = read_asked(asked)
+        (found,) = parse_question(asked)
         assert (found.about, found.reply) == (((attribute, some[0].name),), "")
 
 
@@ -131,13 +131,13 @@ def test_the_reader_finds_what_was_written() -> None:
 )
 def test_the_reader_takes_nothing_else_for_a_biography(line: str) -> None:
     with pytest.raises(ValueError, match="no biography"):
-        read_biographies(f"{INTRODUCTION}{line}\n{INSTRUCTION}")
+        parse_biographies(f"{INTRODUCTION}{line}\n{INSTRUCTION}")
 
 
 def test_the_reader_needs_a_body_and_a_question() -> None:
     with pytest.raises(ValueError, match="no body"):
-        read_biographies("nothing")
+        parse_biographies("nothing")
     with pytest.raises(ValueError, match="asks nothing"):
-        read_asked("nothing")
+        parse_question("nothing")
     with pytest.raises(ValueError, match="no question"):
-        _ = read_asked(f"{INSTRUCTION}\nQuestion: Who are you?\nAnswer:")[0].about
+        _ = parse_question(f"{INSTRUCTION}\nQuestion: Who are you?\nAnswer:")[0].about

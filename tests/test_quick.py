@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builds import recipe_file, stages
-from pipeline.artifacts.manifest import NONE, Proven
+from pipeline.artifacts.manifest import NONE, ProvenCounts
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.profiles import profile as profiles
@@ -22,7 +22,7 @@ from pipeline.profiles.counters import KINDS, Counter, ToktokCounter
 from pipeline.profiles.spec import Engine
 from pipeline.typed import read_json
 from pipeline.verify import row
-from pipeline.verify.shard import Proof, recorded
+from pipeline.verify.shard import Proof, read_recorded
 
 pytest.importorskip("toktok")
 
@@ -166,9 +166,9 @@ def test_a_base_gives_its_quick_engine_only_with_its_vocabulary(tmp_path: Path) 
 # Builds
 
 
-def proven(out: Path) -> Proven:
+def proven(out: Path) -> ProvenCounts:
     manifest = json.loads((out / "o200k" / "manifest.json").read_text(encoding="ascii"))
-    return read_json(json.dumps(manifest["tiers"]["32k"]["proven"]), Proven)
+    return read_json(json.dumps(manifest["tiers"]["32k"]["proven"]), ProvenCounts)
 
 
 def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
@@ -185,8 +185,8 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
     assert (found.second, found.quick) == (("tiktoken 0.14.0",), ("toktok-rs 0.3.0",))
     once = msgspec.structs.replace(found, second=("tiktoken 0.14.0", "toktok-rs 0.3.0"))  # what manifests once said
     assert (once.recounts, once.again) == (found.recounts, found.again)
-    [proof] = (recorded(path) for path in (tmp_path / "large").glob("o200k/proofs/*/*/*"))
-    [plain] = (recorded(path) for path in (tmp_path / "small").glob("o200k/proofs/*/*/*"))
+    [proof] = (read_recorded(path) for path in (tmp_path / "large").glob("o200k/proofs/*/*/*"))
+    [plain] = (read_recorded(path) for path in (tmp_path / "small").glob("o200k/proofs/*/*/*"))
     assert proof
     assert plain
     assert plain.quick is None
@@ -202,7 +202,7 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
 def test_without_a_second_encoder_no_recount_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles.Profile, "second", lambda self: None)
     stages(recipe_file(tmp_path / "r.toml", rows=1), tmp_path / "out").build()
-    [proof] = (recorded(path) for path in (tmp_path / "out").glob("o200k/proofs/*/*/*"))
+    [proof] = (read_recorded(path) for path in (tmp_path / "out").glob("o200k/proofs/*/*/*"))
     assert proof
     assert (proof.second, proof.recounted, proof.quick) == (NONE, 0, None)
     found = proven(tmp_path / "out")

@@ -14,7 +14,7 @@ from frozen import CELLS, carrara, said, went, written
 from pipeline.artifacts.parquet import read_rows
 from pipeline.recipe import load_recipe, parse_recipe, recipe_text, shipped_recipes
 from pipeline.release.recut import new_seed, recut
-from pipeline.storage import place
+from pipeline.storage import parse_location
 from pipeline.verify.lock import LEVELS, parse_version, raised
 from stores import faulty
 
@@ -40,7 +40,7 @@ def test_no_row_of_the_version_before_comes_again(tmp_path: Path) -> None:
 def test_a_recipe_is_read_in_a_store_but_a_seed_is_not_put_there(tmp_path: Path) -> None:
     old = written(tmp_path / "tiny.toml")
     with faulty():
-        place("memory://bucket/tiny.toml").write_bytes(old.read_bytes())
+        parse_location("memory://bucket/tiny.toml").write_bytes(old.read_bytes())
         assert load_recipe("memory://bucket/tiny.toml") == load_recipe(str(old))
     line = said(carrara("recut", old, "--seed", "random", "--out", "memory://bucket/next.toml"))
     assert "is in a store: give a path on a disk" in line

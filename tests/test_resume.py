@@ -23,7 +23,7 @@ import pytest
 import builds
 from pipeline import metrics, tasks
 from pipeline import stages as stage_module
-from pipeline.artifacts.files import clean_aside, tree_aside, written_aside
+from pipeline.artifacts.files import atomic_folder, atomic_write, remove_temporary
 from pipeline.artifacts.manifest import read_manifest
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.recipes import unchanged
@@ -32,7 +32,7 @@ from pipeline.assemble.jobs import PackJob
 from pipeline.cli.tables import spent_lines
 from pipeline.errors import BuildError
 from pipeline.executors import Inline
-from pipeline.storage import aside_of
+from pipeline.storage import temporary_path
 from pipeline.tasks.bio.standard import Standard
 from pipeline.terminal.spent import Spent
 from pipeline.verify import seal
@@ -481,9 +481,9 @@ def test_what_is_being_written_is_not_cleared_away(tmp_path: Path) -> None:
     """A build that ends clears away what killed ones left, but not what its neighbour is writing."""
     path, left = tmp_path / "x.parquet", tmp_path / "x.parquet.part-host-00000000-1"
     left.touch()
-    with written_aside(path) as aside:
+    with atomic_write(path) as aside:
         aside.write_bytes(b"half")
-        clean_aside([path])
+        remove_temporary([path])
         assert aside.read_bytes() == b"half"
         assert not left.exists()
         aside.write_bytes(b"whole")
@@ -539,7 +539,7 @@ def test_two_tiers_that_end_at_once_are_both_sealed(tiers: tuple[str, ...], tmp_
 
 def test_names_written_aside_are_of_one_process_on_one_host() -> None:
     """Two containers on one folder have the same process numbers, and perhaps the same host name."""
-    names = {aside_of(Path("x.parquet")).name for _ in range(100)}
+    names = {temporary_path(Path("x.parquet")).name for _ in range(100)}
     assert len(names) == 100
     assert all(name.startswith("x.parquet.part-") and name.endswith(f"-{os.getpid()}") for name in names)
 
@@ -549,9 +549,9 @@ def test_a_folder_that_a_killed_process_was_filling_is_cleared_by_the_next(tmp_p
     for each in stale:
         each.mkdir()
         (each / "README.md").write_text("half", encoding="ascii")
-    with tree_aside(tmp_path / "o200k") as first:
+    with atomic_folder(tmp_path / "o200k") as first:
         assert not any(each.exists() for each in stale)
-        with tree_aside(tmp_path / "o200k") as second:
+        with atomic_folder(tmp_path / "o200k") as second:
             assert first.is_dir(), "one that is being filled stays"
             (second / "x").write_text("", encoding="ascii")
         shutil.rmtree(tmp_path / "o200k")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.errors import BuildError, unknown
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(BuildError, match="is a device or a pipe"), written_aside(pipe) as aside:
+    with pytest.raises(BuildError, match="is a device or a pipe"), atomic_write(pipe) as aside:
         aside.write_text("x")
     assert pipe.is_fifo()
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
@@ -22,7 +22,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("old")
-    with written_aside(tmp_path / "file") as aside:
+    with atomic_write(tmp_path / "file") as aside:
         aside.write_text("new")
         assert (tmp_path / "file").read_text() == "old"
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "new")]

@@ -20,7 +20,7 @@ from pipeline.corpora.importing import import_corpora
 from pipeline.corpora.reading import Source
 from pipeline.errors import BuildError
 from pipeline.executors import MARK
-from pipeline.storage import Lease, StorePath, place, requests
+from pipeline.storage import Lease, StorePath, parse_location, requests
 from pipeline.storage import lease as leases
 from stores import Faulty, faulty
 
@@ -212,7 +212,7 @@ def test_texts_and_models_of_ones_own_are_kept_there(tmp_path: Path) -> None:
 def test_a_repo_of_the_hub_is_a_store(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "_OPEN", {})
     one = written(tmp_path / "one.toml", (("bio", "standard", [1], [2048], 1),))
-    out = place("hf://datasets/org/rows/v1")
+    out = parse_location("hf://datasets/org/rows/v1")
     assert "no such" not in went(carrara("plan", one, "--tokenizer", "o200k", "--out", out))
     assert "the bucket or repo is not there" in said(carrara("build", one, "--tokenizer", "o200k", "--out", out))
     HfApi(endpoint=hub.url).create_repo("org/rows", repo_type="dataset")

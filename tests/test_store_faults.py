@@ -20,7 +20,7 @@ from loopback.proxy import Proxy
 from pipeline.assemble import plan as plans
 from pipeline.cli import cli
 from pipeline.errors import BuildError
-from pipeline.storage import StoreError, place
+from pipeline.storage import StoreError, parse_location
 from pipeline.storage import requests as asking
 from pipeline.streams import stream
 
@@ -75,7 +75,7 @@ def whole(recipe: Path) -> dict[str, str]:
 
 
 def build(recipe: Path, bucket: str) -> None:
-    assert all(builds.stages(recipe, place(f"s3://{bucket}/v1")).build())
+    assert all(builds.stages(recipe, parse_location(f"s3://{bucket}/v1")).build())
 
 
 def check(buckets: Buckets, bucket: str, whole: dict[str, str]) -> None:
@@ -114,7 +114,7 @@ def test_listings_that_lag(proxy: Proxy, buckets: Buckets, bucket: str, recipe: 
     check(buckets, bucket, whole)
     assert strange in proxy.shown(bucket)
     build(recipe, bucket)
-    builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    builds.stages(recipe, parse_location(f"s3://{bucket}/v1")).verify()
     copied = CliRunner().invoke(cli, ["verify", "--against", f"s3://{bucket}/v1/o200k", "--workers", "1", "--quiet"])
     assert (copied.exit_code, copied.stderr) == (0, "")
     check(buckets, bucket, whole)
@@ -163,7 +163,7 @@ def test_a_long_upload_that_is_cut_is_tried_as_often_as_a_short_one(
     for name, value in {"CONNECT": 0.1, "REPLY": 0.1, "LONGEST": 0.2, "PAUSES": (0.01, 0.02, 0.03)}.items():
         monkeypatch.setattr(asking, name, value)
     proxy.fail("PUT ", cut=70_000, delay=0.4, times=3)
-    place(f"s3://{bucket}/large").write_bytes(bytes(200_000))
+    parse_location(f"s3://{bucket}/large").write_bytes(bytes(200_000))
     assert buckets.body(bucket, "large") == bytes(200_000)
     assert len(proxy.lines("PUT")) == 4
 
@@ -204,5 +204,5 @@ def test_a_killed_command_leaves_what_the_next_one_goes_on_with(
                 builds.signalled(pid, signal.SIGKILL)
     build(recipe, bucket)
     check(buckets, bucket, whole)
-    builds.stages(recipe, place(f"s3://{bucket}/v1")).verify()
+    builds.stages(recipe, parse_location(f"s3://{bucket}/v1")).verify()
     check(buckets, bucket, whole)

@@ -23,24 +23,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.artifacts import parquet
-from pipeline.artifacts.files import tree_aside, written_aside
+from pipeline.artifacts.files import atomic_folder, atomic_write
 from pipeline.errors import BuildError, RecipeError
 from pipeline.storage import (
     Lease,
     StoreError,
     StorePath,
     checked_file,
-    fetched_ahead,
-    held_once,
-    held_there,
     holder_of,
-    in_order,
+    map_in_order,
     objects,
     on_disk,
-    place,
+    parse_location,
+    prefetch,
+    prefetched,
+    prefetched_existing,
     readable,
     requests,
-    written,
+    write_file,
 )
 from pipeline.storage import lease as leases
 from pipeline.storage import path as many
@@ -305,7 +305,7 @@ def test_silence_is_no_slow_line_where_whole_requests_are_limited(
     monkeypatch.setattr(requests.time, "monotonic", lambda: clock[0])
     monkeypatch.setattr(requests.time, "sleep", lambda _: None)
     with pytest.raises(StoreError, match="does not answer in time"):
-        requests.asked(url, silent, sends=sends)
+        requests.request(url, silent, sends=sends)
     assert len(made) == tries
 
 
@@ -375,23 +375,23 @@ def test_what_was_put_is_looked_for(store: type[Faulty], monkeypatch: pytest.Mon
 def test_a_file_is_put_when_it_is_whole(store: type[Faulty], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     path = StorePath("memory://bucket/x")
-    with written(path) as here:
+    with write_file(path) as here:
         here.write_bytes(b"half")
         assert not path.exists()
         assert not list(tmp_path.iterdir())  # it has no name that a killed process could leave
         here.write_bytes(b"all of it")
     assert path.read_bytes() == b"all of it"
-    with suppress(ZeroDivisionError), written(path) as here:
+    with suppress(ZeroDivisionError), write_file(path) as here:
         here.write_bytes(b"lost")
         here.chmod(1 // 0)
     assert path.read_bytes() == b"all of it"
     store.faults["pipe_file"] = [PermissionError("Forbidden")]
-    with pytest.raises(BuildError, match=r"^cannot write 'memory://bucket/x': access is denied"), written_aside(path):
+    with pytest.raises(BuildError, match=r"^cannot write 'memory://bucket/x': access is denied"), atomic_write(path):
         pass
-    with pytest.raises(BuildError, match="cannot take a whole folder at once"), tree_aside(path):
+    with pytest.raises(BuildError, match="cannot take a whole folder at once"), atomic_folder(path):
         pass
     local = tmp_path / "deep" / "file"
-    with written(local) as here:
+    with write_file(local) as here:
         here.write_bytes(b"1")
     assert (local.read_bytes(), len(list(local.parent.iterdir()))) == (b"1", 1)
 
@@ -401,17 +401,17 @@ def test_objects_are_fetched_once_and_together(store: type[Faulty], tmp_path: Pa
     for number, path in enumerate(paths):
         path.write_bytes(b"%d" % number)
     store.calls.clear()
-    with held_once(*paths[:2], tmp_path / "none"):
+    with prefetched(*paths[:2], tmp_path / "none"):
         assert paths[0].read_bytes() + paths[1].tail(9) == b"01"
         assert readable(paths[1]).read() == b"1"  # type: ignore[union-attr]
         assert paths[1].stat().st_size == 1
     assert [called for called, _ in store.calls] == ["cat_file"] * 2
-    ahead = fetched_ahead(((path, 1) for path in paths), paths[0].parent)
+    ahead = prefetch(((path, 1) for path in paths), paths[0].parent)
     assert [path.read_bytes() for path in ahead] == [b"%d" % n for n in range(50)]
     assert store.times("cat_file") == 52
-    assert list(in_order(lambda path: path.read_bytes(), paths, paths[0].parent)) == [b"%d" % n for n in range(50)]
-    assert list(in_order(str, [1, 2], tmp_path)) == ["1", "2"]
-    some = in_order(lambda path: path.read_bytes(), paths, paths[0].parent)
+    assert list(map_in_order(lambda path: path.read_bytes(), paths, paths[0].parent)) == [b"%d" % n for n in range(50)]
+    assert list(map_in_order(str, [1, 2], tmp_path)) == ["1", "2"]
+    some = map_in_order(lambda path: path.read_bytes(), paths, paths[0].parent)
     assert next(some) == b"0"
     some.close()  # type: ignore[attr-defined]
     assert checked_file(paths[0]) is paths[0]
@@ -428,7 +428,7 @@ def test_large_objects_are_fetched_few_at_a_time(store: type[Faulty], monkeypatc
         weighed.append(at)
         return sizes[at]
 
-    found = in_order(lambda at: at, range(7), StorePath("memory://b/x"), size)
+    found = map_in_order(lambda at: at, range(7), StorePath("memory://b/x"), size)
     assert next(found) == 0
     assert weighed == [0, 1, 2, 3]
     assert [next(found), next(found), next(found)] == [1, 2, 3]
@@ -438,7 +438,7 @@ def test_large_objects_are_fetched_few_at_a_time(store: type[Faulty], monkeypatc
 
 def test_what_is_not_there_is_held_too_until_it_is_put(store: type[Faulty]) -> None:
     path = StorePath("memory://bucket/a")
-    with held_there(path):
+    with prefetched_existing(path):
         store.calls.clear()
         assert not path.exists()
         with pytest.raises(FileNotFoundError):
@@ -448,7 +448,7 @@ def test_what_is_not_there_is_held_too_until_it_is_put(store: type[Faulty]) -> N
         assert not store.calls
         path.write_bytes(b"1")
         assert path.read_bytes() == b"1"
-        with held_there(path):
+        with prefetched_existing(path):
             path.unlink()
             assert not path.exists()
 
@@ -456,8 +456,8 @@ def test_what_is_not_there_is_held_too_until_it_is_put(store: type[Faulty]) -> N
 def test_what_changes_within_an_inner_block_is_no_longer_held_in_the_outer_one(store: type[Faulty]) -> None:
     path, other = StorePath("memory://bucket/a"), StorePath("memory://bucket/b")
     other.write_bytes(b"other")
-    with held_there(path, other):
-        with held_there(path, other):
+    with prefetched_existing(path, other):
+        with prefetched_existing(path, other):
             path.write_bytes(b"new")
         assert path.read_bytes() == b"new"
         store.calls.clear()
@@ -466,11 +466,11 @@ def test_what_changes_within_an_inner_block_is_no_longer_held_in_the_outer_one(s
 
 
 def test_what_a_user_types(tmp_path: Path) -> None:
-    assert place("outputs/v1") == Path("outputs/v1")
-    assert place(f"file://{tmp_path}") == tmp_path
-    assert place(StorePath("s3://bucket/x")) == StorePath("s3://bucket/x")
-    assert str(place("S3://Bucket//a/./b/")) == "s3://Bucket/a/b"
-    assert str(place("memory://x")) == "memory://x"
+    assert parse_location("outputs/v1") == Path("outputs/v1")
+    assert parse_location(f"file://{tmp_path}") == tmp_path
+    assert parse_location(StorePath("s3://bucket/x")) == StorePath("s3://bucket/x")
+    assert str(parse_location("S3://Bucket//a/./b/")) == "s3://Bucket/a/b"
+    assert str(parse_location("memory://x")) == "memory://x"
     for given_, said in (
         ("s4://bucket/x", "unknown kind of store 's4': did you mean 's3'"),
         ("s3://", "names no folder of a store: give one such as s3://bucket/release"),
@@ -487,21 +487,21 @@ def test_what_a_user_types(tmp_path: Path) -> None:
         ("", "a path is empty: give a folder or a file"),
     ):
         with pytest.raises(RecipeError, match=said):
-            place(given_)
+            parse_location(given_)
 
 
 def test_a_store_that_its_address_does_not_open() -> None:
     with pytest.raises(StoreError, match="needs more than its address: give fsspec its host, in its configuration"):
-        place("ftp://host/x").exists()
+        parse_location("ftp://host/x").exists()
 
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gcsfs", None)
     with pytest.raises(RecipeError, match=r"'gs://b/x' needs a package that is not installed: make extras EXTRAS=gs"):
-        place("gs://b/x")
+        parse_location("gs://b/x")
     monkeypatch.setitem(sys.modules, "fsspec.registry", None)
     with pytest.raises(RecipeError, match=r"needs the package fsspec: make extras EXTRAS=s3"):
-        place("s3://b/x")
+        parse_location("s3://b/x")
 
 
 def test_a_lease_is_held_by_the_living(store: type[Faulty], monkeypatch: pytest.MonkeyPatch) -> None:

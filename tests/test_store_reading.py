@@ -16,7 +16,7 @@ from loopback.buckets import Buckets, settled
 from loopback.proxy import Proxy
 from pipeline.artifacts.split import Selection, open_split
 from pipeline.cli import cli
-from pipeline.storage import place, requests
+from pipeline.storage import parse_location, requests
 from published import staged
 
 
@@ -82,20 +82,23 @@ def test_a_command_says_of_a_store_what_it_says_of_a_folder(
 
 
 def test_predictions_and_results_are_in_a_store(out: Path, there: str, predictions: Path, tmp_path: Path) -> None:
-    place(f"{there}/m/m.jsonl").write_bytes(predictions.read_bytes())
+    parse_location(f"{there}/m/m.jsonl").write_bytes(predictions.read_bytes())
     local, far = tmp_path / "scores.json", f"{there}/m/scores.json"
     assert carrara("score", out, predictions, "--out", local, "--model", "m").exit_code == 2
     assert carrara("score", f"{there}/v1/o200k", f"{there}/m", "--out", far, "--model", "m").exit_code == 2
-    assert place(far).read_text().replace(f"{there}/m", str(tmp_path)) == local.read_text()
+    assert parse_location(far).read_text().replace(f"{there}/m", str(tmp_path)) == local.read_text()
     judged = [tmp_path / "judge.jsonl", f"{there}/m/judge.jsonl"]
     for where, path, records in ((out, predictions, judged[0]), (f"{there}/v1", f"{there}/m/m.jsonl", judged[1])):
         assert carrara("score", where, path, "--judge-records", records).exit_code == 2
-    assert place(judged[1]).read_bytes() == judged[0].read_bytes()
+    assert parse_location(judged[1]).read_bytes() == judged[0].read_bytes()
 
 
 def test_pages_are_in_a_store(out: Path, there: str, predictions: Path, tmp_path: Path) -> None:
-    place(f"{there}/p/m.jsonl").write_bytes(predictions.read_bytes())
-    for folder, url, source in ((tmp_path, str(tmp_path), out), (place(f"{there}/p"), f"{there}/p", f"{there}/v1")):
+    parse_location(f"{there}/p/m.jsonl").write_bytes(predictions.read_bytes())
+    for folder, url, source in (
+        (tmp_path, str(tmp_path), out),
+        (parse_location(f"{there}/p"), f"{there}/p", f"{there}/v1"),
+    ):
         assert carrara("gallery", f"{source}/o200k", "--out", f"{url}/gallery.html").exit_code == 0
         assert carrara("report", source, "--out", f"{url}/build").exit_code == 0
         assert carrara("report", source, "--out", f"{url}/build").exit_code == 0, "a page of its own is replaced"
@@ -105,7 +108,7 @@ def test_pages_are_in_a_store(out: Path, there: str, predictions: Path, tmp_path
     names = [path.relative_to(tmp_path) for path in builds.files(tmp_path) if path.name != "m.jsonl"]
     assert len(names) > 4
     for name in names:
-        far = (place(f"{there}/p") / name).read_bytes().replace(f"{there}/p".encode(), str(tmp_path).encode())
+        far = (parse_location(f"{there}/p") / name).read_bytes().replace(f"{there}/p".encode(), str(tmp_path).encode())
         assert far == (tmp_path / name).read_bytes(), name
 
 
@@ -113,7 +116,7 @@ def test_simulated_readers_read_and_write_there(out: Path, there: str, tmp_path:
     for where, url in ((out, tmp_path / "read"), (f"{there}/v1/o200k", f"{there}/read")):
         ended = carrara("readers", where, "--out", url, "--reader", "last-match", "--workers", 1, "--quiet")
         assert ended.exit_code == 0, ended.stderr
-    assert (place(f"{there}/read") / "last-match.jsonl").read_bytes() == (
+    assert (parse_location(f"{there}/read") / "last-match.jsonl").read_bytes() == (
         tmp_path / "read/last-match.jsonl"
     ).read_bytes()
 
@@ -121,7 +124,7 @@ def test_simulated_readers_read_and_write_there(out: Path, there: str, tmp_path:
 def test_exports_and_uploads_are_made_on_a_disk(out: Path, there: str, tmp_path: Path) -> None:
     for name, source in (("near", str(out)), ("far", f"{there}/v1")):
         assert carrara("export", "lm-eval", f"{source}/o200k", "--out", tmp_path / name).exit_code == 0
-        staged(open_split(place(f"{source}/o200k")), tmp_path / f"{name}-published")
+        staged(open_split(parse_location(f"{source}/o200k")), tmp_path / f"{name}-published")
     assert builds.contents(tmp_path / "near") == builds.contents(tmp_path / "far")
     assert builds.contents(tmp_path / "near-published") == builds.contents(tmp_path / "far-published")
 
@@ -154,11 +157,11 @@ def test_columns_are_fetched_and_no_more(there: str, proxy: Proxy, tmp_path: Pat
     text = [pipeline.streams.stream("text", number).randbytes(1_500_000).hex() for number in range(4)]
     folder = made.split(tmp_path / "o200k", [made.row(number, prompt=text[number]) for number in range(4)])
     for path in builds.files(folder):
-        place(f"{there}/wide/{path.relative_to(folder)}").write_bytes(path.read_bytes())
+        parse_location(f"{there}/wide/{path.relative_to(folder)}").write_bytes(path.read_bytes())
     size = sum(path.stat().st_size for path in folder.glob("data/*/*/*"))
     assert size > 5_000_000
     proxy.log.clear()
-    split = open_split(place(f"{there}/wide"))
+    split = open_split(parse_location(f"{there}/wide"))
     assert [row["target"] for row in split.rows(["id", "target"], Selection(lengths=(2048,)))] == [
         f"Town{number}" for number in range(4)
     ]
@@ -169,7 +172,7 @@ def test_columns_are_fetched_and_no_more(there: str, proxy: Proxy, tmp_path: Pat
 
 def test_a_split_in_memory(out: Path, predictions: Path) -> None:
     for path in builds.files(out):
-        place(f"memory://v1/{path.relative_to(out)}").write_bytes(path.read_bytes())
+        parse_location(f"memory://v1/{path.relative_to(out)}").write_bytes(path.read_bytes())
     assert carrara("score", "memory://v1/o200k", predictions).stdout == carrara("score", out, predictions).stdout
     split = pipeline.open_split("memory://v1")
     assert list(split.rows()) == list(open_split(out).rows())

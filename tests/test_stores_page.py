@@ -17,7 +17,7 @@ from loopback.proxy import Proxy
 from pipeline.artifacts.split import open_split
 from pipeline.assemble import plan as plans
 from pipeline.cli import cli
-from pipeline.storage import place
+from pipeline.storage import parse_location
 
 PAGE = "stores.md"
 NOBODY = {name: "" for name in environment("") if name.startswith("AWS_") and "FILE" not in name}
@@ -118,7 +118,7 @@ def test_requests_are_as_many_as_the_page_says(proxy: Proxy, buckets: Buckets, r
     rows = re.findall(r"^\| `(\w.*?) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
     stated = {command: (int(each), int(more)) for command, each, more in rows}
     bucket = buckets.bucket()
-    out, said = place(f"s3://{bucket}/v1"), {}
+    out, said = parse_location(f"s3://{bucket}/v1"), {}
     with settled(proxy.url):
         for command, act in {
             "build`": lambda: builds.stages(recipe, out).build(),

@@ -17,7 +17,7 @@ from pipeline.export import HARNESSES
 from pipeline.profiles import DEFAULT_PROFILES, load_profile, shipped_profiles
 from pipeline.recipe import load_recipe, shipped_recipes
 from pipeline.rows import COLUMNS
-from pipeline.tasks.base import Digest, Task
+from pipeline.tasks.base import CorpusKnob, Task
 
 ROOT = Path(__file__).resolve().parents[1]
 MARKED = re.compile(r"(<!-- table: ([a-z_]+) -->\n).*?(<!-- end of table -->)", re.DOTALL)
@@ -91,7 +91,7 @@ def knobs() -> str:
     found: dict[tuple[str, str], list[str]] = {}
     for task in TASKS.values():
         for name, allowed in task.knobs.items():
-            said = allowed.what if isinstance(allowed, Digest) else _list(allowed)
+            said = allowed.what if isinstance(allowed, CorpusKnob) else _list(allowed)
             found.setdefault((name, said), []).append(f"{task.family}.{task.subtask}")
     return table(
         ("knob", "values", "tasks"),

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
 from pipeline.rows import Row
@@ -25,7 +25,7 @@ Reasons = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedRows:
     """What was asked.
 
     Attributes:
@@ -51,11 +51,11 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class RequestNote:
     """A record of what was asked, as it was found: the ids that were left out are read when they are needed."""
 
     path: Path
-    asked: Asked
+    asked: RequestedRows
 
     def left_out(self) -> dict[str, str]:
         """Return the reason for each id that was left out.
@@ -71,23 +71,27 @@ class Note:
         return {row["id"] for row in rows} - self.left_out().keys()
 
 
-def asked_of(split: Split, by: str, selections: Sequence[Selection], reasons: Iterable[str], **more: Any) -> Asked:
+def requested_rows_of(
+    split: Split, by: str, selections: Sequence[Selection], reasons: Iterable[str], **more: Any
+) -> RequestedRows:
     """Return the record of what is asked of a split; `reasons` are those of all rows left out, one each."""
     from pipeline import __version__
 
     left: dict[str, int] = {}
     for reason in reasons:
         left[reason] = left.get(reason, 0) + 1
-    return Asked(VERSION, __version__, by, split.title, split.tokenizer, split.tags, tuple(selections), left, **more)
+    return RequestedRows(
+        VERSION, __version__, by, split.title, split.tokenizer, split.tags, tuple(selections), left, **more
+    )
 
 
-def write_asked(path: Path, asked: Asked, left_out: Reasons) -> None:
+def write_requested(path: Path, asked: RequestedRows, left_out: Reasons) -> None:
     """Write a record, and beside it the ids that were left out, if there are any."""
-    with written_aside(path) as aside:
+    with atomic_write(path) as aside:
         aside.write_text(json.dumps(asdict(asked), indent=1) + "\n", encoding="ascii")
     other = left_out_of(path)
     if left_out:
-        with written_aside(other) as aside:
+        with atomic_write(other) as aside:
             aside.write_text("".join(f"{row_id}\t{why}\n" for row_id, why in left_out.items()), encoding="ascii")
     else:
         other.unlink(missing_ok=True)
@@ -98,7 +102,7 @@ def left_out_of(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(ASKED) + LEFT_OUT)
 
 
-def beside(predictions: Path) -> Path:
+def note_path(predictions: Path) -> Path:
     """Return where a run notes what it asked: ``m.asked.json`` for ``m.jsonl``."""
     return predictions.with_name(f"{predictions.stem}.{ASKED}")
 
@@ -116,20 +120,20 @@ def read_left_out(path: Path) -> dict[str, str]:
     return {row_id: reason for row_id, _, reason in (line.partition("\t") for line in lines)}
 
 
-def read_asked(path: Path) -> Note:
+def read_requested(path: Path) -> RequestNote:
     """Read a record.
 
     Raises:
         PredictionsError: if it is none.
     """
     try:
-        return Note(path, read_record(path, Asked))
+        return RequestNote(path, read_record(path, RequestedRows))
     except (OSError, ValueError) as fault:
         said = getattr(fault, "strerror", None) or fault
         raise PredictionsError(f"{str(path)!r} does not say what was asked ({said}): export or run again") from None
 
 
-def asked_in(folder: Path) -> Note:
+def requested_in(folder: Path) -> RequestNote:
     """Read the record of the folder of an export.
 
     Raises:
@@ -138,11 +142,11 @@ def asked_in(folder: Path) -> Note:
     path = folder / ASKED
     if not path.is_file():
         raise PredictionsError(f"{str(folder)!r} has no {ASKED}: give a folder that `carrara export` wrote")
-    return read_asked(path)
+    return read_requested(path)
 
 
-def found_for(predictions: Path) -> Iterator[Path]:
+def requests_for(predictions: Path) -> Iterator[Path]:
     """Yield where a record of what was asked may stand: beside the predictions, or in a folder that they are in."""
-    yield beside(predictions)
+    yield note_path(predictions)
     for folder in predictions.absolute().parents:
         yield folder / ASKED

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pipeline.errors import BuildError
-from pipeline.storage import StoreError, StorePath, aside_of, checked_file, clear_unheld, written
+from pipeline.storage import StoreError, StorePath, checked_file, clear_unlocked, temporary_path, write_file
 
 NONE_THERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP)
 """What opening says where there is no file; EINVAL is ours, for a device or a pipe."""
@@ -23,7 +23,7 @@ TURN = ".turn"
 
 
 @contextmanager
-def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
+def atomic_write(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write to; on success it replaces `path`, on failure it is removed.
 
     What is `secret` can be read by its owner alone; in a store by whoever may read there, since that is its owner's to
@@ -34,13 +34,13 @@ def written_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """
     if isinstance(path, StorePath):
         try:
-            with written(path) as here:
+            with write_file(path) as here:
                 yield here
         except OSError as fault:
             place = path if isinstance(fault, StoreError) else Path(tempfile.gettempdir()) / path.name
             raise BuildError(disk_fault(place, fault)) from fault
         return
-    aside, held = aside_of(path), -1
+    aside, held = temporary_path(path), -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(path)
@@ -78,7 +78,7 @@ def check_regular(path: Path) -> None:
 
 
 @contextmanager
-def tree_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
+def atomic_folder(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """Yield an empty folder to fill; on success it replaces `path`, on failure it is removed.
 
     `path` must be missing, or an empty folder. What is `secret` can be read by its owner alone.
@@ -88,7 +88,7 @@ def tree_aside(path: Path, *, secret: bool = False) -> Iterator[Path]:
     """
     if isinstance(path, StorePath):
         raise BuildError(f"{str(path)!r} is in a store, which cannot take a whole folder at once: give one on a disk")
-    aside, held = aside_of(path), -1
+    aside, held = temporary_path(path), -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for stale in path.parent.glob(f"{glob.escape(path.name)}.part-*"):
@@ -138,7 +138,7 @@ def disk_fault(path: Path, fault: OSError) -> str:
     return f"cannot write {str(path)!r}: {fault}"
 
 
-def below(folder: Path, *names: str) -> Path:
+def files_below(folder: Path, *names: str) -> Path:
     """Return the path of a file below a folder.
 
     Raises:
@@ -162,7 +162,7 @@ def denied(fault: BaseException) -> bool:
     return isinstance(fault, OSError) and fault.errno not in NONE_THERE
 
 
-def closed_in(folder: Path) -> str:
+def closed_within(folder: Path) -> str:
     """Return why a folder, or one in it, cannot be read, so that it would seem empty; nothing if all of them can."""
     if isinstance(folder, StorePath):  # it says so itself whenever it is asked
         return ""
@@ -174,7 +174,7 @@ def closed_in(folder: Path) -> str:
 def link(source: Path, target: Path) -> None:
     """Link to a file, or copy it if the disk has no links; shards are replaced, never changed in place."""
     if isinstance(source, StorePath) or target.is_relative_to("/proc"):  # one without a name has no links
-        copied(source, target)
+        copy_file(source, target)
         return
     target.unlink(missing_ok=True)
     with suppress(OSError):
@@ -183,7 +183,7 @@ def link(source: Path, target: Path) -> None:
     shutil.copy(source, target)
 
 
-def copied(source: Path, target: Path) -> None:
+def copy_file(source: Path, target: Path) -> None:
     """Write a file of this machine with the bytes of another, or of an object in a store."""
     if isinstance(source, StorePath):
         target.write_bytes(source.read_bytes())
@@ -192,7 +192,7 @@ def copied(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
+def exclusive_lock(folder: Path) -> Iterator[None]:
     """Wait until no other process is in this block with the same folder: what it reads there, it may write again.
 
     Stores have no locks: of two that end at the same moment there one may undo what the other wrote.
@@ -233,13 +233,13 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def put_aside(path: Path) -> None:
+def quarantine(path: Path) -> None:
     """Move a faulty file out of the way, so that the next build makes it again."""
     if path.exists():
         path.replace(path.with_name(path.name + ".corrupt"))
 
 
-def clean_aside(paths: Iterable[Path]) -> None:
+def remove_temporary(paths: Iterable[Path]) -> None:
     """Remove half-written files that killed processes left beside these files; what is being written stays."""
     names: dict[Path, set[str]] = {}
     for path in paths:
@@ -249,4 +249,4 @@ def clean_aside(paths: Iterable[Path]) -> None:
     for folder, own in names.items():
         for half in sorted(folder.glob("*.part-*")):
             if half.name.partition(".part-")[0] in own:
-                clear_unheld(half)
+                clear_unlocked(half)

@@ -19,11 +19,11 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import astuple, replace
 
-from pipeline.artifacts.files import alone_in, denied, file_digest, read_fault, written_aside
+from pipeline.artifacts.files import atomic_write, denied, exclusive_lock, file_digest, read_fault
 from pipeline.artifacts.recipes import kept_recipes
 from pipeline.errors import BuildError
 from pipeline.recipe import Knob, Recipe, is_secret
-from pipeline.storage import held_once
+from pipeline.storage import prefetched
 from pipeline.typed import (
     Frame,
     Identifier,
@@ -44,7 +44,7 @@ NONE = "none"
 """The name of the second encoder where there is none."""
 
 
-class Proven(Struct, kw_only=True, frozen=True, omit_defaults=True):
+class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
     """How many rows were proven: exact, solved from their text, recounted by another encoder than the `counter`.
 
     That is `quick` for `quick_recounted` of them and `second` for the others, as in the proof of a shard; manifests may
@@ -73,10 +73,10 @@ class Proven(Struct, kw_only=True, frozen=True, omit_defaults=True):
         if not self.again:
             return "none recounted: no second encoder reads this vocabulary"
         if not self.quick_recounted:
-            return f"{told_rows(self.recounted, self.rows)} recounted by {others}"
+            return f"{describe_rows(self.recounted, self.rows)} recounted by {others}"
         told = f"{self.quick_recounted:,} by {', '.join(self.quick or ())}"
         left = self.recounted - self.quick_recounted
-        return f"{told_rows(self.recounted, self.rows)} recounted: {told}, {left:,} by {others}"
+        return f"{describe_rows(self.recounted, self.rows)} recounted: {told}, {left:,} by {others}"
 
     @property
     def checked(self) -> int:
@@ -86,15 +86,15 @@ class Proven(Struct, kw_only=True, frozen=True, omit_defaults=True):
     @property
     def answers(self) -> str:
         """How the answers were proven, in words."""
-        return told_answers(self.solved, self.checked)
+        return describe_answers(self.solved, self.checked)
 
 
-def told_rows(count: int, rows: int) -> str:
+def describe_rows(count: int, rows: int) -> str:
     """Return how many of all rows something is said of, in words."""
     return "all" if count == rows else f"{count:,}"
 
 
-def told_answers(solved: int, checked: int) -> str:
+def describe_answers(solved: int, checked: int) -> str:
     """Return in words how the answers of so many rows were proven."""
     if not checked:
         return "all re-solved from their text"
@@ -163,11 +163,11 @@ Window = Annotated[int, Meta(ge=1, le=1 << 30)]
 Bins = Annotated[tuple[Whole, ...], Meta(min_length=DEPTH_BINS, max_length=DEPTH_BINS)]
 
 
-class Record(Struct, kw_only=True, frozen=True, omit_defaults=True):
+class ManifestRecord(Struct, kw_only=True, frozen=True, omit_defaults=True):
     """A table of a manifest."""
 
 
-class Tokenizer(Record, kw_only=True, frozen=True):
+class Tokenizer(ManifestRecord, kw_only=True, frozen=True):
     """The profile that rows are cut for, by its digests; `windows` are true windows by nominal length, in tokens."""
 
     name: Plain
@@ -180,7 +180,7 @@ class Tokenizer(Record, kw_only=True, frozen=True):
     windows: dict[str, Window]
 
 
-class Totals(Record, kw_only=True, frozen=True):
+class Totals(ManifestRecord, kw_only=True, frozen=True):
     """Sums over shards; `tokens` are context tokens."""
 
     rows: Whole
@@ -194,14 +194,14 @@ class Totals(Record, kw_only=True, frozen=True):
         return cls(rows=rows, tokens=tokens, bytes=size)
 
 
-class Pool(Record, kw_only=True, frozen=True):
+class Pool(ManifestRecord, kw_only=True, frozen=True):
     """A pool that filler was drawn from."""
 
     key: Sha256
     source: Line
 
 
-class Cell(Record, kw_only=True, frozen=True):
+class StratumRecord(ManifestRecord, kw_only=True, frozen=True):
     """A stratum; `rows` is that of all blocks."""
 
     family: Identifier
@@ -217,13 +217,13 @@ class Cell(Record, kw_only=True, frozen=True):
     knobs: dict[Identifier, Knob] | None = None
 
 
-class TierCell(Cell, kw_only=True, frozen=True):
+class TierStratum(StratumRecord, kw_only=True, frozen=True):
     """A stratum with its tier, as `Split.strata` gives it."""
 
     tier: Tier
 
 
-class Portions(Record, kw_only=True, frozen=True):
+class Portions(ManifestRecord, kw_only=True, frozen=True):
     """Tokens of all rows of a length."""
 
     prompt: Whole
@@ -231,7 +231,7 @@ class Portions(Record, kw_only=True, frozen=True):
     reply: Whole
 
 
-class SealedShard(Record, kw_only=True, frozen=True):
+class SealedShard(ManifestRecord, kw_only=True, frozen=True):
     """A shard with the sizes and digests of its files; `tokens` are context tokens."""
 
     shard: ShardName
@@ -260,7 +260,7 @@ class SealedShard(Record, kw_only=True, frozen=True):
         return getattr(self, f"{part}_bytes"), getattr(self, f"{part}_sha256")
 
 
-class Made(Record, kw_only=True, frozen=True):
+class TierManifest(ManifestRecord, kw_only=True, frozen=True):
     """What one recipe made: a tier."""
 
     seed: int | None = None
@@ -269,16 +269,16 @@ class Made(Record, kw_only=True, frozen=True):
     recipe_digest: Sha256 | None = None
     longest: Window
     pools: dict[Plain, Pool] | None = None
-    strata: Annotated[tuple[Cell, ...], Meta(min_length=1)]
+    strata: Annotated[tuple[StratumRecord, ...], Meta(min_length=1)]
     chance: tuple[Chance, ...] | None = None
     depths: dict[Identifier, Bins] | None = None
     budgets: dict[str, Portions] | None = None
-    proven: Proven
+    proven: ProvenCounts
     totals: Totals
     shards: Annotated[tuple[SealedShard, ...], Meta(min_length=1)]
 
 
-class Manifest(Record, kw_only=True, frozen=True):
+class Manifest(ManifestRecord, kw_only=True, frozen=True):
     """The manifest of a profile; `withheld` are the columns that no file of a published split has."""
 
     release: Release
@@ -290,7 +290,7 @@ class Manifest(Record, kw_only=True, frozen=True):
     canary: Line
     tokenizer: Tokenizer
     withheld: tuple[Identifier, ...] | None = None
-    tiers: Annotated[dict[Tier, Made], Meta(min_length=1)]
+    tiers: Annotated[dict[Tier, TierManifest], Meta(min_length=1)]
     totals: Totals
 
     def __post_init__(self) -> None:
@@ -328,7 +328,7 @@ def shard_faults(folder: Path, shard: SealedShard) -> Iterator[tuple[str, Path, 
         if not path.is_file():
             yield part, path, "is missing"
             continue
-        with held_once(path):
+        with prefetched(path):
             if (path.stat().st_size, file_digest(path)) != shard.file(part):
                 yield part, path, "differs from the bytes that were proven"
 
@@ -355,13 +355,13 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write a manifest, for its owner alone if it holds a seed that is secret."""
-    with written_aside(path, secret=any(is_secret(made.seed or 0) for made in manifest.tiers.values())) as aside:
+    with atomic_write(path, secret=any(is_secret(made.seed or 0) for made in manifest.tiers.values())) as aside:
         aside.write_text(manifest.text, encoding="ascii")
 
 
 def unseal(path: Path, tier: str) -> None:
     """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
-    with alone_in(path.parent):
+    with exclusive_lock(path.parent):
         manifest = read_manifest(path.parent.parent, path.parent.name)
         left = {name: kept for name, kept in manifest.tiers.items() if name != tier} if manifest else {}
         if manifest is None or not left:

@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipeline.artifacts.files import read_fault, written_aside
+from pipeline.artifacts.files import atomic_write, read_fault
 from pipeline.errors import BuildError, CarraraError, CorruptError, first_line
 from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
-from pipeline.storage import StoreError, StorePath, checked_file, held_once, readable
+from pipeline.storage import StoreError, StorePath, checked_file, prefetched, readable
 
 KEY = b"carrara.key"
 SEAL = b"carrara.sha256:"
@@ -34,7 +34,7 @@ CHUNKING = {"min_chunk_size": 256 * 1024, "max_chunk_size": 1024 * 1024, "norm_l
 def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, secret: bool = False) -> int:
     """Write rows in groups of about 32 MB of text and return how many there were."""
     count = 0
-    with written_aside(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
+    with atomic_write(path, secret=secret) as aside, _writer(aside, schema, key) as writer:
         for table in _groups(rows, schema):
             writer.write_table(table, row_group_size=len(table))
             count += len(table)
@@ -44,13 +44,13 @@ def write_rows(path: Path, rows: Iterable[Row], schema: pa.Schema, key: str, *, 
 
 def write_table(path: Path, table: pa.Table, key: str) -> None:
     """Write a small table in one piece."""
-    with written_aside(path) as aside, _writer(aside, table.schema, key) as writer:
+    with atomic_write(path) as aside, _writer(aside, table.schema, key) as writer:
         writer.write_table(table)
 
 
 def write_sealed(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
     """Write a small table that a build reads again (samples, segments, counts), with a digest of all its bytes."""
-    with written_aside(path, secret=secret) as aside:
+    with atomic_write(path, secret=secret) as aside:
         with _writer(aside, table.schema, key) as writer:
             writer.add_key_value_metadata({b"carrara.whole": SEAL + BLANK})
             writer.write_table(table)
@@ -62,7 +62,7 @@ def write_sealed(path: Path, table: pa.Table, key: str, *, secret: bool = False)
 
 def rewrite(source: Path, path: Path, key: str, changed: Callable[[pa.Table], pa.Table]) -> None:
     """Write a changed copy of a file, one row group in memory at a time."""
-    with written_aside(path) as aside, ExitStack() as open_files:
+    with atomic_write(path) as aside, ExitStack() as open_files:
         writer: pq.ParquetWriter | None = None
         for group in read_groups(source):
             table = changed(group)
@@ -159,7 +159,7 @@ def is_whole(path: Path, key: str, columns: list[str]) -> bool:
         BuildError: if the machine does not let it be read.
     """
     try:
-        with held_once(path):
+        with prefetched(path):
             if not sealed(path):
                 return False
             said = footer(path)

@@ -13,10 +13,10 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pipeline.artifacts.files import closed_in, denied, disk_fault, read_fault, written_aside
+from pipeline.artifacts.files import atomic_write, closed_within, denied, disk_fault, read_fault
 from pipeline.errors import BuildError
 from pipeline.recipe import TIERS, Recipe, Stratum, digest, is_secret, recipe_fault
-from pipeline.storage import Lease, StorePath, clear_dead, holder_of, opened_to_lock
+from pipeline.storage import Lease, StorePath, clear_dead, holder_of, open_for_lock
 from pipeline.typed import read_record
 
 
@@ -29,7 +29,7 @@ def keep_recipe(out: Path, recipe: Recipe) -> None:
     """Write a recipe to the release folder, unless it is there already."""
     check_release(out, recipe)
     if not is_kept(out, recipe):
-        with written_aside(recipe_path(out, recipe.tier), secret=is_secret(recipe.seed)) as aside:
+        with atomic_write(recipe_path(out, recipe.tier), secret=is_secret(recipe.seed)) as aside:
             aside.write_text(_text(recipe), encoding="ascii")
 
 
@@ -82,7 +82,7 @@ def kept_recipes(out: Path) -> list[Recipe]:
     Raises:
         BuildError: if one of them cannot be read, or a folder beside them.
     """
-    if closed := closed_in(out):
+    if closed := closed_within(out):
         raise BuildError(closed)
     return [_read(path) for path in _kept(out)]
 
@@ -120,7 +120,7 @@ TRIES, WAIT = 20, 0.05
 
 
 @contextmanager
-def occupied(out: Path, recipe: Recipe) -> Iterator[None]:
+def hold_recipe(out: Path, recipe: Recipe) -> Iterator[None]:
     """Keep a folder for the builds of a recipe while the block runs.
 
     Raises:
@@ -148,7 +148,7 @@ def occupied(out: Path, recipe: Recipe) -> Iterator[None]:
 
 
 @contextmanager
-def at_work(out: Path, recipe: Recipe) -> Iterator[None]:
+def building(out: Path, recipe: Recipe) -> Iterator[None]:
     """Keep a folder for the builds of a recipe while one of their jobs runs. In a store nothing is held.
 
     Raises:
@@ -285,7 +285,7 @@ def _shared(path: Path, how: int) -> int | None:
 def _holder(path: Path) -> str:
     """Return who holds the lock of a recipe's file; a file that nobody holds is removed."""
     with suppress(OSError):
-        file = opened_to_lock(path)
+        file = open_for_lock(path)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
@@ -301,7 +301,7 @@ def _is_verified(path: Path) -> bool:
     """Tell whether somebody holds the lock of a kept recipe for longer than a build that asks the same."""
     for _ in range(TRIES):
         try:
-            file = opened_to_lock(path)
+            file = open_for_lock(path)
         except OSError:
             return False
         try:

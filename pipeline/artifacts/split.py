@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from pipeline.artifacts.files import closed_in, denied, read_fault
-from pipeline.artifacts.manifest import Manifest, TierCell, why_unsealed
+from pipeline.artifacts.files import closed_within, denied, read_fault
+from pipeline.artifacts.manifest import Manifest, TierStratum, why_unsealed
 from pipeline.artifacts.parquet import opened
 from pipeline.errors import SplitError, adding, unknown
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
-from pipeline.storage import StorePath, in_order
+from pipeline.storage import StorePath, map_in_order
 from pipeline.typed import read_record
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ class Split:
         return {tier: made.tag for tier, made in self.manifest.tiers.items()}
 
     @property
-    def strata(self) -> list[TierCell]:
+    def strata(self) -> list[TierStratum]:
         """The strata of all tiers, each with its tier."""
         return [
-            TierCell(tier=tier, **asdict(cell)) for tier, made in self.manifest.tiers.items() for cell in made.strata
+            TierStratum(tier=tier, **asdict(cell)) for tier, made in self.manifest.tiers.items() for cell in made.strata
         ]
 
-    def cells(self, selection: Selection) -> list[TierCell]:
+    def cells(self, selection: Selection) -> list[TierStratum]:
         """Return the strata that are wanted."""
         return [cell for cell in self.strata if selection.wants(asdict(cell))]
 
@@ -125,7 +125,7 @@ class Split:
         taken: Counter[tuple[Any, ...]] = Counter()
         paths = [path for path in self.shards(part) if _may_hold(path, selection)]
         # Keys are small and wanted whole: those of many shards come from a store at the same time.
-        sources = in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
+        sources = map_in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):
             yield from _wanted(path, whole, list(columns), selection, taken)
 
@@ -223,7 +223,7 @@ def open_split(folder: Path) -> Split:
         SplitError: if the folder holds no sealed split, or several.
     """
     path = folder / "manifest.json"
-    if closed := closed_in(folder):
+    if closed := closed_within(folder):
         raise SplitError(closed)
     if path.exists():
         try:

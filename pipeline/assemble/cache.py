@@ -19,7 +19,7 @@ EACH = 16 * 1024
 """Bytes of a layout beside what is counted."""
 
 
-def laid_out(plan: Plan, sample: Sample) -> Layout:
+def layout_of(plan: Plan, sample: Sample) -> Layout:
     """Lay a sample out."""
     return plan.task(sample.stratum).layout(sample, *row_streams(plan, sample.stratum, sample.index))
 
@@ -31,7 +31,7 @@ def size_of(layout: Layout, length: int) -> int:
     return EACH + sum(len(piece.text) for pieces in units for piece in pieces) + ranks + 2 * length
 
 
-class Layouts:
+class LayoutCache:
     """Keeps the layouts of one shard's rows, as far as there is room: the same rows come again in the same order.
 
     What room is left is for other shards of the family: they come again in the next profile.
@@ -64,7 +64,7 @@ class Layouts:
         known = self._kept.get(sample.id) if plan is self._plan else None
         if known and known[0] == sample:
             return known[1]
-        fresh = laid_out(plan, sample)
+        fresh = layout_of(plan, sample)
         if plan is self._plan and not known:
             size = size_of(fresh, sample.stratum.length)
             self._make_room(size)
@@ -82,14 +82,14 @@ class Layouts:
                     return
 
 
-LAYOUTS = Layouts(BUDGET)
+LAYOUTS = LayoutCache(BUDGET)
 
 
 SAMPLE_BUDGET = 16 * 1024 * 1024
 """Bytes of the samples that are kept: all of a shipped recipe take 1.3 MB, and one of 1M tokens 0.1 MB."""
 
 
-class Drawn:
+class SampleCache:
     """Keeps samples as bytes, as far as there is room: the oldest are dropped, and drawn again.
 
     They are kept by all that decides a sample: the seed, the folder (which holds its corpora), the stratum and the
@@ -126,4 +126,4 @@ class Drawn:
         return held
 
 
-DRAWN = Drawn(SAMPLE_BUDGET)
+DRAWN = SampleCache(SAMPLE_BUDGET)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pipeline.corpora.records import Kept
+from pipeline.corpora.records import FrozenCorpus
 from pipeline.errors import RecipeError
 from pipeline.recipe import Recipe, Stratum
 from pipeline.tasks import TASKS, task_of
-from pipeline.tasks.base import Digest, Task
+from pipeline.tasks.base import CorpusKnob, Task
 
 
-def with_corpora(recipe: Recipe, given: Sequence[Kept]) -> Recipe:
+def with_corpora(recipe: Recipe, given: Sequence[FrozenCorpus]) -> Recipe:
     """Return a recipe whose texts come from frozen corpora, wherever a task can be written from one.
 
     A stratum that names a corpus by its digest keeps it.
@@ -31,7 +31,7 @@ def with_corpora(recipe: Recipe, given: Sequence[Kept]) -> Recipe:
     return replace(recipe, strata=strata)
 
 
-def _with_one(cell: Stratum, given: Sequence[Kept]) -> Stratum:
+def _with_one(cell: Stratum, given: Sequence[FrozenCorpus]) -> Stratum:
     """Return a stratum with the corpus that fits it, if there is one."""
     fit = [one for one in given if one.fits(_tables(task_of(cell)), cell.complexity)]
     named = str(cell.knob("corpus", ""))
@@ -53,10 +53,10 @@ def _with_one(cell: Stratum, given: Sequence[Kept]) -> Stratum:
 def _tables(task: Task) -> frozenset[str]:
     """Return the tables that a task needs of a corpus; what no corpus has, if it takes none."""
     knob = task.knobs.get("corpus")
-    return knob.tables if isinstance(knob, Digest) else frozenset({"none"})
+    return knob.tables if isinstance(knob, CorpusKnob) else frozenset({"none"})
 
 
-def _takers(one: Kept) -> str:
+def _takers(one: FrozenCorpus) -> str:
     """Return which tasks a corpus can be used in, as advice."""
     names = [f"{task.family}.{task.subtask}" for task in TASKS.values() if _tables(task) <= one.tables]
     if not names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pipeline.assemble.cache import DRAWN, laid_out
+from pipeline.assemble.cache import DRAWN, layout_of
 from pipeline.assemble.cutter import Cutter, cutter
 from pipeline.assemble.jobs import draw_sample, pool_of
 from pipeline.assemble.plan import Home, Plan, RowPlan
@@ -80,7 +80,7 @@ def _tightest(cells: Iterable[Stratum], profile: Profile) -> Iterable[Stratum]:
 
 
 def _probe(plan: Plan, cell: Stratum, index: int) -> Layout:
-    return laid_out(plan, DRAWN.keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
+    return layout_of(plan, DRAWN.keep(plan, draw_sample(plan, RowPlan(cell, index, ""))))
 
 
 def _fault(plan: Plan, cell: Stratum, layouts: Sequence[Layout], knife: Cutter, needed: int) -> FitError | None:

@@ -18,7 +18,7 @@ from pipeline.assemble.cache import DRAWN, LAYOUTS
 from pipeline.assemble.cutter import cutter
 from pipeline.assemble.jobs import POOLS
 from pipeline.assemble.plan import Home
-from pipeline.executors.memory import give_back, most_allowed, resident, uncollected
+from pipeline.executors.memory import give_back, most_allowed, resident, without_collection
 from pipeline.profiles import Profile, close_counters
 from pipeline.tasks.solving import LINES
 
@@ -44,22 +44,22 @@ _counted: list[Profile | None] = [None]
 
 
 @contextmanager
-def at_home(home: Home, profile: Profile | None = None) -> Iterator[None]:
+def with_caches_of(home: Home, profile: Profile | None = None) -> Iterator[None]:
     """Run a job at its home: with room for it, and without looking for cycles meanwhile.
 
     Jobs that come profile by profile say their `profile`, so that a large process closes the counters of earlier ones.
     """
-    make_room(home, profile)
-    with uncollected():
+    evict(home, profile)
+    with without_collection():
         yield
     if resident() > most_allowed(START + MOST):  # where no job comes before there is room
         _give_back()
     if resident() > most_allowed(START + MOST):
-        forget()
+        clear_caches()
         _give_back()
 
 
-def make_room(home: Home, profile: Profile | None = None) -> None:
+def evict(home: Home, profile: Profile | None = None) -> None:
     """Forget what was made if the process is large and this is another home, or if it is far too large.
 
     If that was not enough, and this is another profile, close the counters of earlier ones.
@@ -69,7 +69,7 @@ def make_room(home: Home, profile: Profile | None = None) -> None:
     if resident() > room:
         _give_back()
     if resident() > (room if left else room + OVER):
-        forget()
+        clear_caches()
         _give_back()
     fresh = profile not in (None, _counted[0])
     _counted[0] = profile or _counted[0]
@@ -80,7 +80,7 @@ def make_room(home: Home, profile: Profile | None = None) -> None:
         _give_back()
 
 
-def forget() -> None:
+def clear_caches() -> None:
     """Forget worlds, pools, lines, samples and layouts; all of it is made again when it is asked for."""
     for kept in (POOLS, LINES, LAYOUTS, DRAWN):
         kept.clear()

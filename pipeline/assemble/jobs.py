@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipeline.artifacts.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
-from pipeline.assemble.cache import DRAWN, LAYOUTS, laid_out
+from pipeline.assemble.cache import DRAWN, LAYOUTS, layout_of
 from pipeline.assemble.cutter import Stock, cutter
 from pipeline.assemble.packing import Counts
 from pipeline.assemble.plan import Cut, Home, Plan, RowPlan, Shard, row_streams
@@ -24,7 +24,7 @@ from pipeline.errors import CorruptError
 from pipeline.profiles import Profile
 from pipeline.recipe import digest, is_secret
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, plain_json
-from pipeline.storage import held_once, held_there
+from pipeline.storage import prefetched, prefetched_existing
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, PoolSpec, Sample
 
@@ -70,7 +70,7 @@ class FileJob:
 
     def state(self) -> str:
         """Tell whether the file is "done", or "broken": there, but not as it was written, for whatever plan."""
-        with held_there(self.path):
+        with prefetched_existing(self.path):
             if self.is_done():
                 return "done"
             return "broken" if self.path.is_file() and not sealed(self.path) else ""
@@ -158,7 +158,7 @@ def samples_of(plan: Plan, family: str) -> Iterator[Sample]:
 def samples_in(plan: Plan, cut: Cut) -> Iterator[Sample]:
     """Return the samples of a shard: read where they are, and else drawn."""
     job = sample_job(plan, cut)
-    with held_there(job.path):
+    with prefetched_existing(job.path):
         if job.is_done():
             return read_samples(plan, cut)
     return (draw_sample(plan, row) for row in _rows(plan, cut))
@@ -186,7 +186,7 @@ def read_input(path: Path, columns: list[str] | None = None) -> pa.Table:
     Raises:
         CorruptError: if the bytes are not the ones that were written.
     """
-    with suppress(FileNotFoundError), held_once(path):
+    with suppress(FileNotFoundError), prefetched(path):
         if sealed(path):
             return read_table(path, columns)
     path.unlink(missing_ok=True)
@@ -289,7 +289,7 @@ def pack_rows(job: PackJob) -> Iterator[Row]:
 
 def cut_row(plan: Plan, sample: Sample, profile: Profile, layout: Layout | None = None) -> Row:
     """Cut one sample for one profile, and lay it out first where no `layout` is given."""
-    task, layout = plan.task(sample.stratum), layout or laid_out(plan, sample)
+    task, layout = plan.task(sample.stratum), layout or layout_of(plan, sample)
     own, _ = row_streams(plan, sample.stratum, sample.index)
     spec = next(spec for spec in task.pools(sample.stratum) if spec.name == layout.filler.pool)
     stock = Stock(read_pool(plan, spec), read_counts(plan.counts_path(spec, profile), plan.count_key(spec, profile)))

@@ -426,14 +426,14 @@ def remove(paths: Iterable[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def strange_samples(plan: Plan) -> Iterator[Path]:
+def stale_samples(plan: Plan) -> Iterator[Path]:
     """Yield files among the samples of this tier that the recipe does not name."""
     for family in plan.recipe.families:
         own = _samples(plan, family)
         yield from (path for path in sorted(own[0].parent.glob("test-*")) if _whole_name(path) not in own)
 
 
-def strangers(plan: Plan, profile: Profile) -> Iterator[Path]:
+def stale_shards(plan: Plan, profile: Profile) -> Iterator[Path]:
     """Yield files among the shards of this tier that the recipe does not name."""
     for part in ("data", "keys", "proofs"):
         own = {shard.path(plan.out, part) for shard in plan.of_profile(profile)}
@@ -442,7 +442,7 @@ def strangers(plan: Plan, profile: Profile) -> Iterator[Path]:
                 yield path
 
 
-def owned(plan: Plan, profile: Profile) -> list[Path]:
+def owned_folders(plan: Plan, profile: Profile) -> list[Path]:
     """Return every file that a plan makes for a profile."""
     files = [recipe_path(plan.out, plan.recipe.tier), manifest_path(plan.out, profile.name)]
     for family in plan.recipe.families:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from pipeline.baselines.base import LAST, End, Passage, Reading
 from pipeline.tasks.longqa.reading import BODY, DATE, END, ESTATE, NAME, PHRASE, Event, Line, history, standing
-from pipeline.tasks.summ.solve import Asked, asked, named, points, read, told_of
+from pipeline.tasks.summ.solve import Question, named, parse_question, points, read, told_of
 from pipeline.tasks.summ.text import accepted
 
 ASKED = re.compile(r"the [A-Z]\w+ [A-Z]\w+")
@@ -105,9 +105,9 @@ class Summaries(Reading):
         return self.text.find(BODY) + len(BODY), self.text.rfind(END) + 1
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> Question:
         """What is asked for."""
-        return asked(self.question)
+        return parse_question(self.question)
 
     def answer(self, seen: Sequence[Passage]) -> str:
         """Return all that the entries seen say of what is asked, as if those not seen did not matter."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import COLUMNS, READERS, open_reading
 from pipeline.errors import CorruptError
@@ -79,7 +79,7 @@ def write_readings(
     written = {name: Written(folder / f"{name}.jsonl") for name in readers}
     with ExitStack() as stack:
         files = {
-            name: stack.enter_context(stack.enter_context(written_aside(one.path)).open("w", encoding="utf-8"))
+            name: stack.enter_context(stack.enter_context(atomic_write(one.path)).open("w", encoding="utf-8"))
             for name, one in written.items()
         }
         for row, task, said in (row for number in sorted(done) for row in done[number].rows):

@@ -76,7 +76,7 @@ class Lines(Reading):
     """Lines that each hold a message, and a question about all of them."""
 
     @cached_property
-    def asked(self) -> tally.Asked:
+    def asked(self) -> tally.Question:
         """The question."""
         return tally.question_of(self.question)
 

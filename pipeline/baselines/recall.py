@@ -37,9 +37,9 @@ class Recall(Reading):
             side, one = json_kv.question(self.text)
             return [pair[1 - side] for pair in PAIR.findall(text) if pair[side] == one]
         if self.subtask == "vt":
-            return _holders(text, vt_text.read_asked(self.text))
+            return _holders(text, vt_text.parse_question(self.text))
         if self.subtask in ("cwe", "fwe"):
-            count = lists.read_asked(self.text)
+            count = lists.parse_question(self.text)
             return sorted(word for word, _ in Counter(text.splitlines()).most_common(count))
         codes = [one for one in niah_text.read_needles(text) if one.thing == niah_text.CODE]
         values = [one.value for key in self.keys for one in codes if one.key == key]
@@ -49,12 +49,12 @@ class Recall(Reading):
     @cached_property
     def keys(self) -> Sequence[str]:
         """The keys that are asked for, where there are any."""
-        return niah_text.read_asked(self.text) if self.subtask.startswith("niah") else []
+        return niah_text.parse_question(self.text) if self.subtask.startswith("niah") else []
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return the first or last line about something like the asked key, or every line that states the number."""
         if self.subtask == "vt":
-            number = vt_text.read_asked(self.text)
+            number = vt_text.parse_question(self.text)
             return [one for one in self.passages if one.text.endswith(f" = {number}\n")]
         if self.subtask in ("cwe", "fwe"):
             return None

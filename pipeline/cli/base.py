@@ -17,7 +17,7 @@ from pipeline.artifacts.recipes import check_release
 from pipeline.assemble.corpora import with_corpora
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.cli.options import PLACE, Number
-from pipeline.corpora.records import keep
+from pipeline.corpora.records import freeze_corpus
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.executors import processes
 from pipeline.executors.dask import WAIT, dask
@@ -41,7 +41,7 @@ SIZE = click.option(
 )  # fmt: skip
 
 
-def planned(command: Callable[..., None]) -> Callable[..., None]:
+def plan_from(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that every stage takes (recipe, folder, profiles, families, corpus) and pass it their plan."""
 
     @wraps(command)
@@ -149,7 +149,7 @@ def open_plan(
         if not corpora:  # which decide what may be asked
             make_plan(loaded, (), folder, tuple(families))
     if corpora:
-        loaded = with_corpora(loaded, [keep(path, folder / "corpora") for path in corpora])
+        loaded = with_corpora(loaded, [freeze_corpus(path, folder / "corpora") for path in corpora])
     return make_plan(loaded, profile_names(tokenizers, folder), folder, tuple(dict.fromkeys(families)))
 
 

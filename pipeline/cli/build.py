@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from pipeline.assemble.fit import check_fit
 from pipeline.assemble.plan import Plan
-from pipeline.cli.base import open_stages, planned, run_options
+from pipeline.cli.base import open_stages, plan_from, run_options
 from pipeline.cli.group import cli
 from pipeline.cli.tables import (
     built_lines,
@@ -36,7 +36,7 @@ from pipeline.verify.statistics import chances, drawn_keys, makeups
 
 
 @cli.command("plan")
-@planned
+@plan_from
 @click.option(
     "--stats", is_flag=True, help="Draw samples and show what prompts consist of and what guessing would score."
 )
@@ -77,7 +77,7 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: boo
 
 
 @cli.command()
-@planned
+@plan_from
 @run_options
 def sample(plan: Plan, **how: Any) -> None:
     """Draw the samples of RECIPE (structures, questions and keys); no tokenizer is needed."""
@@ -86,7 +86,7 @@ def sample(plan: Plan, **how: Any) -> None:
 
 
 @cli.command()
-@planned
+@plan_from
 @run_options
 def render(plan: Plan, **how: Any) -> None:
     """Render the filler pools that RECIPE draws from; no tokenizer is needed."""
@@ -95,7 +95,7 @@ def render(plan: Plan, **how: Any) -> None:
 
 
 @cli.command()
-@planned
+@plan_from
 @run_options
 def pack(plan: Plan, **how: Any) -> None:
     """Pack the shards of RECIPE, exact to the token, without proving them (see `carrara verify`)."""
@@ -104,7 +104,7 @@ def pack(plan: Plan, **how: Any) -> None:
 
 
 @cli.command()
-@planned
+@plan_from
 @run_options
 @click.option("--json", "as_json", is_flag=True, help="Print the manifests as JSON.")
 def build(plan: Plan, *, as_json: bool, **how: Any) -> None:

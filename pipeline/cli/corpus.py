@@ -10,14 +10,14 @@ from pathlib import Path
 
 import click
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.cli.group import cli
 from pipeline.cli.options import DISK, KEY_FILE, PLACE, Number, api_key
 from pipeline.corpora.importing import SHAPES, import_corpora
 from pipeline.corpora.reading import Source, listed
 from pipeline.corpora.records import Corpus, is_imported
 from pipeline.errors import PoolError, RecipeError, unknown
-from pipeline.inference.corpus import Wish, ask_corpus, replies_path
+from pipeline.inference.corpus import TextRequest, ask_corpus, replies_path
 from pipeline.inference.endpoint import Endpoint
 from pipeline.streams import Streams
 from pipeline.tasks.mrcr.text import request
@@ -56,7 +56,7 @@ def import_(*, shape: str, folder: Path, out: Path, leave_out: bool, escape: boo
     """
     source = Source(folder, leave_out, escape, most)
     for one in import_corpora(shape, source, out):
-        say(f"{one.path}: {told(one.corpus)}")
+        say(f"{one.path}: {describe_corpus(one.corpus)}")
     if source.faults:
         say(f"left out: {listed(source.faults)}")
 
@@ -67,14 +67,14 @@ def show_corpus(*, file: Path) -> None:
     """Print what the corpus FILE holds, and its digest."""
     if not file.is_file() or not is_imported(file):
         raise PoolError(f"{str(file)!r} is no corpus that `carrara corpus import` wrote")
-    say(f"{file}: {told(Corpus.read(file))}")
+    say(f"{file}: {describe_corpus(Corpus.read(file))}")
 
 
 NAMES = {"labelled": "labelled texts"}
 """What tables are called where their names do not say it."""
 
 
-def told(found: Corpus) -> str:
+def describe_corpus(found: Corpus) -> str:
     """Return what a corpus holds, in words, and its digest."""
     parts = [f"{len(some):,} {NAMES.get(name, name)}" for name, some in found.tables().items()]
     asked = [one for one in found.questions if one.answers and not one.shown]
@@ -175,7 +175,9 @@ def _by_model(corpus: Path, labels: Sequence[Label], texts: int, endpoint: Endpo
     for label in labels:
         if fault := name_fault(Writing(label.format, label.topic, label.tone, "")):
             raise RecipeError(f"no corpus can contain such a text: {fault}")
-    wishes = [Wish(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels]
+    wishes = [
+        TextRequest(each.format, each.topic, each.tone, n, request(each)) for n in range(texts) for each in labels
+    ]
     with meter("ask", len(wishes)) as shown:
         new = ask_corpus(endpoint, wishes, corpus, workers=workers, on_done=lambda: shown.advance(1, 0))
     say(f"{corpus}: {len(wishes)} texts, {new} of them new; all replies are in {replies_path(corpus)}")
@@ -191,7 +193,7 @@ def _by_grammars(corpus: Path, labels: Sequence[Label], texts: int, seed: int) -
         for label, text in _written(labels, texts, seed):
             say(f"=== {request(label)}\n{text}\n")
         return
-    with written_aside(corpus) as aside, aside.open("w", encoding="utf-8") as file:
+    with atomic_write(corpus) as aside, aside.open("w", encoding="utf-8") as file:
         for label, text in _written(labels, texts, seed):
             record = {"format": label.format, "topic": label.topic, "tone": label.tone, "text": text}
             file.write(json.dumps(record) + "\n")

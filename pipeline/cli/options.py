@@ -12,7 +12,7 @@ import click
 
 from pipeline.artifacts.split import Selection
 from pipeline.errors import RecipeError
-from pipeline.storage import StorePath, place, read_text
+from pipeline.storage import StorePath, parse_location, read_text
 
 
 class Place(click.Path):
@@ -32,7 +32,7 @@ class Place(click.Path):
         Raises:
             RecipeError: if it is the URL of no store that is known, or of one where a disk is needed.
         """
-        path = place(value)
+        path = parse_location(value)
         if self._disk and isinstance(path, StorePath):
             raise RecipeError(f"{value!r} is in a store: give a path on a disk")
         return path

@@ -52,7 +52,7 @@ def add(
     NAME is org/name on the Hugging Face Hub, or org/name@revision; FOLDER holds a model's tokenizer.json and
     tokenizer_config.json. No code of the model's is run. What is written is enough to count without a network.
     """
-    from pipeline.profiles.adopt import Wanted, adopt, findings, joint_records, source_of_model
+    from pipeline.profiles.adopt import RequestedProfile, adopt, findings, joint_records, source_of_model
 
     source = source_of_model(model, offline=offline)
     name = name or safe_name(source.title)
@@ -60,7 +60,7 @@ def add(
         raise ProfileError(f"{name!r} is the name of a shipped profile: give another with --name")
     folder = out or Path("profiles") / name
     _check_free(folder, source.state, model)
-    made = adopt(source, folder, Wanted(name, dict(map(_option, options)), date, reserve))
+    made = adopt(source, folder, RequestedProfile(name, dict(map(_option, options)), date, reserve))
     say("\n".join(findings(made, folder)))
     say(f"\n{table(joint_records(made))}")
     say(f"\nwrote {folder / PROFILE}: carrara build 32k --tokenizer {folder}")

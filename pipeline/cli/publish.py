@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipeline.artifacts.files import below
+from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Split, open_split
 from pipeline.cli.group import cli
 from pipeline.cli.options import DISK, PLACE
@@ -73,7 +73,7 @@ def publish(
     staged = []
     for split in splits:
         others = [name for profile, name in names.items() if profile != split.tokenizer]
-        target = below(out or _published(folder, split), split.tokenizer)
+        target = files_below(out or _published(folder, split), split.tokenizer)
         notes = notes_of(split.manifest.version, changelog)
         made = stage(
             split,

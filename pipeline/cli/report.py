@@ -21,7 +21,7 @@ from pipeline.score.reading import files_of
 from pipeline.score.results import Scored
 from pipeline.score.scoring import score_predictions
 from pipeline.score.views import SAID
-from pipeline.storage import place, renaming, short_names
+from pipeline.storage import parse_location, renaming, short_names
 from pipeline.terminal.printing import say
 
 
@@ -155,7 +155,7 @@ def _readers(given: Sequence[Path]) -> dict[str, list[Path]]:
 def _labelled(text: str) -> tuple[str | None, Path]:
     name, equals, path = text.partition("=")
     labelled = name and equals and "://" not in name and not Path(text).exists()
-    return (name, place(path)) if labelled else (None, place(text))
+    return (name, parse_location(path)) if labelled else (None, parse_location(text))
 
 
 def _said(scored: Sequence[Scored]) -> Iterator[str]:

@@ -14,7 +14,14 @@ from typing import Any
 
 import click
 
-from pipeline.artifacts.asked import Asked, asked_of, beside, left_out_of, read_asked, write_asked
+from pipeline.artifacts.asked import (
+    RequestedRows,
+    left_out_of,
+    note_path,
+    read_requested,
+    requested_rows_of,
+    write_requested,
+)
 from pipeline.artifacts.split import Selection, Split
 from pipeline.cli.group import cli
 from pipeline.cli.options import KEY_FILE, PLACE, WHERE, Number, api_key, selecting, selection_of
@@ -50,7 +57,7 @@ def tell(
         ("an empty reply, not asked again without --again", empty),
         ("failed, asked again by the next run", found.failed.keys()),
         ("cut off at max_new_tokens", kept.cut & asked),
-        (f"left out by --max-length {most}, named in {left_out_of(beside(out))}", left),
+        (f"left out by --max-length {most}, named in {left_out_of(note_path(out))}", left),
     ):
         if ids:
             say(f"{what}: {_by_length(rows, ids)}")
@@ -204,18 +211,18 @@ def _note(
     Raises:
         PredictionsError: if they were made with other settings.
     """
-    path, selections, before = beside(out), [selection], dict[str, str]()
+    path, selections, before = note_path(out), [selection], dict[str, str]()
     if path.is_file() and out.is_file() and out.stat().st_size:
-        note = read_asked(path)
+        note = read_requested(path)
         _check_same(out, note.asked, settings)
         selections = list(dict.fromkeys([*note.asked.selections, selection]))
         now = {row["id"] for row in split.rows(["id"], selection)}
         before = {row_id: why for row_id, why in note.left_out().items() if row_id in left or row_id not in now}
     reasons = before | dict.fromkeys(left, f"longer than --max-length {most}")
-    write_asked(path, asked_of(split, BY, selections, reasons.values(), settings=settings), reasons)
+    write_requested(path, requested_rows_of(split, BY, selections, reasons.values(), settings=settings), reasons)
 
 
-def _check_same(out: Path, asked: Asked, settings: Mapping[str, str]) -> None:
+def _check_same(out: Path, asked: RequestedRows, settings: Mapping[str, str]) -> None:
     for name in sorted((asked.settings.keys() | settings.keys()) - set(SAME)):
         before, now = asked.settings.get(name, "none"), settings.get(name, "none")
         if before != now:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.cli.group import cli
 from pipeline.cli.options import EXPORT, PLACE, QUIRK, STACK, WHERE, selecting, selection_of
 from pipeline.errors import PredictionsError
@@ -94,7 +94,7 @@ def score(
     )
     tables = Tables(scored)
     if out:
-        with written_aside(out) as aside:
+        with atomic_write(out) as aside:
             aside.write_text(json.dumps(result_of(tables, rows=True, by=columns), indent=1) + "\n", encoding="ascii")
     if judge_records:
         write_judge_records(judge_records, records_for_a_judge(scored, splits, files, selection))

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from math import ceil, fsum, sqrt
 from typing import Any
 
-from pipeline.artifacts.manifest import Chance, Manifest, Proven, Totals, one_constant, pooled, unsealed
+from pipeline.artifacts.manifest import Chance, Manifest, ProvenCounts, Totals, one_constant, pooled, unsealed
 from pipeline.assemble.plan import DISK_BYTES, Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -312,7 +312,7 @@ def _seen_line(plan: Plan, stages: Stages, profile: Profile, manifest: Manifest 
     return (_proven_line(where, shard_totals(proofs), proven_of(proofs)) if proofs else where) + rest
 
 
-def _proven_line(where: str, made: Totals, proven: Proven) -> str:
+def _proven_line(where: str, made: Totals, proven: ProvenCounts) -> str:
     return (
         f"{where}: {row_count(made.rows)}, {made.tokens:,} tokens ({size(made.bytes)}); "
         f"all exact, {proven.answers}, {proven.recounts}"

@@ -27,7 +27,7 @@ from pipeline.publish.splits import fetched
 from pipeline.release.freeze import lock_of
 from pipeline.release.rebuild import rebuild
 from pipeline.terminal.printing import say
-from pipeline.verify.copy import Copy, Seen, check
+from pipeline.verify.copy import CopyFindings, SplitCopy, check
 from pipeline.verify.lock import Lock, lock_in, read_lock
 from pipeline.verify.seal import check_recipe
 
@@ -201,7 +201,9 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
         seen = [_rebuilt(given, lock, names, made, how)] if made else []
         for split, name in zip(splits, names, strict=True):
             own = given.folder or made
-            copy = Copy(split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora))
+            copy = SplitCopy(
+                split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora)
+            )
             seen.append(check(copy, _engine(how, split.folder, *([own] if own else [])), quiet=how["quiet"]))
     _report(given.where, seen)
 
@@ -218,18 +220,18 @@ def _rebuilt_folder(given: Given, into: Path | None) -> Iterator[Path | None]:
         yield Path(folder)
 
 
-def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, how: dict[str, Any]) -> Seen:
+def _rebuilt(given: Given, lock: Lock | None, names: Sequence[str], into: Path, how: dict[str, Any]) -> CopyFindings:
     if lock is None:
         raise FrozenError("--rebuild needs a lock: give --lock FILE or the frozen FOLDER")
     made = rebuild(lock, names, into, given.corpora, lambda plan: open_stages(plan, **how))
-    return Seen(f"{lock.title}: {made.line}", made.faults)
+    return CopyFindings(f"{lock.title}: {made.line}", made.faults)
 
 
 def _engine(how: dict[str, Any], *folders: Path) -> Callable[[], Executor]:
     return open_engine(how["workers"], how["address"], how["wait"], *folders, writes=False)
 
 
-def _report(where: str, seen: Sequence[Seen]) -> None:
+def _report(where: str, seen: Sequence[CopyFindings]) -> None:
     faults = [fault for each in seen for fault in each.faults]
     say("\n".join([*(each.line for each in seen if not each.faults), *faults]))
     if faults:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.corpora.gathering import LONGEST_TITLE, Shelf, contexts, forms_of, ranked
+from pipeline.corpora.gathering import LONGEST_TITLE, CorpusBuilder, contexts, forms_of, ranked
 from pipeline.corpora.reading import (
     Record,
     Source,
@@ -46,7 +46,7 @@ def beir(source: Source) -> Iterator[tuple[str, Corpus]]:
         raise PoolError(f"{str(source.root)!r} is no BEIR folder: it lacks {named}")
     asked = _judged(source, parts[0])
     shown = _judged(source, "train") if "train" in parts[1:] else {}
-    shelf = Shelf(source)
+    shelf = CorpusBuilder(source)
     ids = _passages(source, shelf)
     _questions(source, shelf, asked, shown, ids)
     yield source.root.resolve().name, ranked(shelf.corpus())
@@ -67,7 +67,7 @@ def _judged(source: Source, part: str) -> Judged:
     return found
 
 
-def _passages(source: Source, shelf: Shelf) -> dict[str, str]:
+def _passages(source: Source, shelf: CorpusBuilder) -> dict[str, str]:
     """Read the passages; return the id of each, which is another's where the words are the same."""
     ids: dict[str, str] = {}
     for where, record in json_lines(source, source.root / "corpus.jsonl"):
@@ -85,7 +85,7 @@ def _said(record: Record) -> tuple[object, object]:
     return (None, title) if title and not text else (title, text)
 
 
-def _questions(source: Source, shelf: Shelf, asked: Judged, shown: Judged, ids: dict[str, str]) -> None:
+def _questions(source: Source, shelf: CorpusBuilder, asked: Judged, shown: Judged, ids: dict[str, str]) -> None:
     seen = set[str]()
     for where, record in json_lines(source, source.root / "queries.jsonl"):
         name, text = string(source, where, record, "_id", "id"), string(source, where, record, "text")
@@ -127,14 +127,14 @@ def dpr(source: Source) -> Iterator[tuple[str, Corpus]]:
     for path in sorted((*source.files("*.json"), *source.files("*.jsonl"))):
         folders.setdefault(path.parent, []).append(path)
     for folder, paths in folders.items():
-        shelf, alone = Shelf(source), all(SHOWN in path.stem for path in paths)
+        shelf, alone = CorpusBuilder(source), all(SHOWN in path.stem for path in paths)
         for path in paths:
             for number, (where, record) in enumerate(records(source, path)):
                 _ask(shelf, where, record, f"{path.stem}-{number}", shown=SHOWN in path.stem and not alone)
         yield folder.resolve().name, shelf.corpus()
 
 
-def _ask(shelf: Shelf, where: str, record: Record, number: str, *, shown: bool) -> None:
+def _ask(shelf: CorpusBuilder, where: str, record: Record, number: str, *, shown: bool) -> None:
     question, raw = string(shelf.source, where, record, "question"), strings(record.get("answers"))
     if question is None:
         return
@@ -216,7 +216,7 @@ FILE = "questions.jsonl"
 
 def with_questions(source: Source, documents: Sequence[Document], path: Path) -> Corpus:
     """Return documents with the questions of a file about them, their paragraphs as passages in order."""
-    shelf, within = Shelf(source), dict[str, list[Passage]]()
+    shelf, within = CorpusBuilder(source), dict[str, list[Passage]]()
     for document in documents:
         lines = enumerate(document.text.split("\n"), start=1)
         within[document.id] = [
@@ -229,7 +229,9 @@ def with_questions(source: Source, documents: Sequence[Document], path: Path) ->
     return ranked(corpus)
 
 
-def _ask_quoted(shelf: Shelf, where: str, record: Record, number: int, within: Mapping[str, list[Passage]]) -> None:
+def _ask_quoted(
+    shelf: CorpusBuilder, where: str, record: Record, number: int, within: Mapping[str, list[Passage]]
+) -> None:
     source, raw = shelf.source, strings(record.get("answers", record.get("answer")))
     question, name = string(source, where, record, "question"), record.get("document")
     if question is None:
@@ -246,7 +248,7 @@ def _ask_quoted(shelf: Shelf, where: str, record: Record, number: int, within: M
 
 
 def _needed(
-    shelf: Shelf, where: str, record: Record, some: Sequence[Passage], forms: tuple[str, ...]
+    shelf: CorpusBuilder, where: str, record: Record, some: Sequence[Passage], forms: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the paragraphs that a question needs; none and a fault if they cannot be told."""
     quotes = strings(record["evidence"]) if record.get("evidence") else []

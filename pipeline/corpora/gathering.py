@@ -16,7 +16,7 @@ LONGEST_TITLE, LONGEST_QUESTION = 300, 2_000
 """Characters of a title, and of a question."""
 
 
-class Shelf:
+class CorpusBuilder:
     """Passages and questions of one corpus."""
 
     def __init__(self, source: Source) -> None:

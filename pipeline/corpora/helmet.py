@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.corpora.gathering import Shelf, contexts, forms_of
+from pipeline.corpora.gathering import CorpusBuilder, contexts, forms_of
 from pipeline.corpora.reading import Record, Source, json_items, json_lines, string, strings
 from pipeline.corpora.records import Corpus, Question
 from pipeline.worlds.writing.corpus import shortened
@@ -57,7 +57,7 @@ def _longest(source: Source, pattern: re.Pattern[str]) -> dict[tuple[str, bool],
 def _kilt(source: Source) -> Iterator[tuple[str, Corpus]]:
     files = _longest(source, KILT)
     for name in sorted({name for name, shown in files if not shown}):
-        shelf = Shelf(source)
+        shelf = CorpusBuilder(source)
         for shown in (False, True):
             if path := files.get((name, shown)):
                 for asked in _asked(shelf, path, popular=POPULAR if name == "popqa" else math.inf).values():
@@ -76,7 +76,7 @@ class _Asked:
     needed: set[str] = field(default_factory=set)
     rows: list[list[str]] = field(default_factory=list)
 
-    def put(self, shelf: Shelf, *, several: bool, shown: bool) -> None:
+    def put(self, shelf: CorpusBuilder, *, several: bool, shown: bool) -> None:
         """Give the question to the shelf, with the passages that it needs."""
         gold = self._gold(shelf, several)
         if several and not gold:
@@ -86,7 +86,7 @@ class _Asked:
         name = f"shown {self.id}" if shown else self.id
         shelf.ask(self.where, Question(name, self.question, self.answers, gold, ranked, shown=shown))
 
-    def _gold(self, shelf: Shelf, several: bool) -> tuple[str, ...]:  # noqa: FBT001
+    def _gold(self, shelf: CorpusBuilder, several: bool) -> tuple[str, ...]:  # noqa: FBT001
         """Return the passages that move from row to row, else those given as right, else the first with an answer.
 
         Where several are needed, those that hold an answer do not tell all of them.
@@ -102,7 +102,7 @@ class _Asked:
         return tuple((moved or listed or [one for one in self.rows[0] if shelf.holding(one, forms)])[:1])
 
 
-def _asked(shelf: Shelf, path: Path, popular: float) -> dict[str, _Asked]:
+def _asked(shelf: CorpusBuilder, path: Path, popular: float) -> dict[str, _Asked]:
     """Gather the rows of a file by question."""
     found: dict[str, _Asked] = {}
     for where, record in json_lines(shelf.source, path):
@@ -118,7 +118,7 @@ def _asked(shelf: Shelf, path: Path, popular: float) -> dict[str, _Asked]:
     return {key: one for key, one in found.items() if one.rows[0]}
 
 
-def _row(shelf: Shelf, where: str, record: Record) -> _Asked | None:
+def _row(shelf: CorpusBuilder, where: str, record: Record) -> _Asked | None:
     """Return what a row asks, without its passages."""
     question = string(shelf.source, where, record, "question")
     raw = strings(record.get("answers"))
@@ -132,7 +132,7 @@ def _row(shelf: Shelf, where: str, record: Record) -> _Asked | None:
     return _Asked(where, str(name if isinstance(name, str | int) else question), question, answers) if answers else None
 
 
-def _placed(shelf: Shelf, where: str, ctxs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _placed(shelf: CorpusBuilder, where: str, ctxs: Sequence[Mapping[str, Any]]) -> list[str]:
     put = (shelf.put(where, one.get("title"), one.get("text"), one.get("id")) for one in ctxs)
     return [one for one in put if one is not None]
 
@@ -173,7 +173,7 @@ def _rerank(source: Source) -> Iterator[tuple[str, Corpus]]:
     """Read graded passages: every one is ranked as it stands, with its grade, and those of a grade are needed."""
     files = _longest(source, RERANK)
     for path in (path for (_, shown), path in files.items() if not shown):
-        shelf = Shelf(source)
+        shelf = CorpusBuilder(source)
         for where, record in json_lines(source, path):
             name, query = string(source, where, record, "qid"), string(source, where, record, "query")
             ctxs = contexts(source, where, record, "ctxs")
@@ -195,7 +195,7 @@ def _short_answers(pair: object) -> object:
 
 def _alce(source: Source, path: Path) -> Corpus:
     """Read questions with many answers: the passages that hold one of them support it."""
-    shelf = Shelf(source)
+    shelf = CorpusBuilder(source)
     for number, (where, record) in enumerate(json_items(source, path)):
         question, docs = string(source, where, record, "question"), contexts(source, where, record, "docs")
         pairs = record.get("qa_pairs")

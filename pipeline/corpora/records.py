@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from pipeline.corpora.reading import holds, plain, rarest, searched, with_words
 from pipeline.errors import BuildError, PoolError
-from pipeline.storage import StoreError, place, readable, written
+from pipeline.storage import StoreError, parse_location, readable, write_file
 from pipeline.worlds.writing.corpus import corpus_digest, freeze, frozen, read_corpus
 
 SCHEMA = pa.schema(
@@ -186,7 +186,7 @@ WRITINGS = "writings"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FrozenCorpus:
     """A corpus that is frozen: its digest, the tables that it has, and how many passages its questions need.
 
     Where questions have answers, several of them, or graded passages, `answers`, `facts` or `grades` is among the
@@ -226,7 +226,7 @@ def is_imported(path: Path) -> bool:
         return False
 
 
-def keep(path: Path, folder: Path) -> Kept:
+def freeze_corpus(path: Path, folder: Path) -> FrozenCorpus:
     """Check a corpus and keep a copy in a folder, under its digest.
 
     Raises:
@@ -234,7 +234,7 @@ def keep(path: Path, folder: Path) -> Kept:
         BuildError: if the folder cannot be written.
     """
     if not is_imported(path):
-        return Kept(freeze(read_corpus(path), folder), frozenset({WRITINGS}), path)
+        return FrozenCorpus(freeze(read_corpus(path), folder), frozenset({WRITINGS}), path)
     corpus = Corpus.read(path)
     put(corpus, folder / f"{corpus.digest}.parquet")
     needed = frozenset((len(one.gold), bool(one.answers)) for one in corpus.questions if not one.shown)
@@ -246,7 +246,7 @@ def keep(path: Path, folder: Path) -> Kept:
     }
     tables = {*corpus.tables(), *(name for name, there in told.items() if there)}
     labels = len({one.label for one in corpus.labelled if one.shown})
-    return Kept(corpus.digest, frozenset(tables), path, needed, facts, labels)
+    return FrozenCorpus(corpus.digest, frozenset(tables), path, needed, facts, labels)
 
 
 def put(corpus: Corpus, path: Path) -> None:
@@ -262,7 +262,7 @@ def put(corpus: Corpus, path: Path) -> None:
         except PoolError:
             pass  # a broken copy is written again
     try:
-        with written(path) as aside:
+        with write_file(path) as aside:
             corpus.write(aside)
     except OSError as fault:
         raise BuildError(f"a corpus cannot be written to {str(path.parent)!r}: {fault.strerror or fault}") from None
@@ -287,7 +287,7 @@ def corpus_of(folder: str, digest: str) -> Corpus:
     Raises:
         PoolError: if it is not there, or not what its digest says.
     """
-    path = place(folder) / f"{digest}.parquet"
+    path = parse_location(folder) / f"{digest}.parquet"
     if not path.is_file():
         raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy there")
     corpus = Corpus.read(path)

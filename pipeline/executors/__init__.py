@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from pipeline.executors.memory import uncollected
-from pipeline.executors.run import IN_FLIGHT, LIVES, Inline, Kept, Watched, processes, run
+from pipeline.executors.memory import without_collection
+from pipeline.executors.run import IN_FLIGHT, LIVES, Inline, MonitoredExecutor, SharedExecutor, processes, run
 from pipeline.executors.shared_folder import NAME as MARK
 
-__all__ = ["IN_FLIGHT", "LIVES", "MARK", "Inline", "Kept", "Watched", "processes", "run", "uncollected"]
+__all__ = [
+    "IN_FLIGHT",
+    "LIVES",
+    "MARK",
+    "Inline",
+    "MonitoredExecutor",
+    "SharedExecutor",
+    "processes",
+    "run",
+    "without_collection",
+]

@@ -23,9 +23,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipeline.errors import BuildError, RecipeError, adding, first_line
-from pipeline.executors.run import IN_FLIGHT, Watched
+from pipeline.executors.run import IN_FLIGHT, MonitoredExecutor
 from pipeline.executors.shared_folder import Marked, found
-from pipeline.executors.worker import Charge, Failed, Mark, Seen, look, question, unfit
+from pipeline.executors.worker import (
+    Failed,
+    FolderMark,
+    JobContext,
+    WorkerEnvironment,
+    inspect_environment,
+    question,
+    unfit,
+)
 from pipeline.storage import read_text
 from pipeline.terminal.numbers import plain
 from pipeline.terminal.printing import say
@@ -211,7 +219,7 @@ class Cluster:
         return opened
 
 
-class OnDask(Watched):
+class OnDask(MonitoredExecutor):
     """The workers of a Dask cluster, all of them looked at."""
 
     def __init__(self, address: str, folders: Sequence[Path], wait: float, *, again: bool, writes: bool) -> None:
@@ -225,14 +233,14 @@ class OnDask(Watched):
         self._client = connected(address, self._reply if again else 2 * self._reply)
         self._marked: list[Marked] = []
         try:
-            self._charge = Charge(look(), *self._marks(folders, writes=writes))
+            self._charge = JobContext(inspect_environment(), *self._marks(folders, writes=writes))
             self._sent = pickle.dumps(self._charge)
             refuse_unfit(self._first_workers(), self._charge.here)
         except BaseException:
             self.shutdown()
             raise
 
-    def _marks(self, folders: Sequence[Path], *, writes: bool) -> tuple[Mark, tuple[Mark, ...]]:
+    def _marks(self, folders: Sequence[Path], *, writes: bool) -> tuple[FolderMark, tuple[FolderMark, ...]]:
         """Mark the folders, or find a file in each that jobs only read; one that has none is left out."""
         for folder in folders if writes else ():
             self._marked.append(Marked(folder))
@@ -241,7 +249,7 @@ class OnDask(Watched):
             raise BuildError(f"{str(folders[0])!r} holds no file to read: give the folder of a split")
         return marks[0], tuple(marks[1:])
 
-    def _first_workers(self) -> dict[str, Seen]:
+    def _first_workers(self) -> dict[str, WorkerEnvironment]:
         """Wait for workers, and look at all of them.
 
         Raises:
@@ -279,7 +287,7 @@ class OnDask(Watched):
         except Exception as fault:
             raise BrokenExecutor(f"the scheduler at {self._address} does not answer") from fault
 
-    def _looked(self) -> dict[str, Seen]:
+    def _looked(self) -> dict[str, WorkerEnvironment]:
         """Return what the workers see; one that has just gone is left out."""
         left = max(self._end - time.monotonic(), CLOSING)
         try:
@@ -295,7 +303,9 @@ class OnDask(Watched):
                 f"restart them, and {CONTINUE}"
             ) from fault
         return {
-            name: Seen("?", "", "", (), first_line(each)) if isinstance(each, Exception) else Seen(*each)
+            name: WorkerEnvironment("?", "", "", (), first_line(each))
+            if isinstance(each, Exception)
+            else WorkerEnvironment(*each)
             for name, each in sorted(said.items())
             if not isinstance(each, OSError)
         }
@@ -367,7 +377,7 @@ class OnDask(Watched):
             self._client.close(timeout=CLOSING)
 
 
-def refuse_unfit(seen: Mapping[str, Seen], here: Seen) -> None:
+def refuse_unfit(seen: Mapping[str, WorkerEnvironment], here: WorkerEnvironment) -> None:
     """Look whether all workers can make the files that this machine would make.
 
     Raises:

@@ -40,7 +40,7 @@ def give_back() -> None:
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """Look for no garbage in cycles while a job runs.
 
     What jobs read makes many objects that are all in use, and hardly any cycles: looking through them again and again

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from pipeline.terminal.spare import spare
+from pipeline.terminal.spare import tune_startup
 
 R = TypeVar("R")
 SPARE = 2
@@ -35,7 +35,7 @@ class Waiting(NamedTuple):
 
 
 @dataclass(eq=False, slots=True)
-class Member:
+class Worker:
     """One worker process, the homes that it had jobs of, and the one that it is at."""
 
     pool: ProcessPoolExecutor
@@ -43,7 +43,7 @@ class Member:
     at: object = None
 
 
-class Team(Executor):
+class AffinityPool(Executor):
     """Worker processes, started as they are needed.
 
     They are spawned, never forked: the Rust encoders have threads.
@@ -57,9 +57,9 @@ class Team(Executor):
         self._broken: BrokenProcessPool | None = None
 
     @staticmethod
-    def _member() -> Member:
+    def _member() -> Worker:
         context = multiprocessing.get_context("spawn")
-        return Member(ProcessPoolExecutor(1, mp_context=context, initializer=settle))
+        return Worker(ProcessPoolExecutor(1, mp_context=context, initializer=settle))
 
     @property
     def _processes(self) -> dict[int, Any]:
@@ -98,13 +98,13 @@ class Team(Executor):
                 return True
         return False
 
-    def _chosen(self, member: Member) -> int | None:
+    def _chosen(self, member: Worker) -> int | None:
         """Return the place of the waiting call that a free worker is given: of its homes, else of nobody's."""
         same = (place for place, call in enumerate(self._waiting) if call.home is not None and call.home == member.at)
         found = next(same, None)
         return self._elsewhere(member) if found is None else found
 
-    def _elsewhere(self, member: Member) -> int | None:
+    def _elsewhere(self, member: Worker) -> int | None:
         taken = {home for other in self._members for home in other.homes}
         theirs: dict[object, list[int]] = {}
         fresh = None
@@ -121,7 +121,7 @@ class Team(Executor):
             return None
         return max(theirs.values(), key=len)[-1]
 
-    def _start(self, member: Member, call: Waiting) -> None:
+    def _start(self, member: Worker, call: Waiting) -> None:
         if not call.future.set_running_or_notify_cancel():
             self._free.append(member)
             return
@@ -135,7 +135,7 @@ class Team(Executor):
         else:
             inner.add_done_callback(partial(self._ended, member, call.future))
 
-    def _ended(self, member: Member, outer: Future[Any], inner: Future[Any]) -> None:
+    def _ended(self, member: Worker, outer: Future[Any], inner: Future[Any]) -> None:
         """Hand a result over, and give the worker its next call."""
         fault = inner.exception() if not inner.cancelled() else BrokenProcessPool("a worker was stopped")
         with self._lock:
@@ -170,7 +170,7 @@ def settle() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["RAYON_NUM_THREADS"] = "1"
-    spare()
+    tune_startup()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

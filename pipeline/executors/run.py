@@ -17,7 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from pipeline.errors import BuildError
-from pipeline.executors.pool import Team
+from pipeline.executors.pool import AffinityPool
 from pipeline.terminal.signals import interrupts_held
 
 J = TypeVar("J")
@@ -39,7 +39,7 @@ class Inline(Executor):
         return future
 
 
-class Watched(Executor):
+class MonitoredExecutor(Executor):
     """An executor that may lose its workers without a word, so that it is looked at while no job ends.
 
     Attributes:
@@ -61,10 +61,10 @@ class Watched(Executor):
 
 def processes(workers: int) -> Callable[[], Executor]:
     """Return a factory of pools of worker processes; one worker or none means this process."""
-    return Inline if workers <= 1 else partial(Team, workers)
+    return Inline if workers <= 1 else partial(AffinityPool, workers)
 
 
-class Kept:
+class SharedExecutor:
     """Opens an executor once, for one run after the other: workers start once, and keep what they have in memory."""
 
     def __init__(self, open_executor: Callable[[], Executor]) -> None:
@@ -77,7 +77,7 @@ class Kept:
             self._executor = self._open()
         return self._executor
 
-    def __enter__(self) -> Kept:
+    def __enter__(self) -> SharedExecutor:
         """Return itself: when the block ends, the executor is shut down."""
         return self
 
@@ -118,7 +118,7 @@ def _one_pool(
 ) -> Generator[R, None, str]:
     """Run all owed jobs until they are done or the pool breaks; done ones leave `owed`. Return what broke it."""
     executor = open_executor()
-    kept = open_executor if isinstance(open_executor, Kept) else None
+    kept = open_executor if isinstance(open_executor, SharedExecutor) else None
     waiting = list(owed.items())[::-1]
     flying: dict[Future[R], int] = {}
     finished = False
@@ -156,7 +156,7 @@ def _window(executor: Executor) -> int:
 
 def _ended(flying: Iterable[Future[R]], executor: Executor) -> set[Future[R]]:
     """Wait until some of the jobs have ended; meanwhile an executor that wants to be watched is looked at."""
-    watched = executor if isinstance(executor, Watched) else None
+    watched = executor if isinstance(executor, MonitoredExecutor) else None
     while not (done := wait(flying, watched.pulse if watched else None, FIRST_COMPLETED).done):
         if watched:
             watched.check()

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from pipeline.errors import BuildError
-from pipeline.executors.worker import Mark, file_digest
-from pipeline.storage import Lease, StoreError, StorePath, aside_of, clear_dead, clear_unheld
+from pipeline.executors.worker import FolderMark, file_digest
+from pipeline.storage import Lease, StoreError, StorePath, clear_dead, clear_unlocked, temporary_path
 
 NAME = ".shared"
 """The name of marks but for their ending, which is that of half-written files: a build that ends clears these away."""
@@ -30,7 +30,7 @@ class Marked:
         self._lease: Lease | None = None
         self.mark = self._leased(folder) if isinstance(folder, StorePath) else self._left(folder) or _any(folder)
 
-    def _leased(self, folder: StorePath) -> Mark:
+    def _leased(self, folder: StorePath) -> FolderMark:
         """Mark a folder in a store by a lease, or by what is there; the marks of dead clients of this machine go.
 
         Raises:
@@ -40,21 +40,21 @@ class Marked:
         lease = Lease(folder / NAME)
         try:
             self._lease = lease.__enter__()
-            return Mark(str(lease.path), hashlib.sha256(lease.content).hexdigest(), writes=False)
+            return FolderMark(str(lease.path), hashlib.sha256(lease.content).hexdigest(), writes=False)
         except StoreError:  # a split that nobody may write is verified all the same
             if mark := found(folder):
                 return mark
             raise
 
-    def _left(self, folder: Path) -> Mark | None:
+    def _left(self, folder: Path) -> FolderMark | None:
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             for stale in sorted(folder.glob(f"{NAME}.part-*")):
-                clear_unheld(stale)
-            self._own = aside_of(folder / NAME)
+                clear_unlocked(stale)
+            self._own = temporary_path(folder / NAME)
             while not self._own.exists():  # another client may clear it away before it is locked
                 self._make(self._own)
-            return Mark(str(self._own), file_digest(str(self._own)), writes=True)
+            return FolderMark(str(self._own), file_digest(str(self._own)), writes=True)
         return None
 
     def _make(self, path: Path) -> None:
@@ -81,16 +81,16 @@ class Marked:
         self._held = -1
 
 
-def found(folder: Path) -> Mark | None:
+def found(folder: Path) -> FolderMark | None:
     """Return a mark of a folder that is only read, a file that is there to stay; None if it has none."""
     if isinstance(folder, StorePath):
         place = next((root / name for root, _, names in folder.walk() if (name := _first(names))), None)
-        return Mark(str(place), hashlib.sha256(place.read_bytes()).hexdigest(), writes=False) if place else None
+        return FolderMark(str(place), hashlib.sha256(place.read_bytes()).hexdigest(), writes=False) if place else None
     for root, folders, names in os.walk(folder):
         folders.sort()
         if name := _first(names):
             path = os.path.join(root, name)
-            return Mark(path, file_digest(path), writes=False)
+            return FolderMark(path, file_digest(path), writes=False)
     return None
 
 
@@ -99,7 +99,7 @@ def _first(names: Iterable[str]) -> str:
     return min((name for name in names if not name.startswith(".") and ".part-" not in name), default="")
 
 
-def _any(folder: Path) -> Mark:
+def _any(folder: Path) -> FolderMark:
     if mark := found(folder):
         return mark
     raise BuildError(f"nothing can be written in {str(folder)!r}: give a writable folder with --out")

@@ -34,7 +34,7 @@ _TURN = threading.Lock()
 _FIT: set[bytes] = set()
 
 
-class Mark(NamedTuple):
+class FolderMark(NamedTuple):
     """A file by which workers know the folder: its path and digest, and whether workers must be able to write there."""
 
     path: str
@@ -42,7 +42,7 @@ class Mark(NamedTuple):
     writes: bool
 
 
-class Seen(NamedTuple):
+class WorkerEnvironment(NamedTuple):
     """What is somewhere: its host, the version of Carrara, its digest, versions of `PACKAGES`, and a fault.
 
     A version is empty if there is none.
@@ -55,15 +55,15 @@ class Seen(NamedTuple):
     fault: str = ""
 
 
-class Charge(NamedTuple):
+class JobContext(NamedTuple):
     """What comes with each job: what the client has, and the marks of the folder and of others that jobs read."""
 
-    here: Seen
-    mark: Mark
-    others: tuple[Mark, ...] = ()
+    here: WorkerEnvironment
+    mark: FolderMark
+    others: tuple[FolderMark, ...] = ()
 
 
-def look(*marks: Mark) -> Seen:
+def inspect_environment(*marks: FolderMark) -> WorkerEnvironment:
     """Look at the package and the folders from this process. Raises nothing: a fault is part of what is seen."""
     try:
         if sys.version_info < (3, 11):  # noqa: UP036 (it is looked at where any version may be)
@@ -75,12 +75,12 @@ def look(*marks: Mark) -> Seen:
         known: dict[str, str] = pipeline.__dict__.setdefault("_digest_at_start", {})
         digest = known.setdefault("sha256", package_digest(Path(str(pipeline.__file__)).parent))
     except Exception as fault:
-        return Seen(socket.gethostname(), "", "", (), f"{type(fault).__name__}: {fault}")
+        return WorkerEnvironment(socket.gethostname(), "", "", (), f"{type(fault).__name__}: {fault}")
     wrong = next(filter(None, map(mark_fault, marks)), "")
-    return Seen(socket.gethostname(), str(release), digest, tuple(map(_version, PACKAGES)), wrong)
+    return WorkerEnvironment(socket.gethostname(), str(release), digest, tuple(map(_version, PACKAGES)), wrong)
 
 
-def question(*marks: Mark) -> str:
+def question(*marks: FolderMark) -> str:
     """Return an expression of Python that looks: code would not run under another version of Python, its text does."""
     return (
         f"(lambda n: (exec({Path(__file__).read_text(encoding='utf-8')!r}, n), "
@@ -107,7 +107,7 @@ def package_digest(package: Path) -> str:
     return total.hexdigest()
 
 
-def mark_fault(mark: Mark) -> str:
+def mark_fault(mark: FolderMark) -> str:
     """Return why this process does not share the folder of a mark, and what would be right; nothing if it does."""
     if "://" in mark.path:
         fault, right = store_fault(mark), "give all workers the packages, the network and the access that this one has"
@@ -116,7 +116,7 @@ def mark_fault(mark: Mark) -> str:
     return f"{fault}: {right}" if fault else ""
 
 
-def folder_fault(mark: Mark) -> str:
+def folder_fault(mark: FolderMark) -> str:
     """Return why this process does not share a folder of a disk; nothing if it does."""
     folder = os.path.dirname(mark.path)
     try:
@@ -136,7 +136,7 @@ def folder_fault(mark: Mark) -> str:
     return ""
 
 
-def store_fault(mark: Mark) -> str:
+def store_fault(mark: FolderMark) -> str:
     """Return why this process does not reach the store of a mark; nothing if it does, or has another Carrara anyway.
 
     Nothing is written to try it, since a worker that is killed would leave it: who may not fails at its first job.
@@ -144,11 +144,11 @@ def store_fault(mark: Mark) -> str:
     folder = os.path.dirname(mark.path)
     try:
         from pipeline.errors import CarraraError
-        from pipeline.storage import place
+        from pipeline.storage import parse_location
     except ImportError:
         return ""
     try:
-        path = place(mark.path)
+        path = parse_location(mark.path)
         if hashlib.sha256(path.read_bytes()).hexdigest() != mark.sha256:
             return f"sees another {folder!r} than this machine"
     except FileNotFoundError:
@@ -164,7 +164,7 @@ def file_digest(path: str) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def unfit(seen: Seen, here: Seen) -> str:
+def unfit(seen: WorkerEnvironment, here: WorkerEnvironment) -> str:
     """Return why a worker cannot make the same files as the client; nothing if it can."""
     install = f"install Carrara {here.version} there, as here, and restart it"
     if not seen.version:
@@ -230,7 +230,7 @@ def _check_fit(charge: bytes) -> None:
     keep_below(_pausing())
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     os.environ["RAYON_NUM_THREADS"] = "1"
-    if fault := unfit(look(mark, *others), here):
+    if fault := unfit(inspect_environment(mark, *others), here):
         raise BuildError(f"a worker on {socket.gethostname()!r} {fault}")
     _FIT.add(charge)
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipeline.artifacts.files import below
+from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import CARRIED, END, Part, as_yaml, copy_metrics, lead, need_keys, template, write_parts
@@ -32,12 +32,12 @@ def write(split: Split, selection: Selection, folder: Path) -> Written:
         (tasks / "weights.json").write_text(json.dumps(weights, indent=1) + "\n", encoding="ascii")
         for part in parts.rows:
             own = [name for name, some in weights.items() if part.name in some]
-            below(tasks, f"{part.name}.yaml").write_text(
+            files_below(tasks, f"{part.name}.yaml").write_text(
                 _task(lead(split), part, parts.scorers[part], stops[part], own), encoding="ascii"
             )
         version = split.manifest.version
         for name, (metric, members) in _groups(lead(split), list(parts.rows)).items():
-            below(groups, f"{name}.yaml").write_text(_group(name, members, version, metric), encoding="ascii")
+            files_below(groups, f"{name}.yaml").write_text(_group(name, members, version, metric), encoding="ascii")
     return parts.written
 
 

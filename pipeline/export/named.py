@@ -15,7 +15,7 @@ from pipeline.rows import Row, known_by
 from pipeline.tasks.recall.json_kv import SHOWN, question
 from pipeline.tasks.recall.json_kv import START as OBJECT
 from pipeline.tasks.recall.niah_text import START as NIAH_TEXT_START
-from pipeline.tasks.recall.niah_text import read_asked
+from pipeline.tasks.recall.niah_text import parse_question
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ def helmet_line(row: Row) -> Row:
         demos = [list(pair) for pair in SHOWN.findall(head)]
         asked = {"question": question(tail)[1], "answer": row["target"], "demos": demos}
         return {"id": row["id"], "context": begin + body, **asked, "num_kvs": body.count('": "')}
-    *most, last = read_asked(tail)
+    *most, last = parse_question(tail)
     query = f"{', '.join(most)}, and {last}" if most else last
     wanted = "access codes" if row["scorer"] == "members" else "access code"
     line = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import tomlkit
 
-from pipeline.artifacts.files import below
+from pipeline.artifacts.files import files_below
 from pipeline.artifacts.split import Selection, Split
 from pipeline.export.base import Export, Written
 from pipeline.export.by_stratum import copy_metrics, lead, need_keys, template, write_parts
@@ -24,7 +24,7 @@ def package(split: Split) -> str:
 def write(split: Split, selection: Selection, folder: Path) -> Written:
     """Write a project with one package: ``__init__.py``, ``data`` and metrics.py."""
     need_keys(split, "verifiers")
-    home = below(folder, package(split))
+    home = files_below(folder, package(split))
     parts = write_parts(split, selection, home / "data", turns=True)
     if parts.rows:
         copy_metrics(home)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pipeline.artifacts.manifest import Cell, Made, Manifest
+from pipeline.artifacts.manifest import Manifest, StratumRecord, TierManifest
 from pipeline.figures.style import (
     GRID,
     HATCHES,
@@ -59,7 +59,7 @@ def added(parts: Iterable[Mapping[str, Sequence[int]]]) -> dict[str, list[int]]:
     return sums
 
 
-def budgets_of(tiers: Iterable[Made]) -> dict[int, dict[str, float]]:
+def budgets_of(tiers: Iterable[TierManifest]) -> dict[int, dict[str, float]]:
     """Return by length the mean tokens of a row's `prompt`, `template` and `reply`, as far as the manifest knows them.
 
     Without `budgets` in every tier the first part is `prompt and template`, known from windows and reply room.
@@ -83,7 +83,7 @@ def budgets_of(tiers: Iterable[Made]) -> dict[int, dict[str, float]]:
     }
 
 
-def strata_picture(strata: Mapping[str, Sequence[Cell]], name: str = "strata") -> Picture:
+def strata_picture(strata: Mapping[str, Sequence[StratumRecord]], name: str = "strata") -> Picture:
     """Draw how many rows each family has at each length: one table of cells for each tier, darker for more rows."""
     counts = {tier: _rows(cells) for tier, cells in strata.items()}
     families = list(dict.fromkeys(family for cells in counts.values() for family, _ in cells))
@@ -97,7 +97,7 @@ def strata_picture(strata: Mapping[str, Sequence[Cell]], name: str = "strata") -
     return Picture(name, "Rows by family and length, for each tier.", _strata_words(counts), figure)
 
 
-def _rows(cells: Sequence[Cell]) -> dict[tuple[str, int], int]:
+def _rows(cells: Sequence[StratumRecord]) -> dict[tuple[str, int], int]:
     rows: dict[tuple[str, int], int] = defaultdict(int)
     for cell in cells:
         rows[cell.family, cell.length] += cell.rows

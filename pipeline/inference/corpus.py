@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.artifacts.journal import UNREADABLE, Journal
 from pipeline.errors import BuildError, EndpointError
 from pipeline.inference.endpoint import Endpoint, asked, content_of, unfinished
@@ -43,7 +43,7 @@ Place = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TextRequest:
     """A text to ask for: the `number`-th of its format, topic and tone; `request` is the request for it."""
 
     format: str
@@ -63,7 +63,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReplyRecord:
     """A reply as it is kept: the wish, who gave it, and its body; `fault` says why it is not used."""
 
     format: str
@@ -93,7 +93,7 @@ class ReplyJournal(Journal):
     def __init__(self, path: Path, model: str) -> None:
         super().__init__(path, "name another corpus")
         self._model = model
-        self.used: dict[Place, Answer] = {}
+        self.used: dict[Place, ReplyRecord] = {}
         self.faults: dict[Place, str] = {}
         self.attempts: Counter[Place] = Counter()
         self._cells: dict[tuple[str, str], list[str]] = {}
@@ -101,21 +101,21 @@ class ReplyJournal(Journal):
 
     def _note(self, number: int, line: bytes) -> None:
         try:
-            self._use(Answer(**json.loads(line)))
+            self._use(ReplyRecord(**json.loads(line)))
         except UNREADABLE as fault:
             said = f"{str(self.path)!r}, line {number} is not a stored reply ({fault}): fix or remove it"
             raise BuildError(said) from None
 
-    def keep(self, endpoint: Endpoint, wish: Wish, attempt: int, body: dict[str, Any]) -> bool:
+    def keep(self, endpoint: Endpoint, wish: TextRequest, attempt: int, body: dict[str, Any]) -> bool:
         """Write a reply down; tell whether its text can be used."""
         text, asked = plain(content_of(body)), wish.prompt(attempt)
-        answer = Answer(*wish.place, attempt, endpoint.address, endpoint.model, asked, "", text, body)
+        answer = ReplyRecord(*wish.place, attempt, endpoint.address, endpoint.model, asked, "", text, body)
         answer = replace(answer, fault=self._fault(answer))
         self._append(asdict(answer))
         self._use(answer)
         return not answer.fault
 
-    def _use(self, answer: Answer) -> None:
+    def _use(self, answer: ReplyRecord) -> None:
         """Use an answer if it holds today, whatever was thought of it when it came."""
         if answer.model != self._model or answer.place in self.used:
             return
@@ -128,7 +128,7 @@ class ReplyJournal(Journal):
         self._texts.add(answer.text)
         self._cells.setdefault((answer.format, answer.topic), []).append(answer.text)
 
-    def _fault(self, answer: Answer) -> str:
+    def _fault(self, answer: ReplyRecord) -> str:
         text = answer.text
         if fault := unfinished(answer.body):
             return fault
@@ -155,7 +155,7 @@ ATTEMPTS = 3
 """How often a text is asked for anew in a run where a reply cannot be used."""
 NAMED = 8
 """Texts that are named where some could not be had."""
-Turn = tuple[Wish, int, int]
+Turn = tuple[TextRequest, int, int]
 """A wish, its turn in this run, and its attempt in all runs."""
 
 
@@ -165,7 +165,7 @@ def replies_path(corpus: Path) -> Path:
 
 
 def ask_corpus(
-    endpoint: Endpoint, wishes: Sequence[Wish], corpus: Path, *, workers: int, on_done: Callable[[], None]
+    endpoint: Endpoint, wishes: Sequence[TextRequest], corpus: Path, *, workers: int, on_done: Callable[[], None]
 ) -> int:
     """Ask for every text that this model has not given yet, keep each reply, and write the corpus.
 
@@ -190,14 +190,14 @@ def ask_corpus(
     return len(owed)
 
 
-def _lacking(owed: Sequence[Wish], journal: ReplyJournal) -> str:
+def _lacking(owed: Sequence[TextRequest], journal: ReplyJournal) -> str:
     lacking = [wish for wish in owed if wish.place not in journal.used]
     named = [f"{wish.request} ({wish.number + 1}): {journal.faults[wish.place]}" for wish in lacking[:NAMED]]
     return "; ".join(named) + (f" (and {len(lacking) - NAMED} more)" if len(lacking) > NAMED else "")
 
 
 def _ask_all(
-    endpoint: Endpoint, owed: Sequence[Wish], journal: ReplyJournal, workers: int, on_done: Callable[[], None]
+    endpoint: Endpoint, owed: Sequence[TextRequest], journal: ReplyJournal, workers: int, on_done: Callable[[], None]
 ) -> None:
     """Keep `workers` requests in flight; after a fatal error wait for those in flight, and keep their replies."""
     waiting, stop, fault = [(wish, 1) for wish in reversed(owed)], Event(), None
@@ -226,14 +226,14 @@ def _ask_all(
         raise EndpointError(f"{fault} [{len(journal.used)} texts are kept; run the same command again to continue]")
 
 
-def write_corpus(path: Path, answers: Sequence[Answer]) -> None:
+def write_corpus(path: Path, answers: Sequence[ReplyRecord]) -> None:
     """Write the texts with their provenance, as a corpus that a build can read."""
-    with written_aside(path) as aside, aside.open("w", encoding="utf-8") as file:
+    with atomic_write(path) as aside, aside.open("w", encoding="utf-8") as file:
         for answer in answers:
             writing = Writing(answer.format, answer.topic, answer.tone, answer.text)
             file.write(json.dumps({**asdict(writing), **_provenance(answer)}) + "\n")
 
 
-def _provenance(answer: Answer) -> Mapping[str, str]:
+def _provenance(answer: ReplyRecord) -> Mapping[str, str]:
     reply = str(answer.body.get("id") or "")
     return {"model": answer.model, "endpoint": answer.endpoint, "reply": reply}

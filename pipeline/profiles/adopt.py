@@ -32,7 +32,7 @@ from pipeline.profiles.loading import load_profile, profile_source, read_config,
 from pipeline.profiles.profile import LINES, RULES, Profile, joints, plain_lines, speed, strange_lines
 from pipeline.profiles.spec import Template
 from pipeline.profiles.vocabulary import optional_module
-from pipeline.storage import StorePath, aside_of, checked_file, place
+from pipeline.storage import StorePath, checked_file, parse_location, temporary_path
 from pipeline.terminal.numbers import percent, plain
 
 VOCABULARY = "tokenizer.json"
@@ -43,7 +43,7 @@ NAMED = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedProfile:
     """What a user sets beside the model: the profile's name, the template's options, the date, a reserve."""
 
     name: str = ""
@@ -91,13 +91,13 @@ def _local(folder: Path) -> Source:
     return Source(folder, folder.name)
 
 
-def adopt(source: Source, folder: Path, wanted: Wanted | None = None) -> Profile:
+def adopt(source: Source, folder: Path, wanted: RequestedProfile | None = None) -> Profile:
     """Write a profile into a folder that is made for it: its TOML, and the files that it needs to count.
 
     Raises:
         ProfileError: if transformers cannot read the files, or counts of them cannot be exact.
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or RequestedProfile()
     _check_code(source)
     with made_folder(folder) as aside:
         for name in files_of(source.folder):
@@ -155,7 +155,7 @@ def _tokenizer(source: Source, folder: Path) -> Any:
     return tokenizer
 
 
-def _template(tokenizer: Any, wanted: Wanted) -> Template:
+def _template(tokenizer: Any, wanted: RequestedProfile) -> Template:
     """Return the template with all that transformers gives it; a model may have none."""
     try:
         text = tokenizer.get_chat_template() if tokenizer.chat_template else ""
@@ -171,7 +171,7 @@ def _template(tokenizer: Any, wanted: Wanted) -> Template:
     return replace(drawn, **_special(tokenizer, drawn))
 
 
-def _check_options(wanted: Wanted, text: str) -> None:
+def _check_options(wanted: RequestedProfile, text: str) -> None:
     known = templates.options(text) if text else []
     for name in wanted.options:
         if not known:
@@ -199,7 +199,7 @@ def _special(tokenizer: Any, template: Template) -> dict[str, Any]:
     }
 
 
-def _toml(source: Source, wanted: Wanted, folder: Path, agreed: Agreed, template: Template) -> str:
+def _toml(source: Source, wanted: RequestedProfile, folder: Path, agreed: Agreed, template: Template) -> str:
     made = tomlkit.document()
     made["name"] = wanted.name or safe_name(source.title)
     made["title"] = source.title[:200]
@@ -308,8 +308,8 @@ def _check_state(path: str, wanted: str, given: str) -> None:
     held = profile_source(path)
     if held != wanted:
         raise ProfileError(
-            f"{str(place(path).parents[2])!r} has rows for {_short(held)}, but {given} is {_short(wanted)}: give "
-            "another folder with --out, or name the state that is there"
+            f"{str(parse_location(path).parents[2])!r} has rows for {_short(held)}, but {given} is {_short(wanted)}: "
+            "give another folder with --out, or name the state that is there"
         )
 
 
@@ -366,7 +366,7 @@ def made_folder(folder: Path) -> Iterator[Path]:
         with _put_folder(folder) as here:
             yield here
         return
-    new, aside = [path for path in folder.parents if not path.exists()], aside_of(folder)
+    new, aside = [path for path in folder.parents if not path.exists()], temporary_path(folder)
     try:
         aside.mkdir(parents=True)
         yield aside

@@ -21,7 +21,7 @@ from urllib.request import getproxies
 from pipeline.errors import ProfileError
 from pipeline.profiles.spec import Vocabulary
 from pipeline.profiles.vocabulary import optional_module, vocabulary_file
-from pipeline.storage import on_disk, place
+from pipeline.storage import on_disk, parse_location
 
 NAME = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}(?<![.-])", re.ASCII)
 REVISION = re.compile(r"[A-Za-z0-9][\w./-]{0,127}", re.ASCII)
@@ -131,7 +131,7 @@ def fetch_model(model: Model, *, offline: bool = False) -> Fetched:
 
 def model_folder(vocabulary: Vocabulary) -> Path:
     """Return the folder with all that a model's tokenizer is made of, fetched from the Hub if need be."""
-    if vocabulary.hub and not place(vocabulary.file).is_absolute():
+    if vocabulary.hub and not parse_location(vocabulary.file).is_absolute():
         return fetch_model(Model(vocabulary.hub, vocabulary.revision)).folder
     return on_disk(vocabulary_file(vocabulary, "tokenizer_config.json").parent)
 

@@ -30,7 +30,7 @@ from pipeline.profiles.spec import (
     windows_of,
 )
 from pipeline.profiles.vocabulary import source_of, stored_bytes, vocabulary_bytes, vocabulary_file
-from pipeline.storage import place, read_text
+from pipeline.storage import parse_location, read_text
 from pipeline.typed import Line, ModelName, Variant, Whole, typed
 
 INHERITED = ("vocabulary", "fast", "second", "quick", "template", "windows", "notice")
@@ -86,7 +86,7 @@ def load_profile(name_or_path: str) -> Profile:
             without a digest (with the digest to put in).
     """
     if "/" in name_or_path or name_or_path.endswith(".toml"):
-        return _load(place(name_or_path))
+        return _load(parse_location(name_or_path))
     if name_or_path not in shipped_profiles():
         raise ProfileError(unknown("profile", name_or_path, shipped_profiles()))
     return _load(_shipped_folder() / f"{name_or_path}.toml")
@@ -94,7 +94,7 @@ def load_profile(name_or_path: str) -> Profile:
 
 def profile_source(path: str) -> str:
     """Return what the TOML of a profile says that it was made from."""
-    return typed(ProfileTable, read_toml(place(path)), Path(path).name, ProfileError).source
+    return typed(ProfileTable, read_toml(parse_location(path)), Path(path).name, ProfileError).source
 
 
 def _shipped_folder() -> Path:

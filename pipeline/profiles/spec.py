@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pipeline.errors import ProfileError, unknown
-from pipeline.storage import StoreError, place, read_text
+from pipeline.storage import StoreError, parse_location, read_text
 from pipeline.typed import Line, Whole, typed
 
 Pairs = tuple[tuple[Whole, Whole], ...]
@@ -222,7 +222,7 @@ def _form(values: Mapping[str, Any], where: str) -> str:
     stated: str = values.get("form", "ranks" if "entry" in values else "")
     suffix = Path(values.get("file", "")).suffix
     local = not values.keys() & {"hub", "package"}
-    folder = not stated and local and place(values["file"]).is_dir()
+    folder = not stated and local and parse_location(values["file"]).is_dir()
     form = "json" if folder else stated or FORM_OF_SUFFIX.get(suffix, suffix)
     if form not in ENGINES:
         raise ProfileError(f"{where}: {unknown('form', form, ENGINES)}")

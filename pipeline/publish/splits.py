@@ -9,7 +9,7 @@ from pathlib import Path
 from pipeline.artifacts.split import Split, open_split
 from pipeline.errors import SplitError
 from pipeline.publish.hub import download, parse_repo
-from pipeline.storage import StorePath, place
+from pipeline.storage import StorePath, parse_location
 
 KEYS = ("keys/*", "manifest.json")
 """What scoring needs of a published split: everything but the text."""
@@ -34,7 +34,7 @@ def fetched(where: str, patterns: Sequence[str] | None = None) -> Path:
     """
     if TAGGED.fullmatch(where):
         return download(*parse_repo(where.rstrip("/")), patterns=patterns)
-    folder = place(where)
+    folder = parse_location(where)
     if isinstance(folder, StorePath) or folder.is_dir():
         return folder
     if "@" not in where:

@@ -15,8 +15,17 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from pipeline import metrics
-from pipeline.artifacts.files import below, file_digest, link, tree_aside
-from pipeline.artifacts.manifest import Cell, Made, Manifest, Proven, SealedShard, Totals, read_manifest, shard_faults
+from pipeline.artifacts.files import atomic_folder, file_digest, files_below, link
+from pipeline.artifacts.manifest import (
+    Manifest,
+    ProvenCounts,
+    SealedShard,
+    StratumRecord,
+    TierManifest,
+    Totals,
+    read_manifest,
+    shard_faults,
+)
 from pipeline.artifacts.parquet import column, read_table, rewrite, write_table
 from pipeline.artifacts.split import Split
 from pipeline.assemble.plan import placed_names
@@ -51,7 +60,7 @@ def check_split(split: Split) -> None:
                 raise CorruptError(f"{str(path)!r} {fault}: build the split again, then publish it")
 
 
-def _check_proven(split: Split, tier: str, proven: Proven) -> None:
+def _check_proven(split: Split, tier: str, proven: ProvenCounts) -> None:
     if proven.again and proven.recounted < proven.rows:
         raise StageError(
             f"{split.title}: {proven.recounted:,} of {proven.rows:,} rows of tier {tier} were counted twice: "
@@ -95,7 +104,7 @@ def check_secret(split: Split) -> None:
             )
 
 
-def _told_apart(strata: Iterable[Cell]) -> Iterator[str]:
+def _told_apart(strata: Iterable[StratumRecord]) -> Iterator[str]:
     """Yield the places where complexity is the class of the answer, and other columns tell it."""
     kinds: dict[tuple[str, str, int], dict[int | None, tuple[int, int]]] = {}
     for cell in strata:
@@ -127,8 +136,8 @@ def part(split: Split, public: Path, private: Path) -> tuple[Manifest, Manifest]
         The public manifest, which tells no answer and nothing to make one from, and the private one.
     """
     names = _names(split)
-    told: dict[str, Made] = {}
-    kept: dict[str, Made] = {}
+    told: dict[str, TierManifest] = {}
+    kept: dict[str, TierManifest] = {}
     for tier, made in split.manifest.tiers.items():
         pairs = [_shard(split, shard, public, private, names) for shard in made.shards]
         totals = replace(made.totals, bytes=sum(shown.data_bytes for shown, _ in pairs))
@@ -154,7 +163,11 @@ def _shard(
 ) -> tuple[SealedShard, SealedShard]:
     """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
     file = f"{shard.shard}.parquet"
-    data, index, keys = below(public, "data", file), below(public, "index", file), below(private, "keys", file)
+    data, index, keys = (
+        files_below(public, "data", file),
+        files_below(public, "index", file),
+        files_below(private, "keys", file),
+    )
     rewrite(split.folder / "data" / file, data, NO_KEY, lambda table: _shown(_named(table, names), PUBLIC))
     own = _named(read_table(split.folder / "keys" / file), names)
     write_table(index, _shown(own, INDEX), NO_KEY)
@@ -184,9 +197,9 @@ def _put(table: pa.Table, name: str, values: list[str]) -> pa.Table:
     return table.set_column(at, table.schema.field(at), pa.array(values, pa.string()))
 
 
-def public_tier(made: Made, totals: Totals, shards: tuple[SealedShard, ...]) -> Made:
+def public_tier(made: TierManifest, totals: Totals, shards: tuple[SealedShard, ...]) -> TierManifest:
     """Return what the public manifest says of a tier: no seed, no digest of it, no recipe, no chance, no depths."""
-    return Made(
+    return TierManifest(
         tag=made.tag,
         reserve=made.reserve,
         longest=made.longest,
@@ -198,7 +211,7 @@ def public_tier(made: Made, totals: Totals, shards: tuple[SealedShard, ...]) -> 
     )
 
 
-def _merged(strata: Iterable[Cell]) -> Iterator[Cell]:
+def _merged(strata: Iterable[StratumRecord]) -> Iterator[StratumRecord]:
     """Yield the strata as far as the public columns tell them apart, with the sum of their rows.
 
     Of their knobs the corpus stays: it decides who reads the rows, and whose licence they are under.
@@ -208,7 +221,7 @@ def _merged(strata: Iterable[Cell]) -> Iterator[Cell]:
         rows[*(getattr(cell, name) for name in STRATUM), (cell.knobs or {}).get("corpus")] += cell.rows
     for (*place, corpus), count in rows.items():
         knobs = {"corpus": corpus} if corpus else None
-        yield Cell(**dict(zip(STRATUM, place, strict=True)), rows=count, knobs=knobs)
+        yield StratumRecord(**dict(zip(STRATUM, place, strict=True)), rows=count, knobs=knobs)
 
 
 MODES = ("inline", "separate", "withhold")
@@ -216,7 +229,7 @@ KEYS_SUFFIX = "-keys"
 """Of the folder and the repo that hold the keys of a split whose rows are published without."""
 
 
-class Drawn(Protocol):
+class DrawnSplit(Protocol):
     """A figure as the card shows it."""
 
     @property
@@ -234,7 +247,7 @@ class Drawn(Protocol):
         """Return the bytes of a file."""
 
 
-Draw = Callable[[Manifest], Mapping[str, Drawn]]
+Draw = Callable[[Manifest], Mapping[str, DrawnSplit]]
 Exhibit = Callable[[Split], str]
 """What writes a page with an example of every task."""
 Read = Callable[[Split], Curve]
@@ -297,7 +310,7 @@ def stage(
     version = split.manifest.version
     _cleared(folder)
     if keys == "inline":
-        with tree_aside(folder) as aside:
+        with atomic_folder(folder) as aside:
             _copy_shards(split, aside)
             _copy_profile(split, aside)
             _finish(Split(aside, split.manifest), shown, keys)
@@ -305,7 +318,7 @@ def stage(
     check_secret(split)
     private = folder.with_name(folder.name + KEYS_SUFFIX)
     _cleared(private)
-    with tree_aside(folder) as aside, tree_aside(private, secret=True) as hidden:
+    with atomic_folder(folder) as aside, atomic_folder(private, secret=True) as hidden:
         told, kept = part(split, aside, hidden)
         _copy_profile(split, aside)
         _finish(Split(aside, told), shown, keys)
@@ -329,7 +342,7 @@ def _cleared(folder: Path) -> None:
 def _copy_shards(split: Split, folder: Path) -> None:
     for kind in ("data", "keys"):
         for source in split.shards(kind):
-            target = below(folder, str(source.relative_to(split.folder)))
+            target = files_below(folder, str(source.relative_to(split.folder)))
             target.parent.mkdir(parents=True, exist_ok=True)
             link(source, target)
 

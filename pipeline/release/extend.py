@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipeline.artifacts.files import link, written_aside
+from pipeline.artifacts.files import atomic_write, link
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
 from pipeline.profiles import Profile, load_profile, shipped_profiles
@@ -19,7 +19,7 @@ from pipeline.recipe import Recipe
 from pipeline.release.freeze import counted_twice, freeze, sample_digests
 from pipeline.release.rebuild import keep_corpora
 from pipeline.stages import Stages
-from pipeline.storage import StorePath, in_order
+from pipeline.storage import StorePath, map_in_order
 from pipeline.verify.lock import (
     LOCK_NAME,
     Lock,
@@ -261,7 +261,7 @@ def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
     places = [*SHARED, *(f"{name}/{part}" for name in lock.profiles for part in OF_PROFILE)]
     kept = (".parquet", ".json", *KEPT_FILES)
     files = (path for place in places for path in sorted((folder / place).rglob("*")) if path.suffix in kept)
-    for _ in in_order(lambda path: _link(path, out / path.relative_to(folder)), files, out):
+    for _ in map_in_order(lambda path: _link(path, out / path.relative_to(folder)), files, out):
         pass
 
 
@@ -271,5 +271,5 @@ def _link(path: Path, target: Path) -> None:
     if isinstance(path, StorePath) and isinstance(target, StorePath):
         path.copy_to(target)
         return
-    with written_aside(target) as aside:
+    with atomic_write(target) as aside:
         link(path, aside)

@@ -15,7 +15,15 @@ from msgspec.structs import asdict
 
 from pipeline import __version__
 from pipeline.artifacts.files import check_regular
-from pipeline.artifacts.manifest import Cell, Made, Manifest, SealedShard, read_manifest, shard_faults, unsealed
+from pipeline.artifacts.manifest import (
+    Manifest,
+    SealedShard,
+    StratumRecord,
+    TierManifest,
+    read_manifest,
+    shard_faults,
+    unsealed,
+)
 from pipeline.artifacts.parquet import footer, read_rows
 from pipeline.artifacts.recipes import kept_recipes
 from pipeline.artifacts.split import no_build
@@ -24,7 +32,7 @@ from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError, SplitError
 from pipeline.recipe import Recipe, Stratum, digest
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
-from pipeline.storage import StoreError, fetched_ahead, in_order
+from pipeline.storage import StoreError, map_in_order, prefetch
 from pipeline.verify.lock import (
     LOCK_NAME,
     Lock,
@@ -158,7 +166,7 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
     return manifest
 
 
-def counted_twice(made: Made) -> bool:
+def counted_twice(made: TierManifest) -> bool:
     """Tell whether every row of a tier was counted again, where there is a second encoder."""
     return not made.proven.again or made.proven.recounted == made.totals.rows
 
@@ -215,8 +223,8 @@ def _profile(out: Path, manifest: Manifest) -> ProfileLock:
     )
 
 
-def _split(folder: Path, made: Made) -> SplitLock:
-    for faults in in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder, _bytes_of):
+def _split(folder: Path, made: TierManifest) -> SplitLock:
+    for faults in map_in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder, _bytes_of):
         for _, path, fault in faults:
             raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
     shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in SHARD_PARTS)) for shard in made.shards}
@@ -228,7 +236,7 @@ def _bytes_of(shard: SealedShard) -> int:
     return shard.data_bytes
 
 
-def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[Cell]) -> dict[str, str]:
+def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[StratumRecord]) -> dict[str, str]:
     """Return a digest of each block's rows in one profile, whatever shards they are cut into.
 
     Args:
@@ -240,7 +248,7 @@ def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[Ce
     totals: dict[str, Any] = {}
     seen: Counter[str] = Counter()
     files = ((folder / "keys" / f"{shard}.parquet", size) for shard, size in shards.items())
-    for path in fetched_ahead(files, folder):
+    for path in prefetch(files, folder):
         for row in read_rows(path):
             stratum = _place(row)
             name = block_name(stratum, seen[stratum] // block_rows[stratum])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from pipeline.artifacts.files import copied, written_aside
+from pipeline.artifacts.files import atomic_write, copy_file
 from pipeline.artifacts.manifest import Manifest, SealedShard
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
@@ -128,5 +128,5 @@ def keep_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> 
         if not kept.is_file():
             if found is None:
                 raise FrozenError(f"the corpus {digest[:12]}... is needed: give the frozen folder, which has it")
-            with written_aside(kept) as aside:
-                copied(found, aside)
+            with atomic_write(kept) as aside:
+                copy_file(found, aside)

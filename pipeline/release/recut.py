@@ -11,10 +11,10 @@ from typing import Any
 
 import tomlkit
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.recipe import SEED_BITS, Knob, Recipe, Stratum, is_secret, load_recipe, recipe_text
-from pipeline.storage import place
+from pipeline.storage import parse_location
 from pipeline.verify.lock import raised, read_lock
 
 
@@ -34,7 +34,7 @@ def new_seed(asked: str) -> int:
 def recipes_in(source: str) -> list[tuple[Recipe, str]]:
     """Return the recipes of a lock, or one by name or file, each with its text where there is one to keep."""
     if source.endswith(".json"):
-        return [(tier.recipe, "") for tier in read_lock(place(source)).tiers.values()]
+        return [(tier.recipe, "") for tier in read_lock(parse_location(source)).tiers.values()]
     return [(load_recipe(source), recipe_text(source))]
 
 
@@ -113,5 +113,5 @@ def write_recipes(texts: Sequence[tuple[Path, str]]) -> None:
         if path.exists() or path in paths[:at]:
             raise FrozenError(f"{str(path)!r} already exists: give another file with --out")
     for path, text in texts:
-        with written_aside(path, secret=True) as aside:  # its seed may be a secret
+        with atomic_write(path, secret=True) as aside:  # its seed may be a secret
             aside.write_text(text, encoding="utf-8")

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from pipeline.artifacts.manifest import (
     PORTIONS,
     Chance,
-    Made,
     Pooled,
     Portions,
-    TierCell,
+    TierManifest,
+    TierStratum,
     Tokenizer,
     chances_in,
     pooled,
@@ -23,7 +23,7 @@ from pipeline.artifacts.split import Split
 from pipeline.figures.builds import budget_picture, budgets_of, figures_of
 from pipeline.report.page import Block, Column, Gallery, Note, Page, Section, Table
 from pipeline.rows import Row, kilo
-from pipeline.storage import in_order
+from pipeline.storage import map_in_order
 from pipeline.terminal.numbers import size
 
 COUNTED = ["tier", "family", "length", "prompt_tokens", "template_tokens", "max_new_tokens"]
@@ -105,7 +105,7 @@ def _strata(split: Split) -> list[Block]:
 
 
 def _subtasks(split: Split) -> Table:
-    groups: dict[tuple[str, str, str], list[TierCell]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[TierStratum]] = defaultdict(list)
     for cell in split.strata:
         groups[cell.family, cell.subtask, cell.tier].append(cell)
     titles = ("family and subtask", "tier", "complexity", "shots", "reply tokens", "lengths", "rows")
@@ -117,12 +117,12 @@ def _subtasks(split: Split) -> Table:
     return Table("Strata by subtask", columns, rows)
 
 
-def _values(cells: Sequence[TierCell]) -> Iterator[str]:
+def _values(cells: Sequence[TierStratum]) -> Iterator[str]:
     for name in ("complexity", "shots", "max_new_tokens"):
         yield ", ".join(str(value) for value in sorted({getattr(cell, name) for cell in cells} - {None})) or "-"
 
 
-def _span(cells: Sequence[TierCell]) -> str:
+def _span(cells: Sequence[TierStratum]) -> str:
     lengths = sorted({cell.length for cell in cells})
     return kilo(lengths[0]) if len(lengths) == 1 else f"{kilo(lengths[0])} to {kilo(lengths[-1])}"
 
@@ -154,7 +154,7 @@ def _budget_table(name: str, budgets: Mapping[int, Mapping[str, float]]) -> Tabl
     return Table(f"Mean tokens of a row by length, {name}", columns, rows, folded=True)
 
 
-def _spent(split: Split) -> list[Made]:
+def _spent(split: Split) -> list[TierManifest]:
     """Return the tiers with the tokens of prompt, template and reply at each length, summed over the rows at hand."""
     sums: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for row in _counted(split):
@@ -168,7 +168,7 @@ def _counted(split: Split) -> Iterable[Row]:
     """Return what rows count, from the keys if all are at hand, else from the data, else nothing."""
     for part, read in (("keys", split.key_rows), ("data", split.rows)):
         paths = split.shards(part)
-        there = in_order(lambda path: path.is_file(), paths, split.folder)
+        there = map_in_order(lambda path: path.is_file(), paths, split.folder)
         if paths and all(there) and set(COUNTED) <= set(columns_of(paths[0])):
             return read(COUNTED)
     return ()

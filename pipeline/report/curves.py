@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.figures.scores import FEW, UNSURE, Guess, Heat, Line, Point, curve_picture, heat_picture
 from pipeline.figures.style import NARROW, PANEL, WIDE, Picture, Size
-from pipeline.report.models import NOTHING, Asked, Cells, Model, columns_of, grouped, ranged, row_of, share
+from pipeline.report.models import NOTHING, Cells, Model, QuestionSet, columns_of, grouped, ranged, row_of, share
 from pipeline.report.page import Block, Column, Fold, Front, Gallery, Heading, Note, Table, Verdict, Verdicts
 from pipeline.rows import kilo
 from pipeline.score.cells import BINS
@@ -16,7 +16,7 @@ from pipeline.score.results import Cell
 from pipeline.terminal.numbers import plain
 
 
-def families(asked: Asked) -> Iterator[Block]:
+def families(asked: QuestionSet) -> Iterator[Block]:
     """Yield a figure of score over length for each family, its subtasks behind a summary, and the numbers."""
     if not asked.subtasks:
         return
@@ -37,7 +37,7 @@ def families(asked: Asked) -> Iterator[Block]:
         yield Fold(f"{family}: {count}", [*([Gallery(drawn)] if len(parts) > 1 else []), *tables])
 
 
-def slices(asked: Asked) -> Iterator[Block]:
+def slices(asked: QuestionSet) -> Iterator[Block]:
     """Yield a figure for each complexity of the families that have several."""
     found: dict[str, set[int]] = defaultdict(set)
     for family, _, complexity in shared([model.curves.held() for model in asked.models]):
@@ -59,7 +59,7 @@ def slices(asked: Asked) -> Iterator[Block]:
 
 
 def curve_of(
-    asked: Asked, name: str, title: str, place: Where = EVERYWHERE, size: Size = PANEL, *, readers: bool = True
+    asked: QuestionSet, name: str, title: str, place: Where = EVERYWHERE, size: Size = PANEL, *, readers: bool = True
 ) -> Picture:
     """Return a figure of all models, guessers and, if it is to have them, simulated readers at a place."""
     curves, reaches = asked.curves(place), asked.effective(place)
@@ -88,7 +88,7 @@ def _caption(title: str, curves: Sequence[Curve]) -> str:
     return f"{title}: {span} rows at each length.{most}"
 
 
-def _numbers(asked: Asked, caption: str, place: Where) -> Table:
+def _numbers(asked: QuestionSet, caption: str, place: Where) -> Table:
     curves = asked.curves(place)
     readers = list(asked.readings(place).values())
     columns = [Column("length"), Column("rows", numeric=True)]
@@ -205,7 +205,7 @@ def _plot_numbers(models: Sequence[Model], caption: str, cells: Cells) -> Table:
     return Table(caption, columns_of(models, "up to length"), rows, folded=True)
 
 
-def reach(asked: Asked) -> Iterator[Block]:
+def reach(asked: QuestionSet) -> Iterator[Block]:
     """Yield how far each model reads, the curve that tells it, and the same of families and subtasks."""
     curves, found = asked.curves(), asked.effective()
     lengths = [point.length for point in curves[0].points]
@@ -263,7 +263,7 @@ def _what(curve: Curve) -> str:
     )
 
 
-def _table(asked: Asked, caption: str, first: str, places: Sequence[Where]) -> Table:
+def _table(asked: QuestionSet, caption: str, first: str, places: Sequence[Where]) -> Table:
     columns = [Column(first), Column("from", numeric=True), Column("to", numeric=True)]
     columns += [Column(model.mark.label, mark=model.mark) for model in asked.models]
     rows = []

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from pipeline.artifacts.manifest import TierCell
+from pipeline.artifacts.manifest import TierStratum
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import SplitError, unknown
 from pipeline.metrics import SCORERS, score
@@ -54,20 +54,20 @@ def gallery_page(split: Split) -> Page:
 
 def _chosen(split: Split) -> dict[tuple[str, str], list[Row]]:
     """Return two rows of each subtask at its shortest length: the one that is shown, and one with another answer."""
-    strata: dict[tuple[str, str], list[TierCell]] = {}
+    strata: dict[tuple[str, str], list[TierStratum]] = {}
     for cell in split.strata:
         strata.setdefault((cell.family, cell.subtask), []).append(cell)
     return {place: list(_rows(split, *place, _shown(cells))) for place, cells in strata.items()}
 
 
-def _shown(cells: Sequence[TierCell]) -> TierCell:
+def _shown(cells: Sequence[TierStratum]) -> TierStratum:
     """Return the stratum that is shown: the shortest length, and there a middle complexity."""
     shortest = min(cell.length for cell in cells)
     own = sorted((cell for cell in cells if cell.length == shortest), key=lambda cell: cell.complexity or 0)
     return own[len(own) // 2]
 
 
-def _rows(split: Split, family: str, subtask: str, cell: TierCell) -> Iterator[Row]:
+def _rows(split: Split, family: str, subtask: str, cell: TierStratum) -> Iterator[Row]:
     wanted = Selection((family,), (subtask,), (cell.tier,), (cell.length,))
     shown = next(split.rows(selection=replace(wanted, complexities=(cell.complexity or 0,))), None)
     if shown is None:

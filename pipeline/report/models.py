@@ -63,7 +63,7 @@ def model_of(mark: Mark, scored: Scored) -> Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionSet:
     """What a page is about: models, simulated readers by name, and the share of a score to be kept at a length."""
 
     models: Sequence[Model]
@@ -160,7 +160,7 @@ Pair = Sequence[tuple[str, Difference]]
 """What a difference is of, and the difference."""
 
 
-def differences(asked: Asked) -> Iterator[Block]:
+def differences(asked: QuestionSet) -> Iterator[Block]:
     """Yield how much better one model is than another, by family and by length; nothing of a single model."""
     scored = [replace(model.scored, model=model.mark.label) for model in asked.models]
     pairs = [(first, second) for second, first in combinations(scored, 2)]

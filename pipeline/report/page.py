@@ -16,7 +16,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline import __version__
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.errors import ReportError
 from pipeline.figures.scores import MARKS
 from pipeline.figures.style import Picture
@@ -366,6 +366,6 @@ def _refuse_others(out: Path) -> None:
 
 
 def _written(path: Path, content: bytes) -> Path:
-    with written_aside(path) as aside:
+    with atomic_write(path) as aside:
         aside.write_bytes(content)
     return path

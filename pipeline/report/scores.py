@@ -14,8 +14,8 @@ from pipeline.report.curves import cumulative, families, heat_maps, reach, slice
 from pipeline.report.failures import failures, lists_of_failures
 from pipeline.report.models import (
     NOTHING,
-    Asked,
     Model,
+    QuestionSet,
     columns_of,
     differences,
     interval,
@@ -171,7 +171,7 @@ def score_page(
     if len(readers) > READERS:
         raise ReportError(f"{len(readers)} simulated readers are too many for one figure: give {READERS} at most")
     models = [model_of(Mark(_label(each.model), at), each) for at, each in enumerate(scored)]
-    asked = Asked(models, {_label(each.model): Curves(each) for each in readers}, kept)
+    asked = QuestionSet(models, {_label(each.model): Curves(each) for each in readers}, kept)
     count = "one model" if len(models) == 1 else f"{len(models)} models"
     return Page(
         title=f"Scores on {scored[0].split}",
@@ -187,7 +187,7 @@ def _label(model: str) -> str:
     return name if len(name) <= NAME else f"{name[: NAME // 2]}...{name[-NAME // 2 :]}"
 
 
-def _sections(splits: Sequence[Split], asked: Asked) -> Iterator[Section]:
+def _sections(splits: Sequence[Split], asked: QuestionSet) -> Iterator[Section]:
     models = asked.models
     yield Section("reach", "How far each model reads", list(reach(asked)))
     yield Section("length", "Score by length", list(families(asked)))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.asked import Note, asked_in, found_for, read_asked
+from pipeline.artifacts.asked import RequestNote, read_requested, requested_in, requests_for
 from pipeline.artifacts.manifest import one_constant
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Selection, Split
@@ -289,7 +289,7 @@ UNSELECTED = "not selected by {by}"
 class Notes:
     """Records of what was asked; `told` are the files that they speak of. Without records everything was asked."""
 
-    notes: tuple[Note, ...] = ()
+    notes: tuple[RequestNote, ...] = ()
     told: frozenset[Path] = field(default_factory=frozenset)
 
     @property
@@ -309,7 +309,7 @@ def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Sp
         PredictionsError: if a given folder has no record, or a record is of another split or another tokenizer's.
     """
     if exports:
-        notes = tuple(asked_in(folder) for folder in exports)
+        notes = tuple(requested_in(folder) for folder in exports)
         for note in notes:
             if not _concerns(note, splits):
                 raise PredictionsError(
@@ -322,12 +322,12 @@ def notes_of(paths: Sequence[Path], exports: Sequence[Path], splits: Sequence[Sp
     return Notes(tuple(known.values()) if len(told) == len(found) else (), told)
 
 
-def _found(path: Path, splits: Sequence[Split]) -> Note | None:
-    notes = (read_asked(place) for place in found_for(path) if place.is_file())
+def _found(path: Path, splits: Sequence[Split]) -> RequestNote | None:
+    notes = (read_requested(place) for place in requests_for(path) if place.is_file())
     return next((note for note in notes if _concerns(note, splits)), None)
 
 
-def _concerns(note: Note, splits: Sequence[Split]) -> bool:
+def _concerns(note: RequestNote, splits: Sequence[Split]) -> bool:
     """Tell whether a record is of one of some splits.
 
     Raises:
@@ -357,7 +357,7 @@ def split_keys(keys: Sequence[KeyRow], splits: Sequence[Split], notes: Notes) ->
     return [key for key in keys if key.row["id"] not in reasons], dict(sorted(never.items()))
 
 
-def _never(split: Split, notes: Sequence[Note]) -> dict[str, str]:
+def _never(split: Split, notes: Sequence[RequestNote]) -> dict[str, str]:
     """Return the rows of a split that no record asks, with the reason; none if no record is of it."""
     own = [note for note in notes if set(split.tags.values()) & set(note.asked.tags.values())]
     if not own:

@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.files import written_aside
+from pipeline.artifacts.files import atomic_write
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
 from pipeline.executors import processes, run
@@ -270,7 +270,7 @@ def records_for_a_judge(
 
 def write_judge_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """Write records as JSON Lines."""
-    with written_aside(path) as aside, aside.open("w", encoding="ascii") as lines:
+    with atomic_write(path) as aside, aside.open("w", encoding="ascii") as lines:
         lines.writelines(f"{json.dumps(one)}\n" for one in records)
 
 

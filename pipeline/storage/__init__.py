@@ -9,18 +9,18 @@ from __future__ import annotations
 from pipeline.storage.lease import Lease, clear_dead, holder_of
 from pipeline.storage.locations import (
     NO_LOCKS,
-    aside_of,
     checked_file,
-    clear_unheld,
+    clear_unlocked,
     on_disk,
-    opened_to_lock,
-    place,
+    open_for_lock,
+    parse_location,
     read_text,
     renaming,
     short_names,
-    written,
+    temporary_path,
+    write_file,
 )
-from pipeline.storage.path import StorePath, fetched_ahead, held_once, held_there, in_order, readable, streamed
+from pipeline.storage.path import StorePath, map_in_order, prefetch, prefetched, prefetched_existing, readable, streamed
 from pipeline.storage.requests import StoreError
 
 __all__ = [
@@ -28,22 +28,22 @@ __all__ = [
     "Lease",
     "StoreError",
     "StorePath",
-    "aside_of",
     "checked_file",
     "clear_dead",
-    "clear_unheld",
-    "fetched_ahead",
-    "held_once",
-    "held_there",
+    "clear_unlocked",
     "holder_of",
-    "in_order",
+    "map_in_order",
     "on_disk",
-    "opened_to_lock",
-    "place",
+    "open_for_lock",
+    "parse_location",
+    "prefetch",
+    "prefetched",
+    "prefetched_existing",
     "read_text",
     "readable",
     "renaming",
     "short_names",
     "streamed",
-    "written",
+    "temporary_path",
+    "write_file",
 ]

@@ -55,13 +55,13 @@ NO_LOCKS = (ENOLCK, ENOSYS, EOPNOTSUPP)
 """What locking says where the file system has no locks."""
 
 
-def aside_of(path: Path) -> Path:
+def temporary_path(path: Path) -> Path:
     """Return a name beside a path that no other process uses, on whatever host or in whatever container."""
     host = "".join(filter(str.isalnum, socket.gethostname()))[:16] or "host"
     return path.with_name(f"{path.name}.part-{host}-{secrets.token_hex(4)}-{os.getpid()}")
 
 
-def opened_to_lock(path: Path) -> int:
+def open_for_lock(path: Path) -> int:
     """Open a file that is only to be locked, and return its descriptor.
 
     It is opened for writing wherever that is allowed: NFS locks no other file for one process alone.
@@ -69,13 +69,13 @@ def opened_to_lock(path: Path) -> int:
     return os.open(path, (os.O_RDWR if os.access(path, os.W_OK) else os.O_RDONLY) | os.O_NONBLOCK)
 
 
-def clear_unheld(aside: Path) -> None:
+def clear_unlocked(aside: Path) -> None:
     """Remove a file that a killed process left aside; one that a living process holds locked stays.
 
     Where files cannot be locked, nobody can tell, and all stay.
     """
     with suppress(OSError):
-        held = opened_to_lock(aside)
+        held = open_for_lock(aside)
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             aside.unlink()
@@ -111,7 +111,7 @@ EXTRAS = {"s3": "s3", "gs": "gs", "hf": "hub"}
 _COPIES: list[TemporaryDirectory[str]] = []
 
 
-def place(given: str | os.PathLike[str]) -> Path:
+def parse_location(given: str | os.PathLike[str]) -> Path:
     """Return the path of what a user typed: a `StorePath` for a URL, and a path of this machine for anything else.
 
     Raises:
@@ -186,7 +186,7 @@ def on_disk(folder: Path) -> Path:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Path]:
+def write_file(path: Path) -> Iterator[Path]:
     """Yield a file of this machine to write to; on success it takes the place of `path`, and in any case it is gone.
 
     For a store it has no name, so that nothing of it is left by a process that is killed, and is put as one object.
@@ -200,7 +200,7 @@ def written(path: Path) -> Iterator[Path]:
             whole = here.read_bytes()
         path.write_bytes(whole)
         return
-    aside = aside_of(path)
+    aside = temporary_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield aside

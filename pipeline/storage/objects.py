@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pipeline.storage.requests import StoreError, asked, is_empty, kind_of
+from pipeline.storage.requests import StoreError, is_empty, kind_of, request
 
 WHOLE = 5 * 2**30
 """Bytes up to which an object is put in one request, so that it is there whole or not at all."""
@@ -40,7 +40,7 @@ def info(url: str) -> Info:
         FileNotFoundError: if nothing is there.
         StoreError: if the store does not say.
     """
-    said = asked(url, lambda system: system.info(url))
+    said = request(url, lambda system: system.info(url))
     tag = next((str(said[name]) for name in TAGS if said.get(name)), "")
     at = next((said[name] for name in TIMES if said.get(name)), 0)
     changed = at.timestamp() if hasattr(at, "timestamp") else at if isinstance(at, int | float) else 0.0
@@ -50,7 +50,7 @@ def info(url: str) -> Info:
 def children(url: str) -> list[tuple[str, bool]]:
     """Return the names in a folder and whether they are folders, sorted; nothing if there is no such folder."""
     try:
-        found = asked(url, lambda system: system.ls(url, detail=True))
+        found = request(url, lambda system: system.ls(url, detail=True))
     except (FileNotFoundError, NotADirectoryError):
         return []
     own = _steps(url.partition("://")[2])
@@ -65,7 +65,7 @@ def children(url: str) -> list[tuple[str, bool]]:
 def sizes(url: str) -> dict[tuple[str, ...], int]:
     """Return the bytes of every object below a folder by the steps to it, as one listing shows them: it may be late."""
     try:
-        found = asked(url, lambda system: system.find(url, detail=True))
+        found = request(url, lambda system: system.find(url, detail=True))
     except FileNotFoundError:
         return {}
     depth = len(_steps(url.partition("://")[2]))
@@ -83,7 +83,7 @@ def read(url: str, last: int | None = None) -> bytes:
         FileNotFoundError: if there is none.
         StoreError: if the store does not give it.
     """
-    return bytes(asked(url, lambda system: _last_of(system, url, last) if last else system.cat_file(url)))
+    return bytes(request(url, lambda system: _last_of(system, url, last) if last else system.cat_file(url)))
 
 
 def _last_of(system: Any, url: str, last: int) -> bytes:
@@ -105,7 +105,7 @@ def put(url: str, data: bytes) -> None:
     _forget(url)
     checked = {"chunksize": WHOLE, "ContentMD5": b64encode(_md5(data)).decode()} if kind_of(url) == "s3" else {}
     try:
-        asked(url, lambda system: system.pipe_file(url, data, **checked), sends=True)
+        request(url, lambda system: system.pipe_file(url, data, **checked), sends=True)
     except FileNotFoundError:
         raise StoreError(errno.EIO, "the bucket or repo is not there: make it, or give another", url) from None
     shown = "nothing"
@@ -131,7 +131,7 @@ def copy(url: str, other: str) -> bool:
         StoreError: if the store does not do it.
     """
     _forget(other)
-    asked(other, lambda system: system.cp_file(url, other), sends=True)
+    request(other, lambda system: system.cp_file(url, other), sends=True)
     here, there = info(url), info(other)
     return (here.size, here.tag) == (there.size, there.tag)
 
@@ -144,7 +144,7 @@ def remove(url: str) -> None:
         StoreError: if the store does not do it.
     """
     _forget(url)
-    asked(url, lambda system: system.rm_file(url))
+    request(url, lambda system: system.rm_file(url))
 
 
 def _md5(data: bytes) -> bytes:

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO, NoReturn, Self, TypeVar, cast
 
 from pipeline.storage import objects
 from pipeline.storage.objects import Info, held, held_bytes
-from pipeline.storage.requests import StoreError, asked
+from pipeline.storage.requests import StoreError, request
 
 
 class UrlPath(PosixPath):
@@ -367,7 +367,7 @@ class _Put(io.BytesIO):
             self._path.write_bytes(whole)
 
 
-def held_once(*paths: Path) -> AbstractContextManager[None]:
+def prefetched(*paths: Path) -> AbstractContextManager[None]:
     """Fetch objects once: while the block runs, this thread reads them from memory. Files of a disk are left alone.
 
     Raises:
@@ -376,7 +376,7 @@ def held_once(*paths: Path) -> AbstractContextManager[None]:
     return objects.held({str(path): path.read_bytes() for path in paths if isinstance(path, StorePath)})
 
 
-def held_there(*paths: Path) -> AbstractContextManager[None]:
+def prefetched_existing(*paths: Path) -> AbstractContextManager[None]:
     """Fetch objects once, as `held_once` does, and remember which are not there until this thread puts them."""
     return objects.held({str(path): _there(path) for path in paths if isinstance(path, StorePath)})
 
@@ -400,7 +400,7 @@ def _weightless(_: object) -> int:
     return 0
 
 
-def in_order(
+def map_in_order(
     act: Callable[[T], R], items: Iterable[T], where: Path, weigh: Callable[[T], int] = _weightless
 ) -> Iterator[R]:
     """Yield what a function returns for each item, in their order.
@@ -428,14 +428,14 @@ def in_order(
             threads.shutdown(wait=False, cancel_futures=True)
 
 
-def fetched_ahead(files: Iterable[tuple[Path, int]], where: Path) -> Iterator[Path]:
+def prefetch(files: Iterable[tuple[Path, int]], where: Path) -> Iterator[Path]:
     """Yield paths, each readable from memory in its turn, while those that follow it are fetched from their store.
 
     Args:
         files: the paths and the bytes of each.
         where: the folder that they are below.
     """
-    for path, whole in in_order(_fetched, files, where, lambda file: file[1]):
+    for path, whole in map_in_order(_fetched, files, where, lambda file: file[1]):
         with held({str(path): whole} if whole is not None else {}):
             yield path
 
@@ -500,7 +500,7 @@ class Ranges(io.RawIOBase):
 
     def _asked(self, start: int, stop: int) -> bytes:
         url = str(self._path)
-        found = bytes(asked(url, lambda system: system.cat_file(url, start=start, end=stop)))
+        found = bytes(request(url, lambda system: system.cat_file(url, start=start, end=stop)))
         if len(found) != stop - start:
             raise StoreError(errno.EIO, "it changes while it is read: run the same command again", url)
         return found

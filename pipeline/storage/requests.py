@@ -73,7 +73,7 @@ def kind_of(url: str) -> str:
     return ALIASES.get(protocol, protocol)
 
 
-def asked(url: str, act: Callable[[Any], R], *, sends: bool = False) -> R:
+def request(url: str, act: Callable[[Any], R], *, sends: bool = False) -> R:
     """Return what a store says; what may pass is tried again, a few times and for a while.
 
     An attempt that took longer than a store that is silent was under way: a large object over a slow line. The while

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from pipeline.errors import LISTED, RecipeError, unknown
 from pipeline.recipe import Stratum
-from pipeline.tasks.base import Digest, Task
+from pipeline.tasks.base import CorpusKnob, Task
 
 FAMILIES = (
     "latent_list",
@@ -68,7 +68,7 @@ def check_stratum(stratum: Stratum) -> None:
         if name not in task.knobs:
             raise RecipeError(unknown(f"knob of {task.family}.{task.subtask}:", name, task.knobs))
         allowed = task.knobs[name]
-        if isinstance(allowed, Digest):
+        if isinstance(allowed, CorpusKnob):
             if not allowed.allows(value):
                 raise RecipeError(f"{stratum}: knob {name} = {value!r}: give {allowed.what}, 64 digits and letters a-f")
         elif value not in allowed or type(value) is not type(allowed[0]):

@@ -39,7 +39,7 @@ from pipeline.tasks.layout import (
 )
 
 __all__ = [
-    "Digest",
+    "CorpusKnob",
     "Filler",
     "FillerOrder",
     "Joints",
@@ -122,7 +122,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Digest:
+class CorpusKnob:
     """The values of a knob that names `what` by its SHA-256, which has the `tables`; the default names none."""
 
     what: str
@@ -157,7 +157,7 @@ class Task(ABC):
     """How many demonstrations a prompt has unless the recipe says otherwise."""
     most_shots: int = 0
     """How many demonstrations a recipe may ask for."""
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({})
     """The knobs it takes, each with its allowed values, the default first."""
     shortest: int = 4096
     """The length in tokens of the rows in its golden file: the shortest at which every complexity fits."""

@@ -11,7 +11,7 @@ COLLECTED = (20_000, 10, 10)
 _SPARED: list[bool] = []
 
 
-def spare() -> None:
+def tune_startup() -> None:
     """Look for cycles of objects less often, and not at the end, when all goes anyway; and make arrays without pandas.
 
     Both the command and its workers call this; Python code that uses Carrara does not.

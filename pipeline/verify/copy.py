@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts.journal import UNREADABLE
-from pipeline.artifacts.manifest import PARTS, Made, Manifest, SealedShard, shard_faults, told_answers
+from pipeline.artifacts.manifest import PARTS, Manifest, SealedShard, TierManifest, describe_answers, shard_faults
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import Split
 from pipeline.assemble.jobs import draw_sample
@@ -28,7 +28,7 @@ from pipeline.executors import run
 from pipeline.profiles import Profile
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
-from pipeline.storage import StorePath, held_there
+from pipeline.storage import StorePath, prefetched_existing
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
 from pipeline.terminal.progress import meter
@@ -76,7 +76,7 @@ class CheckJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedShard:
     """What was seen of one shard: how many of its rows were `recounted`, and how many `drawn` again."""
 
     shard: str
@@ -87,16 +87,16 @@ class Checked:
     faults: tuple[str, ...]
 
 
-def check_shard(job: CheckJob) -> Checked:
+def check_shard(job: CheckJob) -> CheckedShard:
     """Check one shard of a copy: its files, then every row. What lies in a store is fetched once."""
     files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.keys] if path]
-    with held_there(*files):
+    with prefetched_existing(*files):
         return _checked_shard(job)
 
 
-def _checked_shard(job: CheckJob) -> Checked:
+def _checked_shard(job: CheckJob) -> CheckedShard:
     faults = list(_file_faults(job))
-    reader = Reader(job)
+    reader = ShardReader(job)
     if job.path("data").is_file():
         try:
             reader.read()
@@ -104,7 +104,7 @@ def _checked_shard(job: CheckJob) -> Checked:
             faults.append(str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})")
         faults += reader.faults
     named = tuple(f"{job.name}: {fault}" for fault in faults)
-    return Checked(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, reader.drawn, named)
+    return CheckedShard(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, reader.drawn, named)
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _file_faults(job: CheckJob) -> Iterator[str]:
         yield f"the manifest says {job.shard.rows} rows, but {job.locked.rows} were frozen"
 
 
-class Reader:
+class ShardReader:
     """Reads the rows of one shard of a copy and collects what is wrong with them."""
 
     def __init__(self, job: CheckJob) -> None:
@@ -243,7 +243,7 @@ def _whole(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class SplitCopy:
     """A split to check, with what it is held to.
 
     `own` is the maintainer's folder of the same profile; `corpora` are folders in which texts of users may lie.
@@ -314,7 +314,7 @@ def published_recipe(manifest: Manifest, tier: str) -> Recipe:
     )
 
 
-def split_faults(copy: Copy) -> Iterator[str]:
+def split_faults(copy: SplitCopy) -> Iterator[str]:
     """Yield what is wrong with a manifest by itself, beside its folder, and beside its lock."""
     manifest = copy.split.manifest
     tokenizer = manifest.tokenizer
@@ -333,14 +333,14 @@ def split_faults(copy: Copy) -> Iterator[str]:
         yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
 
 
-def _sum_faults(made: Made) -> Iterator[str]:
+def _sum_faults(made: TierManifest) -> Iterator[str]:
     for name, part in (("rows", "rows"), ("tokens", "tokens"), ("bytes", "data_bytes")):
         said, total = getattr(made.totals, name), sum(getattr(shard, part) for shard in made.shards)
         if said != total:
             yield f"says {said} {name}, but its shards add up to {total}"
 
 
-def _table_faults(copy: Copy, tier: str, made: Made) -> Iterator[str]:
+def _table_faults(copy: SplitCopy, tier: str, made: TierManifest) -> Iterator[str]:
     """Hold the tables about rows to the keys that are there."""
     if copy.withheld:
         return
@@ -353,7 +353,7 @@ def _table_faults(copy: Copy, tier: str, made: Made) -> Iterator[str]:
         yield f"says {place} is {said}, where its keys give {fresh}"
 
 
-def _lock_faults(copy: Copy, lock: Lock) -> Iterator[str]:
+def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
     manifest, frozen = copy.split.manifest, copy.frozen
     for name in ("release", "version", "variant", "frame", "schema_version"):
         if getattr(manifest, name) != getattr(lock, name):
@@ -370,7 +370,7 @@ def _lock_faults(copy: Copy, lock: Lock) -> Iterator[str]:
         yield from _tier_faults(manifest.tiers[tier], lock, tier, frozen.tiers[tier].shards)
 
 
-def _tier_faults(made: Made, lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
+def _tier_faults(made: TierManifest, lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
     if made.tag != lock.tiers[tier].tag:
         yield f"tier {tier} has tag {made.tag}, but was frozen as {lock.tiers[tier].tag}"
     if made.seed is not None and made.seed != lock.tiers[tier].recipe.seed:
@@ -380,7 +380,7 @@ def _tier_faults(made: Made, lock: Lock, tier: str, shards: Mapping[str, ShardLo
     yield from (f"{name} is there but was not frozen" for name in sorted(found - shards.keys()))
 
 
-def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
+def joint_faults(copy: SplitCopy, checked: list[CheckedShard]) -> Iterator[str]:
     """Yield faults that no shard shows alone: repeated ids, strata with more or fewer rows than the manifest says."""
     ids = Counter(each for shard in checked for each in shard.ids)
     yield from (f"id {name!r} occurs {times} times" for name, times in sorted(ids.items()) if times > 1)
@@ -397,14 +397,14 @@ def joint_faults(copy: Copy, checked: list[Checked]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CopyFindings:
     """The result of checking a copy: one line of text, and everything that is wrong with it."""
 
     line: str
     faults: tuple[str, ...]
 
 
-def check(copy: Copy, open_executor: Callable[[], Executor], *, quiet: bool) -> Seen:
+def check(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet: bool) -> CopyFindings:
     """Check every byte and every row of a copy; nothing of it is changed."""
     jobs, checked = list(copy.jobs()), []
     with meter("verify", sum(job.shard.tokens for job in jobs), quiet=quiet) as shown:
@@ -412,10 +412,10 @@ def check(copy: Copy, open_executor: Callable[[], Executor], *, quiet: bool) -> 
             checked.append(found)
             shown.advance(len(found.ids), job.shard.tokens)
     faults = [*split_faults(copy), *joint_faults(copy, checked), *(each for found in checked for each in found.faults)]
-    return Seen(_line(copy, checked), tuple(faults))
+    return CopyFindings(_line(copy, checked), tuple(faults))
 
 
-def _line(copy: Copy, checked: Sequence[Checked]) -> str:
+def _line(copy: SplitCopy, checked: Sequence[CheckedShard]) -> str:
     rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
     second = copy.profile.second()
     counted = (
@@ -423,7 +423,7 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     )
     held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
     only = _checked(copy)
-    solved = told_answers(rows - only, only)
+    solved = describe_answers(rows - only, only)
     if only and copy.withheld:  # without its answer, a row that no program solves tells nothing that could be checked
         solved = f"{rows - only:,} re-solved from their text, {only:,} that no program can solve"
     answers = ", ".join([solved, *_answers(copy, rows, sum(each.drawn for each in checked))])
@@ -435,13 +435,13 @@ def _line(copy: Copy, checked: Sequence[Checked]) -> str:
     )
 
 
-def _checked(copy: Copy) -> int:
+def _checked(copy: SplitCopy) -> int:
     """Return how many rows a program can only check, not solve."""
     recipes = (published_recipe(copy.split.manifest, tier) for tier in copy.split.manifest.tiers)
     return sum(cell.total for recipe in recipes for cell in recipe.strata if task_of(cell).proof == "checked")
 
 
-def _answers(copy: Copy, rows: int, drawn: int) -> Iterator[str]:
+def _answers(copy: SplitCopy, rows: int, drawn: int) -> Iterator[str]:
     """Yield what the questions and answers of a copy were held to."""
     if copy.withheld:
         yield "answers match the keys" if copy.own else "answers withheld"
@@ -453,7 +453,7 @@ def _answers(copy: Copy, rows: int, drawn: int) -> Iterator[str]:
         yield f"{what} in {drawn:,} rows; {rows - drawn:,} come from a corpus that is not here"
 
 
-def _unseen(copy: Copy, *, all_drawn: bool) -> str:
+def _unseen(copy: SplitCopy, *, all_drawn: bool) -> str:
     """Return what may be wrong with a copy that nobody could see who has no more than was given."""
     if copy.own or (copy.lock and not copy.withheld):
         return ""

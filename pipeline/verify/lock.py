@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from pipeline.artifacts.files import denied, read_fault, written_aside
+from pipeline.artifacts.files import atomic_write, denied, read_fault
 from pipeline.assemble.plan import Plan
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.profiles import Profile
@@ -134,7 +134,7 @@ def write_lock(path: Path, lock: Lock) -> None:
     """Write a lock, closed by a digest of itself."""
     table = asdict(lock)
     text = json.dumps({**table, "digest": digest(table)}, indent=1, sort_keys=True)
-    with written_aside(path, secret=any(is_secret(tier.recipe.seed) for tier in lock.tiers.values())) as aside:
+    with atomic_write(path, secret=any(is_secret(tier.recipe.seed) for tier in lock.tiers.values())) as aside:
         aside.write_text(text + "\n", encoding="ascii")
 
 

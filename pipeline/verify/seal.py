@@ -15,17 +15,17 @@ from typing import Any
 import msgspec
 
 from pipeline import __version__
-from pipeline.artifacts.files import alone_in, clean_aside
+from pipeline.artifacts.files import exclusive_lock, remove_temporary
 from pipeline.artifacts.manifest import (
     DEPTH_BINS,
     PORTIONS,
-    Cell,
-    Made,
     Manifest,
     Pool,
     Portions,
-    Proven,
+    ProvenCounts,
     SealedShard,
+    StratumRecord,
+    TierManifest,
     Tokenizer,
     Totals,
     manifest_path,
@@ -36,18 +36,18 @@ from pipeline.artifacts.manifest import (
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.recipes import is_kept, recipe_path
 from pipeline.assemble.jobs import PackJob
-from pipeline.assemble.plan import RESERVED, Plan, Shard, owned, remove, strangers
+from pipeline.assemble.plan import RESERVED, Plan, Shard, owned_folders, remove, stale_shards
 from pipeline.errors import BuildError, CarraraError, CorruptError
 from pipeline.executors import MARK
 from pipeline.profiles import Profile, load_profile
 from pipeline.profiles.adopt import known_profile
 from pipeline.recipe import TIERS, Recipe, Stratum, digest
 from pipeline.rows import CANARY, SCHEMA_VERSION, Row
-from pipeline.storage import fetched_ahead, in_order
+from pipeline.storage import map_in_order, prefetch
 from pipeline.tasks import task_of
 from pipeline.typed import PLAIN, read_record
 from pipeline.verify.lock import check_rows
-from pipeline.verify.shard import COUNTED, Proof, ProveJob, read_proofs, recorded
+from pipeline.verify.shard import COUNTED, Proof, ProveJob, read_proofs, read_recorded
 from pipeline.verify.statistics import CHANCE_COLUMNS, chances
 
 SOUGHT = frozenset({"relevant", "match"})
@@ -57,7 +57,7 @@ SOUGHT = frozenset({"relevant", "match"})
 def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
     path = manifest_path(plan.out, profile.name)
-    with alone_in(path.parent):  # another tier may be sealed at the same time
+    with exclusive_lock(path.parent):  # another tier may be sealed at the same time
         manifest = manifest_of(plan, profile, proofs)
         write_manifest(path, manifest)
     return manifest
@@ -100,9 +100,9 @@ def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
     }
 
 
-def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> Made:
+def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> TierManifest:
     sizes = {proof.shard: proof.keys_bytes for proof in proofs}
-    return Made(
+    return TierManifest(
         **outline(plan, profile),
         **key_tables(partial(_keys, plan, profile, sizes)),
         proven=proven_of(proofs),
@@ -129,7 +129,7 @@ def _noted(keys: Iterable[Row], *tables: Depths | Budgets) -> Iterator[Row]:
 
 def _keys(plan: Plan, profile: Profile, sizes: Mapping[str, int], columns: list[str]) -> Iterator[Row]:
     files = ((shard.path(plan.out, "keys"), sizes[shard.name]) for shard in plan.of_profile(profile))
-    for path in fetched_ahead(files, plan.out):
+    for path in prefetch(files, plan.out):
         yield from read_rows(path, columns)
 
 
@@ -190,9 +190,9 @@ def _tokenizer(profile: Profile) -> Tokenizer:
     )
 
 
-def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> Cell:
+def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> StratumRecord:
     task = task_of(cell)
-    return Cell(
+    return StratumRecord(
         family=cell.family,
         subtask=cell.subtask,
         length=cell.length,
@@ -216,10 +216,10 @@ def shard_totals(proofs: Sequence[Proof]) -> Totals:
     )
 
 
-def proven_of(proofs: Sequence[Proof]) -> Proven:
+def proven_of(proofs: Sequence[Proof]) -> ProvenCounts:
     """Return what the proofs of some shards say together."""
     quick = {proof.quick for proof in proofs if proof.quick}
-    return Proven(
+    return ProvenCounts(
         rows=sum(proof.rows for proof in proofs),
         exact=sum(proof.rows for proof in proofs),
         solved=sum(proof.solved for proof in proofs),
@@ -284,7 +284,7 @@ def check_sealed(plan: Plan, profile: Profile) -> None:
             )
 
 
-def resealed(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+def manifest_as_proven(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     """Return a manifest made again from the bytes.
 
     Raises:
@@ -319,7 +319,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def sealed(
+def seal_if_proven(
     plan: Plan, profile: Profile, seen: Mapping[Path, Proof], check_balance: Callable[[], None]
 ) -> Manifest | None:
     """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
@@ -337,8 +337,8 @@ def sealed(
     if proofs is None:
         return None
     check_rows(plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
-    remove(strangers(plan, profile))
-    clean_aside([plan.out / MARK, *owned(plan, profile)])
+    remove(stale_shards(plan, profile))
+    remove_temporary([plan.out / MARK, *owned_folders(plan, profile)])
     known = read_manifest(plan.out, profile.name)
     tier = known.tiers.get(plan.recipe.tier) if known else None
     if known and tier and _says(tier, digest(plan.recipe), proofs):
@@ -347,7 +347,7 @@ def sealed(
     return seal(plan, profile, proofs)
 
 
-def held_to_seal(
+def verify_seal(
     plan: Plan, profile: Profile, fresh: Mapping[Path, Proof], check_balance: Callable[[], None]
 ) -> Manifest | None:
     """Hold a manifest to what was proven just now; seal a profile that has none.
@@ -366,18 +366,18 @@ def held_to_seal(
     """
     known = read_manifest(plan.out, profile.name)
     if known is None or plan.recipe.tier not in known.tiers:
-        return sealed(plan, profile, {}, check_balance)
+        return seal_if_proven(plan, profile, {}, check_balance)
     proofs = _proofs(plan, profile, fresh)
     if proofs is None:
         return None
     check_rows(plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
-    for path in strangers(plan, profile):
+    for path in stale_shards(plan, profile):
         if path.suffix == ".parquet" and path.exists():  # a store may list what is gone
             raise CorruptError(f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it")
     check_balance()
     path = manifest_path(plan.out, profile.name)
-    with alone_in(path.parent):
-        made = resealed(plan, profile, proofs)
+    with exclusive_lock(path.parent):
+        made = manifest_as_proven(plan, profile, proofs)
         if msgspec.structs.replace(known, carrara=made.carrara) != made:
             with suppress(BuildError):
                 write_manifest(path, made)
@@ -400,7 +400,7 @@ def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, Proof]) -> list[Pr
     return found if len(found) == len(jobs) else None
 
 
-def _says(tier: Made, recipe: str, proofs: Sequence[Proof]) -> bool:
+def _says(tier: TierManifest, recipe: str, proofs: Sequence[Proof]) -> bool:
     shards = tuple(SealedShard(**asdict(proof)) for proof in sorted(proofs, key=lambda proof: proof.shard))
     return (tier.recipe_digest, tier.shards) == (recipe, shards)
 
@@ -409,7 +409,7 @@ def _job(plan: Plan, shard: Shard) -> ProveJob:
     return ProveJob(PackJob(plan, shard))
 
 
-def give_up(plan: Plan) -> list[str]:
+def invalidate_seals(plan: Plan) -> list[str]:
     """Take away what a folder says of a tier that the plan makes anew: proofs of other shards, then the seals.
 
     All profiles of the folder are looked at, since they share the recipe; other tiers stay sealed. Shards stay until
@@ -437,7 +437,7 @@ def _others(plan: Plan) -> set[str]:
     return {path.name for path in plan.out.glob("*") if re.search(PLAIN, path.name)} - RESERVED
 
 
-def _differs(plan: Plan, profile: Profile | None, made: Made) -> bool:
+def _differs(plan: Plan, profile: Profile | None, made: TierManifest) -> bool:
     """Tell whether a tier was sealed for another recipe, or with other shards than a profile of the plan has."""
     if made.recipe_digest != digest(plan.recipe):
         return True
@@ -451,7 +451,7 @@ def _stale(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
     profile = profile or _loaded(plan, name)
     keys = {shard.path(plan.out, "proofs"): shard.key for shard in plan.of_profile(profile)} if profile else {}
     paths = sorted((plan.out / name / "proofs").glob(f"*/{plan.recipe.tier}/test-*.json"))
-    for path, proof in zip(paths, in_order(recorded, paths, plan.out), strict=True):
+    for path, proof in zip(paths, map_in_order(read_recorded, paths, plan.out), strict=True):
         if proof is None or proof.key != keys.get(path):
             yield path
 

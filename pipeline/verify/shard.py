@@ -16,18 +16,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.files import denied, file_digest, put_aside, read_fault, written_aside
+from pipeline.artifacts.files import atomic_write, denied, file_digest, quarantine, read_fault
 from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.manifest import NONE, manifest_path, unseal
 from pipeline.artifacts.parquet import content_key, is_done
 from pipeline.assemble.cache import LAYOUTS
 from pipeline.assemble.fit import FitJob
-from pipeline.assemble.homes import at_home
+from pipeline.assemble.homes import with_caches_of
 from pipeline.assemble.jobs import FileJob, PackJob, draw_sample, run_pack, samples_in
 from pipeline.assemble.plan import Home
 from pipeline.errors import BuildError, CarraraError, CorruptError, FitError
 from pipeline.rows import row_digest
-from pipeline.storage import StoreError, StorePath, held_there, in_order
+from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
 from pipeline.tasks.base import Sample
 from pipeline.terminal.spent import Spent
 from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
@@ -76,7 +76,7 @@ class Proof:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def recorded(path: Path) -> Proof | None:
+def read_recorded(path: Path) -> Proof | None:
     """Return the proof in a file; None if there is none.
 
     Raises:
@@ -149,7 +149,7 @@ def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
     if isinstance(out, StorePath):
         for names in sorted({(job.pack.shard.profile.name, part) for job in jobs for part in ("data", "keys")}):
             shown.update(out.joinpath(*names).sizes().items())
-    return in_order(partial(read_proof, shown=shown), jobs, out)
+    return map_in_order(partial(read_proof, shown=shown), jobs, out)
 
 
 def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> Proof | None:
@@ -157,7 +157,7 @@ def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> Proof 
 
     `shown` are sizes of files as a listing has them; where they do not agree, the file itself is asked for.
     """
-    proof, key = recorded(job.path), job.pack.shard.key
+    proof, key = read_recorded(job.path), job.pack.shard.key
     if proof is None or proof.key != key:
         return None
     wanted = (proof.data_bytes, proof.keys_bytes)
@@ -184,10 +184,10 @@ def run_prove(job: ProveJob) -> Proof:
         CorruptError: naming the file and, where it can be told, the row and what is wrong with it.
         BuildError: if the machine is at fault.
     """
-    with held_there(job.path):
+    with prefetched_existing(job.path):
         if not job.full and (known := read_proof(job)):
             return known
-        verdict = judged(job)
+        verdict = judge(job)
         if verdict.proof is None:
             raise verdict.kind(move_aside(job, verdict))
         write_proof(verdict)
@@ -197,7 +197,7 @@ def run_prove(job: ProveJob) -> Proof:
 def write_proof(verdict: Verdict) -> None:
     """Write the proof of a shard, unless it is there."""
     if verdict.proof and verdict.proof != verdict.known:
-        with written_aside(verdict.path) as aside:
+        with atomic_write(verdict.path) as aside:
             aside.write_text(json.dumps(verdict.proof.record, indent=1, sort_keys=True) + "\n", encoding="ascii")
 
 
@@ -207,7 +207,7 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
         return verdict.fault
     try:
         for path in verdict.broken:
-            put_aside(path)
+            quarantine(path)
         job.path.unlink(missing_ok=True)
         unseal(job.manifest, job.pack.shard.tier)
     except (OSError, BuildError) as fault:
@@ -215,7 +215,7 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
     return f"{verdict.fault}: {'the file is moved aside; ' if verdict.broken else ''}run build to make it again"
 
 
-def judged(job: ProveJob) -> Verdict:
+def judge(job: ProveJob) -> Verdict:
     """Judge a shard by its bytes; nothing is written or moved."""
     try:
         witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full, start=job.pack.shard.start)
@@ -227,7 +227,7 @@ def judged(job: ProveJob) -> Verdict:
 
 
 def _judged(job: ProveJob, witness: Witness) -> Verdict:
-    with held_there(*job.files, job.path):
+    with prefetched_existing(*job.files, job.path):
         missing = [path for path in job.files if not path.exists()]
         if job.full and not (job.listed or job.path.exists()) and (missing == [*job.files] or _is_of_another(job)):
             return Verdict(job.path)
@@ -244,7 +244,7 @@ def _is_of_another(job: ProveJob) -> bool:
 def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
     found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
     held = job.listed if job.full else None  # a build may have packed anew what is listed
-    known = [record for record in (job.listed, recorded(job.path)) if record and record.key == key]
+    known = [record for record in (job.listed, read_recorded(job.path)) if record and record.key == key]
     unlisted = [path for path, name in job.files.items() if held and getattr(held, name) != found[path]]
     unknown = [path for path, name in job.files.items() if found[path] not in {getattr(one, name) for one in known}]
     if broken := tuple(path for path in unlisted if path in unknown):
@@ -259,13 +259,13 @@ def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
         ours = all(content_key(path) == key for path in job.files)
         guilty = unlisted or (unknown if ours and not held else [])
         return Verdict(job.path, None, said, tuple(guilty))
-    return Verdict(job.path, fresh, _record_fault(job, fresh), known=recorded(job.path))
+    return Verdict(job.path, fresh, _record_fault(job, fresh), known=read_recorded(job.path))
 
 
 def _record_fault(job: ProveJob, fresh: Proof) -> str:
     """Tell which record of a shard that holds says something else."""
     there = job.path.exists()  # asked first: another process may write it just now
-    known = recorded(job.path)
+    known = read_recorded(job.path)
     for path, said in ((job.manifest, job.listed), (job.path, known)):
         if (said is None and path == job.path and there) or (said and not fresh.agrees(said)):
             return (
@@ -317,7 +317,7 @@ def _samples(job: ProveJob) -> Iterator[Sample]:
 def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
     """Check one family, and return its name, what does not fit, and the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("fit"), at_home(job.home):
+    with spent.on("fit"), with_caches_of(job.home):
         fault = job.run()
     return job.family, fault, spent
 
@@ -325,7 +325,7 @@ def run_fit(job: FitJob) -> tuple[str, FitError | None, Spent]:
 def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
     """Look at one family, and return its name, what is wrong, and the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on("balance"), at_home(job.home):
+    with spent.on("balance"), with_caches_of(job.home):
         fault = job.run()
     return job.family, fault, spent
 
@@ -333,12 +333,12 @@ def run_balance(job: BalanceJob) -> tuple[str, str, Spent]:
 def run_file(job: FileJob) -> Spent:
     """Make one small file and return the seconds of CPU time that it took."""
     spent = Spent()
-    with spent.on(job.stage), at_home(job.home):
+    with spent.on(job.stage), with_caches_of(job.home):
         job.run()
     return spent
 
 
-def run_packed(job: ProveJob) -> Spent:
+def run_timed_pack(job: ProveJob) -> Spent:
     """Pack a shard and return the seconds of CPU time that it took."""
     spent = Spent()
     with spent.on("pack"):
@@ -346,14 +346,14 @@ def run_packed(job: ProveJob) -> Spent:
     return spent
 
 
-def run_made(job: ProveJob) -> tuple[Spent, Path, Proof]:
+def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, Proof]:
     """Pack a shard and prove it in the same process, which has the vocabulary in memory.
 
     Returns:
         The seconds of CPU time that it took, the file of the proof, and the proof.
     """
-    with held_there(job.pack.plan.samples_path(job.pack.shard.cut)):
-        spent = run_packed(job)
+    with prefetched_existing(job.pack.plan.samples_path(job.pack.shard.cut)):
+        spent = run_timed_pack(job)
         with spent.on("prove"):
             proof = run_prove(job)
     return spent, job.path, proof

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.manifest import Cell, Chance, Manifest, Pooled, TierCell, chances_in, pooled
+from pipeline.artifacts.manifest import Chance, Manifest, Pooled, StratumRecord, TierStratum, chances_in, pooled
 from pipeline.artifacts.split import Split
 from pipeline.baselines import reader_of
 from pipeline.errors import StageError
@@ -199,7 +199,7 @@ class Facts:
         """The families of each tier, in the order of the recipe."""
         return {tier: list(dict.fromkeys(cell.family for cell in self.strata(tier))) for tier in self.tiers}
 
-    def strata(self, tier: str) -> tuple[Cell, ...]:
+    def strata(self, tier: str) -> tuple[StratumRecord, ...]:
         """Return the strata of a tier."""
         return self.manifest.tiers[tier].strata
 
@@ -287,13 +287,13 @@ def kilo(length: int) -> str:
 
 def task_table(facts: Facts) -> str:
     """Return a line for each task: what it asks, how it is scored, its rows in every tier."""
-    cells: dict[Place, list[TierCell]] = {}
+    cells: dict[Place, list[TierStratum]] = {}
     for cell in facts.split.strata:
         cells.setdefault((cell.family, cell.subtask), []).append(cell)
     return markdown([_task_record(facts, place, own) for place, own in cells.items()])
 
 
-def _task_record(facts: Facts, place: Place, cells: Sequence[TierCell]) -> dict[str, Any]:
+def _task_record(facts: Facts, place: Place, cells: Sequence[TierStratum]) -> dict[str, Any]:
     steps = sorted({cell.complexity for cell in cells if cell.complexity is not None})
     rooms = sorted({cell.max_new_tokens for cell in cells})
     return {
@@ -333,7 +333,7 @@ def curve_table(curve: Curve) -> str:
     )
 
 
-def _scorer(cell: TierCell) -> str:
+def _scorer(cell: TierStratum) -> str:
     """Return the name of the scorer of a stratum's rows; knobs may choose it."""
     place, knobs = (cell.family, cell.subtask), tuple(sorted((cell.knobs or {}).items()))
     if place not in TASKS:

@@ -15,19 +15,19 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
 from pipeline.tasks.base import Filler, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Unit, unit
 from pipeline.tasks.bio import base
-from pipeline.tasks.bio.base import Biographies, asked_round, flat, in_sequence, shown_people, tail
+from pipeline.tasks.bio.base import Biographies, around_asked, flat, in_sequence, shown_people, tail
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name
 from pipeline.tasks.bio.solve import (
     AGE,
     ATTRIBUTES,
     NAME,
-    Asked,
     Entry,
+    Question,
     mark_faults,
     only,
+    parse_question,
     people_faults,
     question_faults,
-    read_asked,
     share_faults,
     spans,
     whole_faults,
@@ -87,13 +87,13 @@ def group(stratum: Stratum, index: int, shared: Streams) -> list[list[int]]:
     A round of people makes two groups fewer than it has room for, so that some of one age may be left over.
     """
     size = stratum.complexity
-    turn, place = divmod(index, len(asked_round(shared, stratum, 0)) // size - 2)
+    turn, place = divmod(index, len(around_asked(shared, stratum, 0)) // size - 2)
     return with_ages(shared, stratum.tier, _groups(shared, stratum, turn, size)[place])
 
 
 @lru_cache(maxsize=64)
 def _groups(shared: Streams, stratum: Stratum, turn: int, size: int) -> list[list[int]]:
-    return list(apart(asked_round(shared, stratum, turn), ages(shared, stratum.tier), size))
+    return list(apart(around_asked(shared, stratum, turn), ages(shared, stratum.tier), size))
 
 
 def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]]:
@@ -234,7 +234,7 @@ def faults(
     row: Published, entries: Sequence[Entry], names: Sequence[str], answer: Answer, role: str = "relevant"
 ) -> Iterator[str]:
     """Yield what is wrong with a row whose answer needs the biographies of the people named."""
-    *shown, _ = read_asked(row.text)
+    *shown, _ = parse_question(row.text)
     yield from question_faults(row)
     if len(set(names)) != row.stratum.complexity:
         yield f"the answer needs {len(set(names))} biographies in place of {row.stratum.complexity}"
@@ -249,7 +249,7 @@ def faults(
 
 
 def _example_faults(
-    row: Published, entries: Sequence[Entry], shown: Sequence[Asked], names: Sequence[str], answer: Answer
+    row: Published, entries: Sequence[Entry], shown: Sequence[Question], names: Sequence[str], answer: Answer
 ) -> Iterator[str]:
     """Hold demonstrations to the text: ages, answer and mark of each are right, and nobody asked about is in them."""
     seen, firsts = set(names), []

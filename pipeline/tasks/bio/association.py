@@ -19,15 +19,15 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
 from pipeline.tasks.bio import text
-from pipeline.tasks.bio.base import Biographies, dealt, kind_of, scattered, tail
+from pipeline.tasks.bio.base import Biographies, dealt_kinds, kind_of, scattered, tail
 from pipeline.tasks.bio.haystack import DEPTH, depths, others
 from pipeline.tasks.bio.solve import (
     Entry,
     mark_faults,
+    parse_biographies,
+    parse_question,
     people_faults,
     question_faults,
-    read_asked,
-    read_biographies,
     whole_faults,
 )
 from pipeline.tasks.bio.styles import PLAIN, STYLES
@@ -84,8 +84,8 @@ class Association(Biographies):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw people who have nothing to do with a dealt country, and give them something to do with it."""
-        asked = dealt(shared, index, PLACES, "attribute")
-        country = dealt(shared, index, tuple(telling()), "country")
+        asked = dealt_kinds(shared, index, PLACES, "attribute")
+        country = dealt_kinds(shared, index, tuple(telling()), "country")
         numbers, rng = self.people(own, stratum, country), own.of("changes")
         person, *near = (people(own, stratum.tier)[one] for one in numbers)
         person = _moved(rng, person, asked, country)
@@ -135,7 +135,7 @@ class Association(Biographies):
             ValueError: if the text cannot be read, or not just one person fits.
         """
         place, country = _asked(turns[-1][1])
-        found = [one for one in read_biographies(turns[-1][1]) if country in _met(one, place)]
+        found = [one for one in parse_biographies(turns[-1][1]) if country in _met(one, place)]
         if len(found) != 1:
             raise ValueError(f"{len(found)} people fit {country}")
         return _accepted(found[0].name, place, found[0].stated[place])
@@ -180,7 +180,7 @@ def _asked(prompt: str) -> tuple[str, str]:
     Raises:
         ValueError: if it asks for none.
     """
-    (asked,) = read_asked(prompt)
+    (asked,) = parse_question(prompt)
     if not (found := ASKED.fullmatch(asked.question)):
         raise ValueError(f"no question about a country: {asked.question!r}")
     return PLACES[found[1] != "was born"], found[2]
@@ -208,7 +208,7 @@ def _accepted(name: str, place: str, city: str) -> tuple[str, ...]:
 
 
 def _faults(row: Published, answers: tuple[str, ...], decoys: int) -> Iterator[str]:
-    entries, (place, country) = read_biographies(row.text), _asked(row.text)
+    entries, (place, country) = parse_biographies(row.text), _asked(row.text)
     (other,) = set(PLACES) - {place}
     yield from question_faults(row)
     yield from people_faults(entries)

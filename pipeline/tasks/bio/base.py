@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Shuffled, Streams, deal
-from pipeline.tasks.base import Digest, Piece, Placed, Published, Task, unit
+from pipeline.tasks.base import CorpusKnob, Piece, Placed, Published, Task, unit
 from pipeline.tasks.bio import haystack
 from pipeline.tasks.bio.solve import Entry, mark_faults
 from pipeline.worlds.people import CLAN, NAMES, ROUNDS, apart, namesakes, people
@@ -118,7 +118,7 @@ class Biographies(Task):
     family = "bio"
     version: int = 2
     most_shots: int = 2
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = NAMESAKE_KNOBS
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = NAMESAKE_KNOBS
 
     def namesakes_of(self, stratum: Stratum) -> int:
         """Return how many namesakes everybody has who is asked about."""
@@ -133,7 +133,7 @@ class Biographies(Task):
 Kind = TypeVar("Kind")
 
 
-def dealt(shared: Streams, index: int, kinds: Sequence[Kind], *thing: str | int) -> Kind:
+def dealt_kinds(shared: Streams, index: int, kinds: Sequence[Kind], *thing: str | int) -> Kind:
     """Return which of several kinds of a thing row `index` gets: they are dealt in rounds, each in random order.
 
     No row's kind depends on the number of rows, so that a subtask among essays gets what the plain one gets.
@@ -155,12 +155,12 @@ def asked_people(shared: Streams, stratum: Stratum, index: int, count: int) -> l
     if count == 1:
         turn, place = divmod(index, size)
         return [Permutation(shared.of("asked", turn), size)[place]]
-    everybody = asked_round(shared, stratum, index // (size // ROUNDS // count))
+    everybody = around_asked(shared, stratum, index // (size // ROUNDS // count))
     start = index % (len(everybody) // count) * count
     return everybody[start : start + count]
 
 
-def asked_round(shared: Streams, stratum: Stratum, turn: int) -> list[int]:
+def around_asked(shared: Streams, stratum: Stratum, turn: int) -> list[int]:
     """Return people who may be asked about together, in random order: in `ROUNDS` turns everybody."""
     return _round(shared, turn, len(people(shared, stratum.tier)))
 

@@ -31,8 +31,8 @@ from pipeline.tasks.bio.ages import (
     told,
     understood,
 )
-from pipeline.tasks.bio.base import dealt, kind_of
-from pipeline.tasks.bio.solve import NAME, Entry, read_asked, read_biographies
+from pipeline.tasks.bio.base import dealt_kinds, kind_of
+from pipeline.tasks.bio.solve import NAME, Entry, parse_biographies, parse_question
 from pipeline.worlds.people import SPAN, Person, people
 
 ORDERS = tuple(product((False, True), repeat=2))
@@ -56,7 +56,7 @@ class Calculation(Ages):
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw two people of different ages: nobody twice in a stratum, their orders in equal shares."""
         younger, older = sorted(group(stratum, index, shared), key=lambda one: one[1])
-        text_order, named_order = dealt(shared, index, ORDERS, "order")
+        text_order, named_order = dealt_kinds(shared, index, ORDERS, "order")
         standing = [younger, older] if text_order else [older, younger]
         named = [younger[0], older[0]] if named_order else [older[0], younger[0]]
         shown = examples(own, stratum.tier, named, self.shots_of(stratum), 2)
@@ -86,7 +86,7 @@ class Calculation(Ages):
             ValueError: if the text cannot be read, or one of the two is not there just once with an age.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_biographies(text))
+        return answer(parse_question(text)[-1].question, parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles are the biographies of the two, in a haystack of distinct people.
@@ -94,7 +94,7 @@ class Calculation(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        entries, names = read_biographies(row.text), understood(ASKED, row.question).groups()
+        entries, names = parse_biographies(row.text), understood(ASKED, row.question).groups()
         found = alike(row, entries, names, self.namesakes_of(row.stratum))
         return [*faults(row, entries, names, answer), *found]
 

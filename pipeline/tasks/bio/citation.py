@@ -23,7 +23,7 @@ from pipeline.tasks.bio.base import (
     NAMESAKE_KNOBS,
     Biographies,
     asked_people,
-    dealt,
+    dealt_kinds,
     flat,
     kind_of,
     scattered,
@@ -31,7 +31,7 @@ from pipeline.tasks.bio.base import (
     tail,
 )
 from pipeline.tasks.bio.haystack import depths, others, pool_name, units_of
-from pipeline.tasks.bio.solve import END, START, read_asked, read_biographies
+from pipeline.tasks.bio.solve import END, START, parse_biographies, parse_question
 from pipeline.tasks.bio.text import accepted, biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
 
@@ -205,9 +205,9 @@ class Citation(Biographies):
         everybody, labels = people(own, stratum.tier), _labels(own, stratum.tier, _kind(stratum))
         count, shots = stratum.complexity, self.shots_of(stratum)
         asked = asked_people(shared, stratum, index, count)
-        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
         shown = shown_people(own, stratum.tier, asked, shots * count)
-        order = list(dealt(shared, index, ORDERS[count], "order"))
+        order = list(dealt_kinds(shared, index, ORDERS[count], "order"))
         latent = {
             "people": asked,
             "asked": attribute,
@@ -261,7 +261,7 @@ class Citation(Biographies):
             ValueError: if the text cannot be read, or a person is not there just once.
         """
         text = turns[-1][1]
-        return proof.looked_up(read_asked(text)[-1], read_biographies(text))
+        return proof.looked_up(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that every answer is stated once, by the marked paragraph, under a label of its own.
@@ -269,11 +269,11 @@ class Citation(Biographies):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        entries, is_running = read_biographies(row.text), _kind(row.stratum) == "running"
+        entries, is_running = parse_biographies(row.text), _kind(row.stratum) == "running"
         found = [*proof.faults(row, entries, count=row.stratum.complexity), *proof.stated_faults(row, entries)]
-        if len({kind for kind, _ in read_asked(row.text)[-1].about}) > 1:
+        if len({kind for kind, _ in parse_question(row.text)[-1].about}) > 1:
             found.append("the questions are about different attributes")
-        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         found += base.faults(row, entries, about, self.namesakes_of(row.stratum))
         return [*found, *proof.label_faults([entry.label for entry in entries], running=is_running)]
 

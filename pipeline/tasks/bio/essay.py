@@ -17,7 +17,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Digest, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Turns
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Turns
 from pipeline.tasks.bio.base import Biographies
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.multihop import Multihop
@@ -57,7 +57,7 @@ class Among(Biographies):
     most_shots: int
     max_new_tokens: int
     complexities: tuple[int, ...]
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = field()
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = field()
     introduction: str
     lists: bool = False
     """Whether an answer is a list of what each of several people was asked for."""

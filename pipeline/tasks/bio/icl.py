@@ -26,7 +26,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Permutation, Streams, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
 from pipeline.tasks.bio import icl_solve
-from pipeline.tasks.bio.base import Biographies, dealt
+from pipeline.tasks.bio.base import Biographies, dealt_kinds
 from pipeline.tasks.bio.haystack import KNOBS, depths
 from pipeline.tasks.bio.text import biography
 from pipeline.worlds.people import CLAN, STEPS, WORLD, Person, people, source_digest
@@ -266,8 +266,8 @@ class Icl(Biographies):
 
         No person is asked about twice in a stratum.
         """
-        number = dealt(shared, index, range(LABELS), "category") + 1
-        which = dealt(shared, index, range(WORLDS), "mapping")
+        number = dealt_kinds(shared, index, range(LABELS), "category") + 1
+        which = dealt_kinds(shared, index, range(WORLDS), "mapping")
         among = world(own, stratum.tier, which)
         keys = among.keys[number]
         nth = index // LABELS % len(keys)  # a category comes once in so many rows

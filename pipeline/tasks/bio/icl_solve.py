@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.bio.solve import NAME, Entry, people_faults, question_faults, spans, take_apart
+from pipeline.tasks.bio.solve import NAME, Entry, parse_biography, people_faults, question_faults, spans
 from pipeline.tasks.solving import LINES, PROMPT
 
 START = "Biographies:\n"
@@ -81,7 +81,7 @@ def _take_apart(block: str) -> Case:
     found = BLOCK.fullmatch(block)
     if not found:
         raise ValueError(f"no example: {block[:80]!r}")
-    people = tuple(Entry(0, 0, *take_apart(line)) for line in found["told"].splitlines())
+    people = tuple(Entry(0, 0, *parse_biography(line)) for line in found["told"].splitlines())
     asked = [place for place, told in enumerate(people) if told.name == found["name"]]
     if len(asked) != 1 or any("university" not in told.stated for told in people):
         raise ValueError(f"{found['name']} does not stand in the example just once, or a university is not told")

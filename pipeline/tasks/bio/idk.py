@@ -21,10 +21,10 @@ from pipeline.streams import Streams, words
 from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
-from pipeline.tasks.bio.base import Biographies, asked_people, dealt, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio.base import Biographies, asked_people, dealt_kinds, kind_of, scattered, shown_people, tail
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
 from pipeline.tasks.bio.solve import ATTRIBUTES as READER_ATTRIBUTES
-from pipeline.tasks.bio.solve import Asked, Entry, read_asked, read_biographies
+from pipeline.tasks.bio.solve import Entry, Question, parse_biographies, parse_question
 from pipeline.tasks.bio.text import accepted, biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
 
@@ -43,7 +43,7 @@ REFUSALS = (
 """Accepted wordings of a refusal, the one that the prompt asks for first."""
 
 
-def answers(asked: Asked, entries: Sequence[Entry]) -> tuple[str, ...]:
+def answers(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
     """Return every accepted answer to a question, or the accepted refusals.
 
     Raises:
@@ -60,7 +60,7 @@ def faults(row: Published) -> Iterator[str]:
     Raises:
         ValueError: if the prompt cannot be read.
     """
-    entries, questions = read_biographies(row.text), read_asked(row.text)
+    entries, questions = parse_biographies(row.text), parse_question(row.text)
     yield from proof.faults(row, entries, answers)
     ((asked, name),) = questions[-1].about
     gap = set() if row.stratum.complexity else {asked}
@@ -159,7 +159,7 @@ class Idk(Biographies):
         """Draw whom and what is asked, the same in both forms of a pair."""
         everybody = people(own, stratum.tier)
         (asked,) = asked_people(shared, stratum, index, 1)
-        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
         shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
         gap = own.of("shown gap").randrange(2)
         latent = {
@@ -204,12 +204,12 @@ class Idk(Biographies):
             ValueError: if the text cannot be read, or the person is not there just once.
         """
         text = turns[-1][1]
-        return answers(read_asked(text)[-1], read_biographies(text))
+        return answers(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the answer is stated once or nowhere, as the form wants it, in a haystack with gaps."""
-        entries = read_biographies(row.text)
-        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        entries = parse_biographies(row.text)
+        about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         alike = base.faults(row, entries, about, self.namesakes_of(row.stratum))
         return [*faults(row), *alike]
 

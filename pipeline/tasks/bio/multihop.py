@@ -20,9 +20,18 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, unit
 from pipeline.tasks.bio import base, multihop_solve
-from pipeline.tasks.bio.base import NAMESAKE_KNOBS, Biographies, asked_people, dealt, flat, in_sequence, kind_of, tail
+from pipeline.tasks.bio.base import (
+    NAMESAKE_KNOBS,
+    Biographies,
+    asked_people,
+    dealt_kinds,
+    flat,
+    in_sequence,
+    kind_of,
+    tail,
+)
 from pipeline.tasks.bio.haystack import depths, others
-from pipeline.tasks.bio.solve import read_asked
+from pipeline.tasks.bio.solve import parse_question
 from pipeline.tasks.bio.styles import PLAIN, STYLES
 from pipeline.tasks.bio.text import SENTENCES, accepted, question
 from pipeline.worlds.people import ATTRIBUTES, CLAN, NAMES, Person, choices_of, people
@@ -205,11 +214,11 @@ class Multihop(Biographies):
         everybody = people(own, stratum.tier)
         count, shots = stratum.complexity, self.shots_of(stratum)
         (first,) = asked_people(shared, stratum, index, 1)
-        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
         drawn = strangers(own.of("chain"), everybody, (1 + shots) * count, {first})
         chain = chain_of(everybody, attribute, drawn, count, first)
         drawn = strangers(own.of("shown"), everybody, shots * count, chain)
-        places = places_of(stratum, own.of("order"), dealt(shared, index, range(count), "end"))
+        places = places_of(stratum, own.of("order"), dealt_kinds(shared, index, range(count), "end"))
         latent = {
             "asked": attribute,
             "chain": chain,
@@ -258,7 +267,7 @@ class Multihop(Biographies):
             ValueError: if the text cannot be read, or the references end in no value.
         """
         text = turns[-1][1]
-        ((attribute, name),) = read_asked(text)[-1].about
+        ((attribute, name),) = parse_question(text)[-1].about
         table = multihop_solve.table_in(text)
         return accepted(multihop_solve.follow(table, name, attribute)[1], attribute)
 

@@ -10,13 +10,13 @@ from pipeline.tasks.bio.base import alike, kind_faults
 from pipeline.tasks.bio.haystack import density
 from pipeline.tasks.bio.solve import (
     ATTRIBUTES,
-    Asked,
     Entry,
+    Question,
     mark_faults,
+    parse_biographies,
+    parse_question,
     people_faults,
     question_faults,
-    read_asked,
-    read_biographies,
     share_faults,
     spans,
     whole_faults,
@@ -42,7 +42,7 @@ def table_in(text: str) -> Table:
     Raises:
         ValueError: if it cannot be read.
     """
-    return table_of(read_biographies(text))
+    return table_of(parse_biographies(text))
 
 
 def follow(table: Table, name: str, attribute: str) -> tuple[Chain, str]:
@@ -72,7 +72,7 @@ def faults(row: Published, decoys: int, count: int) -> Iterator[str]:
     Raises:
         ValueError: if the prompt cannot be read, or what is asked has no answer.
     """
-    entries, (*shown, asked) = read_biographies(row.text), read_asked(row.text)
+    entries, (*shown, asked) = parse_biographies(row.text), parse_question(row.text)
     table, ((attribute, name),) = table_in(row.text), asked.about
     yield from people_faults(entries)
     yield from question_faults(row)
@@ -99,7 +99,7 @@ def _chain_faults(row: Published, chain: Chain, which: str) -> Iterator[str]:
         yield f"{which} refers back to an earlier biography"
 
 
-def _example_faults(row: Published, table: Table, shown: Sequence[Asked], attribute: str) -> Iterator[str]:
+def _example_faults(row: Published, table: Table, shown: Sequence[Question], attribute: str) -> Iterator[str]:
     for query in shown:
         ((kind, name),) = query.about
         chain, value = follow(table, name, kind)

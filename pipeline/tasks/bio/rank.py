@@ -34,8 +34,8 @@ from pipeline.tasks.bio.ages import (
     told,
     understood,
 )
-from pipeline.tasks.bio.base import dealt, kind_of
-from pipeline.tasks.bio.solve import NAME, Entry, read_asked, read_biographies
+from pipeline.tasks.bio.base import dealt_kinds, kind_of
+from pipeline.tasks.bio.solve import NAME, Entry, parse_biographies, parse_question
 from pipeline.worlds.people import Person, people
 
 ORDERS = {"youngest": "from youngest to oldest", "oldest": "from oldest to youngest"}
@@ -59,10 +59,11 @@ class Rank(Ages):
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw people of different ages: nobody twice in a stratum, all orders in equal shares."""
         size = stratum.complexity
-        first = dealt(shared, index, tuple(ORDERS), "direction")
+        first = dealt_kinds(shared, index, tuple(ORDERS), "direction")
         right = _ranked(group(stratum, index, shared), first)
         standing, named = (
-            [right[place] for place in dealt(shared, index, orders(size), order)] for order in ("standing", "named")
+            [right[place] for place in dealt_kinds(shared, index, orders(size), order)]
+            for order in ("standing", "named")
         )
         everybody = people(own, stratum.tier)
         asked_of = [person for person, _ in named]
@@ -100,7 +101,7 @@ class Rank(Ages):
             ValueError: if the text cannot be read, or one of the asked is not there just once with an age of their own.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_biographies(text))
+        return answer(parse_question(text)[-1].question, parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles are the biographies of the asked, in a haystack of distinct people.
@@ -108,7 +109,7 @@ class Rank(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        entries, names = read_biographies(row.text), _names(row.question)
+        entries, names = parse_biographies(row.text), _names(row.question)
         found = alike(row, entries, names, self.namesakes_of(row.stratum))
         return [*faults(row, entries, names, answer), *found]
 

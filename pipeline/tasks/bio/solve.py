@@ -83,7 +83,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """One or several questions as they stand, and the reply to them; the last of a prompt has none."""
 
     question: str
@@ -96,7 +96,7 @@ class Asked:
         Raises:
             ValueError: if it is none about a biography.
         """
-        return tuple(map(understood, _parts(self.question)))
+        return tuple(map(understand, _parts(self.question)))
 
     @cached_property
     def names(self) -> list[str]:
@@ -115,7 +115,7 @@ class Asked:
 
 
 @PROMPT.of
-def read_biographies(text: str) -> tuple[Entry, ...]:
+def parse_biographies(text: str) -> tuple[Entry, ...]:
     """Return every biography of a prompt in order; remembers the last prompt it read.
 
     Raises:
@@ -143,7 +143,7 @@ def entries(text: str, taken_apart: Callable[[Sequence[str]], Sequence[Said]]) -
     return map(Entry, edges, edges[1:], *zip(*taken_apart(lines), strict=True))
 
 
-def take_apart(line: str) -> Said:
+def parse_biography(line: str) -> Said:
     """Read a paragraph: sentences may be wanting, those there are keep their order."""
     regular = REGULAR.fullmatch(line)
     if regular is None or line.endswith(" "):
@@ -174,7 +174,7 @@ def _taken_apart(line: str) -> Said:
     return name, *_sorted_out(values), label[1] if label else ""
 
 
-take_each_apart = LINES.of_each(take_apart)
+take_each_apart = LINES.of_each(parse_biography)
 """The same of many paragraphs, most of which were read before."""
 
 
@@ -192,7 +192,7 @@ def _sorted_out(values: dict[str, str]) -> tuple[Mapping[str, str], Mapping[str,
 
 
 @PROMPT.of
-def read_asked(text: str) -> Sequence[Asked]:
+def parse_question(text: str) -> Sequence[Question]:
     """Return each question or list of questions behind the biographies, the one to be answered last.
 
     Raises:
@@ -201,7 +201,7 @@ def read_asked(text: str) -> Sequence[Asked]:
     blocks = [ANSWERS.split(block, maxsplit=1) for block in BLOCKS.split(text[text.rfind(END) :])[1:]]
     if not blocks or blocks[-1][1:] != [""]:
         raise ValueError("the prompt asks nothing, or does not end in what it asks")
-    return [Asked(question, reply[0].strip() if reply else "") for question, *reply in blocks]
+    return [Question(question, reply[0].strip() if reply else "") for question, *reply in blocks]
 
 
 def _parts(question: str) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _parts(question: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=KEPT)
-def understood(line: str) -> tuple[str, str]:
+def understand(line: str) -> tuple[str, str]:
     """Return the attribute and the name that a question asks for.
 
     Raises:
@@ -255,7 +255,7 @@ class Frame:
         return sentence[len(self.before) : len(sentence) - len(self.after)]
 
 
-def read_styled(style: str) -> Callable[[str], tuple[Entry, ...]]:
+def styled_parser(style: str) -> Callable[[str], tuple[Entry, ...]]:
     """Return a reader of all biographies of a prompt in one style; it raises ValueError for what it cannot read."""
     return partial(_read, style)
 
@@ -364,7 +364,7 @@ def _frames(style: str) -> tuple[Mapping[str, list[Frame]], Mapping[str, list[Fr
     return by_start, by_end
 
 
-Answers = Callable[[Asked, Sequence[Entry]], tuple[str, ...]]
+Answers = Callable[[Question, Sequence[Entry]], tuple[str, ...]]
 """Answers a question from the biographies of a prompt, in every accepted form."""
 FIVE_DIGITS = re.compile(r"[1-9]\d{4}")
 
@@ -381,7 +381,7 @@ def only(entries: Sequence[Entry], name: str) -> Entry:
     return found[0]
 
 
-def looked_up(asked: Asked, entries: Sequence[Entry]) -> tuple[str, ...]:
+def looked_up(asked: Question, entries: Sequence[Entry]) -> tuple[str, ...]:
     """Return what the biographies state: the n-th form of each answer together, and behind each its label.
 
     Raises:
@@ -399,7 +399,7 @@ def looked_up(asked: Asked, entries: Sequence[Entry]) -> tuple[str, ...]:
 
 def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_up, *, count: int = 1) -> Iterator[str]:
     """Yield what is wrong with a row that asks what `count` biographies state, and with its demonstrations."""
-    *shown, asked = read_asked(row.text)
+    *shown, asked = parse_question(row.text)
     yield from question_faults(row, "Questions:\n" if "\n" in row.question else "Question: ")
     yield from key_faults(row, asked, entries, answers)
     yield from people_faults(entries)
@@ -419,7 +419,7 @@ def faults(row: Published, entries: Sequence[Entry], answers: Answers = looked_u
 
 def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
     """Hold biographies to all six attributes, but for the asked one where a share of people lack it."""
-    asked = read_asked(row.text)
+    asked = parse_question(row.text)
     named, kind = {name for each in asked for name in each.names}, asked[-1].about[0][0]
     yield from whole_faults(entries, ATTRIBUTES, kind if density(row.stratum) < 1 else "")
     apart = set(spans(row, "decoy"))
@@ -427,7 +427,7 @@ def stated_faults(row: Published, entries: Sequence[Entry]) -> Iterator[str]:
     yield from share_faults(row.stratum, (kind in entry.stated for entry in others))
 
 
-def key_faults(row: Published, asked: Asked, entries: Sequence[Entry], answers: Answers) -> Iterator[str]:
+def key_faults(row: Published, asked: Question, entries: Sequence[Entry], answers: Answers) -> Iterator[str]:
     """Hold the key to what the biographies state."""
     try:
         stated = answers(asked, entries)

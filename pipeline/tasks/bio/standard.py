@@ -23,7 +23,7 @@ from pipeline.tasks.bio.base import (
     NAMESAKE_KNOBS,
     Biographies,
     asked_people,
-    dealt,
+    dealt_kinds,
     flat,
     in_sequence,
     kind_of,
@@ -32,7 +32,7 @@ from pipeline.tasks.bio.base import (
     tail,
 )
 from pipeline.tasks.bio.haystack import density, depths, others
-from pipeline.tasks.bio.solve import read_asked, read_biographies
+from pipeline.tasks.bio.solve import parse_biographies, parse_question
 from pipeline.tasks.bio.styles import PLAIN, STYLES, Style
 from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION_TO_SEVERAL, SEVERAL, accepted, question
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
@@ -62,7 +62,7 @@ class Standard(Biographies):
         everybody = people(own, stratum.tier)
         (asked,) = asked_people(shared, stratum, index, 1)
         shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
-        attribute = dealt(shared, index, ATTRIBUTES, "attribute")
+        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
         person = everybody[asked]
         forms = accepted(person.value(attribute), attribute)
         latent = {
@@ -105,7 +105,7 @@ class Standard(Biographies):
             ValueError: if the text cannot be read, or the person is not there just once, or does not state it.
         """
         text = turns[-1][1]
-        return proof.looked_up(read_asked(text)[-1], self.style.read(text))
+        return proof.looked_up(parse_question(text)[-1], self.style.read(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the answer is stated once, by the marked paragraph, in a haystack of distinct people.
@@ -114,7 +114,7 @@ class Standard(Biographies):
             ValueError: if the prompt cannot be read.
         """
         entries = self.style.read(row.text)
-        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         found = base.faults(row, entries, about, self.namesakes_of(row.stratum))
         return [*proof.faults(row, entries), *proof.stated_faults(row, entries), *found]
 
@@ -212,7 +212,7 @@ class Multi(Biographies):
             ValueError: if the text cannot be read, or a person is not there just once, or does not state it.
         """
         text = turns[-1][1]
-        return proof.looked_up(read_asked(text)[-1], read_biographies(text))
+        return proof.looked_up(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that each answer is stated once, by a marked paragraph, in a haystack of distinct people.
@@ -220,9 +220,9 @@ class Multi(Biographies):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        entries = read_biographies(row.text)
+        entries = parse_biographies(row.text)
         found = proof.faults(row, entries, count=row.stratum.complexity)
-        about = {name: kind for kind, name in read_asked(row.text)[-1].about}
+        about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         alike = base.faults(row, entries, about, self.namesakes_of(row.stratum))
         return [*found, *proof.stated_faults(row, entries), *alike]
 
@@ -249,7 +249,7 @@ def _same(stratum: Stratum) -> bool:
 
 def _attributes(stratum: Stratum, index: int, shared: Streams) -> list[str]:
     places = [0 if _same(stratum) else place for place in range(stratum.complexity)]
-    return [dealt(shared, index, ATTRIBUTES, "attribute", place) for place in places]
+    return [dealt_kinds(shared, index, ATTRIBUTES, "attribute", place) for place in places]
 
 
 def _shuffled(own: Streams, number: int, attributes: Sequence[str]) -> list[str]:

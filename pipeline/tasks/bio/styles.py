@@ -11,7 +11,7 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import PoolSpec, Unit, unit
 from pipeline.tasks.bio import text
 from pipeline.tasks.bio.haystack import pool_name, units_of
-from pipeline.tasks.bio.solve import Entry, read_biographies, read_styled
+from pipeline.tasks.bio.solve import Entry, parse_biographies, styled_parser
 from pipeline.worlds import people as wordings
 from pipeline.worlds.people import ATTRIBUTES, WORLD, people, source_digest
 
@@ -59,9 +59,9 @@ PLAIN = "standard"
 STYLES = {
     style.name: style
     for style in (
-        Style(PLAIN, text.INTRODUCTION, read_biographies),
-        Style("paraphrase", text.PARAPHRASED, read_styled("paraphrase")),
-        Style("pronoun", text.FIRST_PERSON, read_styled("pronoun")),
+        Style(PLAIN, text.INTRODUCTION, parse_biographies),
+        Style("paraphrase", text.PARAPHRASED, styled_parser("paraphrase")),
+        Style("pronoun", text.FIRST_PERSON, styled_parser("pronoun")),
     )
 }
 

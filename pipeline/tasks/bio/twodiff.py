@@ -35,9 +35,9 @@ from pipeline.tasks.bio.ages import (
     told,
     understood,
 )
-from pipeline.tasks.bio.base import asked_people, dealt, kind_of
+from pipeline.tasks.bio.base import asked_people, dealt_kinds, kind_of
 from pipeline.tasks.bio.haystack import KNOBS, density, others, pool_name
-from pipeline.tasks.bio.solve import Entry, read_asked, read_biographies, spans
+from pipeline.tasks.bio.solve import Entry, parse_biographies, parse_question, spans
 from pipeline.worlds.people import (
     FEW_AGES,
     OLDEST,
@@ -189,7 +189,7 @@ class Twodiff(Ages):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw the difference, dealt from all there are, and people with ages that go with it."""
-        years = dealt(shared, index, DIFFERENCES, "years")
+        years = dealt_kinds(shared, index, DIFFERENCES, "years")
         alone = decoys_of(stratum)
         if _pairs(stratum) == ONE:
             ages = draw(own.of("ages"), years, recurring(own, stratum.tier))
@@ -198,7 +198,7 @@ class Twodiff(Ages):
         count, pair = len(people(own, stratum.tier)), asked_people(shared, stratum, index, 2)
         crowd = Shuffled(own.of("shown"), count, frozenset(pair)).take(2 * self.shots_of(stratum) + alone).tolist()
         named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
-        standing = named[::-1] if dealt(shared, index, (False, True), "order") else named
+        standing = named[::-1] if dealt_kinds(shared, index, (False, True), "order") else named
         shown = list(_shown(own, crowd[alone:], ages.common, years))
         latent = {
             "asked": "pair",
@@ -247,7 +247,7 @@ class Twodiff(Ages):
             ValueError: if the text cannot be read, or no two people fit.
         """
         text = turns[-1][1]
-        return answer(read_asked(text)[-1].question, read_biographies(text))
+        return answer(parse_question(text)[-1].question, parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
         """Prove that the needles fit, that nobody else does, and that other ages too stand once.
@@ -255,7 +255,7 @@ class Twodiff(Ages):
         Raises:
             ValueError: if the prompt cannot be read.
         """
-        entries, role = read_biographies(row.text), _role(row.stratum)
+        entries, role = parse_biographies(row.text), _role(row.stratum)
         marked = set(spans(row, role))
         pair = [entry for entry in entries if (entry.start, entry.end) in marked]
         any_fits = _pairs(row.stratum) == ANY

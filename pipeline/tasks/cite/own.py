@@ -21,14 +21,14 @@ from pipeline.errors import PoolError
 from pipeline.metrics import NUMBERS, SOURCED, cited
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams
-from pipeline.tasks.base import Digest, Key, Piece, Published, Sample
+from pipeline.tasks.base import CorpusKnob, Key, Piece, Published, Sample
 from pipeline.tasks.cite import text
 from pipeline.tasks.rag import own as own_haystack
 from pipeline.tasks.rag import own as own_listed
 from pipeline.tasks.rag import own_text
 from pipeline.tasks.rag.own import KNOBS, OwnNumbered, is_short
 
-FACTS = Digest("a corpus's SHA-256", frozenset({"passages", "questions", "answers", "facts"}))
+FACTS = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "answers", "facts"}))
 MOST = 12
 """Answers of a question."""
 SUPPORT, MOST_SUPPORT = 2, 3

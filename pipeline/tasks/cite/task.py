@@ -11,7 +11,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal, spread
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
 from pipeline.tasks.cite import own as own_cite
 from pipeline.tasks.cite import solve as proof
 from pipeline.tasks.cite import solve as reader
@@ -19,7 +19,7 @@ from pipeline.tasks.cite import text
 from pipeline.tasks.cite.own import FACETS, LISTING, OwnCite
 from pipeline.tasks.cite.text import clauses, lists
 from pipeline.tasks.rag import task
-from pipeline.tasks.rag.questions import MENTIONS, Asked, Place, near_misses
+from pipeline.tasks.rag.questions import MENTIONS, Place, Question, near_misses
 from pipeline.worlds.gazetteer import Gazetteer, Passage, Thing, forms, fresh, gazetteer, ids
 from pipeline.worlds.gazetteer.documents import Writer, told
 
@@ -68,7 +68,7 @@ class Cite(Task):
     max_new_tokens = 300
     shots = 2
     most_shots = 2
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own_cite.FACTS})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own_cite.FACTS})
     own: OwnCite
     """The task about a user's own passages."""
     reply: str
@@ -330,7 +330,7 @@ class Listing(Cite):
             )
             for at, one in enumerate(things)
         ]
-        asked = Asked(question, "", (), form, relation, f"{form}.{relation}", (), ((relation, value),))
+        asked = Question(question, "", (), form, relation, f"{form}.{relation}", (), ((relation, value),))
         near = list(near_misses(world, own.of("decoys"), asked, decoys, names))
         facts = {one.name: [at] for at, one in enumerate(things)}
         return Drawn(question, facts, golds, near, out=frozenset(_holders(world, place, value)))

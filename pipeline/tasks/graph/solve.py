@@ -30,7 +30,7 @@ Edge = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question: what kind it is, the node that it names, and a distance or number of steps (0 for parents)."""
 
     kind: str
@@ -44,7 +44,7 @@ class Listed:
 
     begins: int
     edges: Sequence[Edge]
-    asked: Asked
+    asked: Question
 
     @cached_property
     def children(self) -> Mapping[str, Sequence[str]]:
@@ -137,12 +137,12 @@ def demonstrations(text: str) -> list[tuple[Listed, str]]:
     return found
 
 
-def _asked(found: re.Match[str]) -> Asked:
+def _asked(found: re.Match[str]) -> Question:
     if found["far"]:
-        return Asked("bfs", found["root"], int(found["far"]))
+        return Question("bfs", found["root"], int(found["far"]))
     if found["child"]:
-        return Asked("parents", found["child"], 0)
-    return Asked("route", found["start"], int(found["steps"]))
+        return Question("parents", found["child"], 0)
+    return Question("route", found["start"], int(found["steps"]))
 
 
 def _edges(body: str) -> list[Edge]:

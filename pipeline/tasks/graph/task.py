@@ -17,7 +17,7 @@ from pipeline.metrics import NO_MEMBERS
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Permutation, Streams, deal, stream, words
 from pipeline.tasks.base import (
-    Digest,
+    CorpusKnob,
     Filler,
     Key,
     Layout,
@@ -215,7 +215,7 @@ class GraphTask(Task):
     shots = 2
     most_shots = 3
     shortest = 8192
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType(BRANCHES)
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(BRANCHES)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
         """Return the pool of the edges of a graph."""

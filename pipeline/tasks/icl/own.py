@@ -22,7 +22,7 @@ from pipeline.corpora.records import Corpus, Labelled, corpus_of
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Streams, deal, stream, words
-from pipeline.tasks.base import Digest, Filler, Key, Layout, PoolSpec, Published, Sample, Task, Turns, Unit, unit
+from pipeline.tasks.base import CorpusKnob, Filler, Key, Layout, PoolSpec, Published, Sample, Task, Turns, Unit, unit
 from pipeline.tasks.icl import pool
 from pipeline.tasks.icl.solve import Shown, read
 from pipeline.tasks.icl.text import example, head, tail
@@ -75,7 +75,7 @@ def _order_faults(row: Published, shown: Shown) -> Iterator[str]:
         yield f"example {late + 1} stands behind those of a later round"
 
 
-CORPUS = Digest("a corpus's SHA-256", frozenset({"labelled"}))
+CORPUS = CorpusKnob("a corpus's SHA-256", frozenset({"labelled"}))
 DOMAIN = "text"
 """What is labelled, among the wordings of `text`."""
 MOST = 999

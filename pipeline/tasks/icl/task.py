@@ -13,7 +13,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
-from pipeline.tasks.base import Digest, Key, Layout, PoolSpec, Published, Sample, Task, Turns
+from pipeline.tasks.base import CorpusKnob, Key, Layout, PoolSpec, Published, Sample, Task, Turns
 from pipeline.tasks.icl import own, pool
 from pipeline.tasks.icl import solve as reader
 from pipeline.tasks.icl.text import head, tail
@@ -30,7 +30,7 @@ class Intents(Task):
     scorer = "label"
     max_new_tokens = 20
     complexities = (6, 50, 68, 77, 151)
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = own.OWN.knobs
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = own.OWN.knobs
     shortest = 8192
 
     def of(self, stratum: Stratum) -> Task:

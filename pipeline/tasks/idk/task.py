@@ -118,7 +118,7 @@ STATED = (1, 1, 2, 2, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class QuestionPlan:
     """What is dealt over the rows of a stratum.
 
     Of the asked thing: the number of its `pair`, and its `side`, which of the two it is. Of the choices: how many are
@@ -134,7 +134,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DrawnQuestion:
     """A story, the noun whose detail is asked, and the four choices, `letter` being the right one."""
 
     story: Story
@@ -144,7 +144,7 @@ class Asked:
     letter: str
 
 
-def wish(shared: Streams, rows: int, index: int, *, answerable: bool) -> Wish:
+def plan_question(shared: Streams, rows: int, index: int, *, answerable: bool) -> QuestionPlan:
     """Deal row `index` of a stratum its plot, its counts and its places."""
 
     def dealt(name: str, kinds: Sequence[int]) -> int:
@@ -152,7 +152,7 @@ def wish(shared: Streams, rows: int, index: int, *, answerable: bool) -> Wish:
 
     plot = _plot(shared, rows, index)
     pair, side = divmod(dealt("asked", range(2 * PAIRS)), 2)
-    return Wish(plot, dealt("stated", STATED), dealt("place", range(3)), pair, side, answerable)
+    return QuestionPlan(plot, dealt("stated", STATED), dealt("place", range(3)), pair, side, answerable)
 
 
 def _plot(shared: Streams, rows: int, index: int) -> Plot:
@@ -164,13 +164,13 @@ def _plot(shared: Streams, rows: int, index: int) -> Plot:
     return plots()[run * len(KINDS) + Permutation(shared.of("kinds", turn, place), len(KINDS))[nth]]
 
 
-def any_wish(rng: Random, *, answerable: bool) -> Wish:
+def plan_any_question(rng: Random, *, answerable: bool) -> QuestionPlan:
     """Draw what a row of a stratum is dealt."""
     plot, stated, place = rng.choice(plots()), rng.choice(STATED), rng.randrange(3)
-    return Wish(plot, stated, place, rng.randrange(PAIRS), rng.randrange(2), answerable)
+    return QuestionPlan(plot, stated, place, rng.randrange(PAIRS), rng.randrange(2), answerable)
 
 
-def draw(rng: Random, name: str, wished: Wish) -> Asked:
+def draw(rng: Random, name: str, wished: QuestionPlan) -> DrawnQuestion:
     """Draw a story about `name`, and ask for a detail that it states, or mentions without stating it."""
     owner = wished.side if wished.answerable else 1 - wished.side
     story = draw_story(rng, name, wished.plot, {wished.pair: owner})
@@ -181,7 +181,7 @@ def draw(rng: Random, name: str, wished: Wish) -> Asked:
     others.insert(wished.place, pair.value)
     letter = LETTERS[wished.place] if wished.answerable else LETTERS[-1]
     noun = pair.nouns[wished.side]
-    return Asked(story, noun, question(wished.plot, noun, name), (*others, UNKNOWN), letter)
+    return DrawnQuestion(story, noun, question(wished.plot, noun, name), (*others, UNKNOWN), letter)
 
 
 def _unstated(rng: Random, story: Story, count: int) -> list[str]:
@@ -231,7 +231,7 @@ class Idk(Task):
         everybody = names(own, stratum.tier)
         shots = self.shots if stratum.shots is None else stratum.shots
         person = Permutation(shared.of("person"), len(everybody))[index % len(everybody)]
-        wished = wish(shared, stratum.rows, index, answerable=stratum.complexity == 1)
+        wished = plan_question(shared, stratum.rows, index, answerable=stratum.complexity == 1)
         asked = draw(own.of("story"), everybody[person], wished)
         shown = Shuffled(own.of("shown"), len(everybody), frozenset({person})).take(shots).tolist()
         latent = {
@@ -290,7 +290,7 @@ class Idk(Task):
         start = rng.randrange(2)
         found = []
         for number, person in enumerate(sample.latent["shown"]):
-            asked = draw(rng, everybody[person], any_wish(rng, answerable=(start + number) % 2 == 0))
+            asked = draw(rng, everybody[person], plan_any_question(rng, answerable=(start + number) % 2 == 0))
             found.append(text.example(number + 1, asked.story.text, asked.question, asked.choices, asked.letter))
         return found
 
@@ -325,7 +325,7 @@ class Idk(Task):
         return chance.baselines(sample, key)
 
 
-def _key(asked: Asked) -> Key:
+def _key(asked: DrawnQuestion) -> Key:
     forms = text.accepted(asked.letter, asked.choices[text.LETTERS.index(asked.letter)])
     return Key(forms[0], forms, asked.choices)
 

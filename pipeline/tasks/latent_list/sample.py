@@ -227,7 +227,7 @@ greatest number may need fewer than the hardest."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ProgramPlan:
     """What the answers of a stratum need for balance: the sign and size of a number, the width of a slice."""
 
     sign: int = 1
@@ -261,7 +261,7 @@ def _upper(width: int) -> NDArray[np.bool_]:
     return np.triu(np.ones((width, width), dtype=np.bool_))
 
 
-def choose(name: str, draft: Draft, wish: Wish, rng: Random) -> View | None:
+def choose(name: str, draft: Draft, wish: ProgramPlan, rng: Random) -> View | None:
     """Return a view that tells the true list from all others, as near to the wish as there is, or None."""
     true, others = draft.true, draft.others
     if name == "len":
@@ -281,7 +281,7 @@ def choose(name: str, draft: Draft, wish: Wish, rng: Random) -> View | None:
     return None
 
 
-def _suits(name: str, part: Sequence[int], wish: Wish) -> bool:
+def _suits(name: str, part: Sequence[int], wish: ProgramPlan) -> bool:
     """Tell whether a slice may be shown: it is not too wide to print, nor too narrow, and its number is not zero."""
     if name == "print":
         return len(part) <= WIDEST
@@ -297,7 +297,7 @@ def _enough(draft: Draft, view: View) -> bool:
     return added <= MANY or len(needed(draft.operations, view, draft.true)) >= added - CLIPPED[view.name]
 
 
-def _hardest(views: Sequence[View], draft: Draft, wish: Wish) -> list[View]:
+def _hardest(views: Sequence[View], draft: Draft, wish: ProgramPlan) -> list[View]:
     """Return the views that need about as many operations as any, if a long program is to be taken with so many."""
     leasts = [least(view, draft.true) for view in views]
     count = len(draft.operations)
@@ -313,7 +313,7 @@ def least(view: View, true: Sequence[int]) -> int:
     return max(start + 1 - len(START), to_clear)
 
 
-def miss(view: View, true: Sequence[int], wish: Wish) -> int:
+def miss(view: View, true: Sequence[int], wish: ProgramPlan) -> int:
     """Return how far a view is from the wish, at least 0; less is nearer."""
     if view.name == "len":
         return 0
@@ -322,7 +322,7 @@ def miss(view: View, true: Sequence[int], wish: Wish) -> int:
     return _miss(view.value(true), wish)
 
 
-def _miss(value: int, wish: Wish) -> int:
+def _miss(value: int, wish: ProgramPlan) -> int:
     """Compare sizes as a ratio, in whole numbers; a wrong sign is worse than any size."""
     least, most = sorted((abs(value), wish.size))
     return (most * 16) // least - 16 + (1 << 24) * (value * wish.sign < 0)
@@ -382,7 +382,7 @@ STRETCH = {False: 3, True: 6}
 grow or shrink for longer at once, more."""
 
 
-def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
+def draw(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program:
     """Draw some programs of a view and return the nearest to the wish; with few operations there are few to choose."""
     drawn = []
     for _ in range(1 if complexity > SHORT or name == "len" else 5):
@@ -392,7 +392,7 @@ def draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
     return min(drawn, key=lambda program: miss(program.view, program.final, wish))
 
 
-def _hard(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
+def _hard(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program:
     """Return the first program of the wished sign of which enough is needed, or of some the one that needs most.
 
     A program of the other sign counts only until there is one: to tell what it needs costs as much as to draw it.
@@ -410,7 +410,7 @@ def _hard(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
     raise ValueError(f"no program of {complexity} operations and view {name!r} was found: that should not happen")
 
 
-def _fitted(program: Program, wish: Wish) -> Program:
+def _fitted(program: Program, wish: ProgramPlan) -> Program:
     """Return the program with another least or greatest number, that which is wished, if all stays proven then."""
     view = program.view
     if view.name not in ("min", "max"):
@@ -425,7 +425,7 @@ def _fitted(program: Program, wish: Wish) -> Program:
     return draft.seen(view) if fits and shows_all(draft, view) else program
 
 
-def _draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
+def _draw(name: str, complexity: int, wish: ProgramPlan, rng: Random) -> Program:
     """Draw drafts until one ends in a program."""
     while True:
         ways = _ways(complexity, wish.size, rng) if name == "len" else [0] * complexity
@@ -434,7 +434,7 @@ def _draw(name: str, complexity: int, wish: Wish, rng: Random) -> Program:
             return program
 
 
-def _drafted(name: str, ways: Sequence[int], wish: Wish, rng: Random) -> Program | None:
+def _drafted(name: str, ways: Sequence[int], wish: ProgramPlan, rng: Random) -> Program | None:
     """Draw a stretch anew until a slice shows all operations so far; where that fails, draw the one before it anew.
 
     Without that, one draft in fifty of twenty operations has a slice that shows them all by its minimum.
@@ -460,7 +460,7 @@ def provable(draft: Draft, name: str) -> bool:
     return bool(proven(name, draft.true, draft.others).any())
 
 
-def _finished(drafts: Iterator[Draft], name: str, wish: Wish, rng: Random) -> Iterator[Program]:
+def _finished(drafts: Iterator[Draft], name: str, wish: ProgramPlan, rng: Random) -> Iterator[Program]:
     for draft in drafts:
         view = choose(name, draft, wish, rng)
         if view is not None:

@@ -32,7 +32,7 @@ from pipeline.tasks.latent_list import solve as proof
 from pipeline.tasks.latent_list import solve as solver
 from pipeline.tasks.latent_list import text as prompt
 from pipeline.tasks.latent_list.effective import effective
-from pipeline.tasks.latent_list.sample import WIDEST, Wish, draw, lengths
+from pipeline.tasks.latent_list.sample import WIDEST, ProgramPlan, draw, lengths
 from pipeline.tasks.latent_list.text import spaced, surroundings
 from pipeline.worlds.programs import START, Block, cancels, draw_block
 
@@ -150,13 +150,13 @@ class LatentList(Task):
         key = Key(program.output, (program.output,))
         return Sample("", stratum, index, latent, lines, program.view.text, key)
 
-    def _wish(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Wish:
+    def _wish(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> ProgramPlan:
         """Deal lengths, or signs and sizes, evenly over the rows of a stratum; where rows are few, any of them."""
         rng = own.of("wish")
         if self.subtask == "len":
-            return Wish(size=_dealt(shared, "length", stratum.rows, index, lengths(stratum.complexity)))
+            return ProgramPlan(size=_dealt(shared, "length", stratum.rows, index, lengths(stratum.complexity)))
         if self.subtask == "print":
-            return Wish(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
+            return ProgramPlan(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
         bits_of = ONE if stratum.complexity == 1 else SIZES
         sizes = [(sign, bits) for sign in SIGNS[self.subtask] for bits in bits_of[self.subtask]]
         sign, bits = _dealt(shared, "size", stratum.rows, index, sizes)
@@ -164,7 +164,7 @@ class LatentList(Task):
         size = rng.randrange(1 << (bits - 1), 1 << bits)
         if self.subtask == "min" and sign > 0 and rng.random() < SMALL.get(stratum.complexity, 0.0):
             size = rng.choice(START)
-        return Wish(sign, size, wide=wide)
+        return ProgramPlan(sign, size, wide=wide)
 
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""

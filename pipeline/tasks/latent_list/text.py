@@ -9,7 +9,7 @@ from random import Random
 
 from pipeline.streams import Streams
 from pipeline.tasks.base import Piece
-from pipeline.tasks.latent_list.sample import Program, Wish, draw, lengths
+from pipeline.tasks.latent_list.sample import Program, ProgramPlan, draw, lengths
 from pipeline.worlds.programs import DO_NOTHING, REVERSE, START_LINE, Operation, draw_block
 
 CLASS = {"append": "add", "insert": "add", "pop": "take", "remove": "take", "reverse": "reverse", "sort": "reverse"}
@@ -107,9 +107,9 @@ def _stock(world: Streams, name: str, count: int) -> tuple[tuple[str, str], ...]
     return tuple((_demo(program, rng), program.output) for program in drawn)
 
 
-def _any_wish(complexity: int, name: str, rng: Random) -> Wish:
+def _any_wish(complexity: int, name: str, rng: Random) -> ProgramPlan:
     size = rng.choice(lengths(complexity)) if name == "len" else 1 << rng.randrange(12)
-    return Wish(rng.choice((1, -1)), size, rng.randint(1, 5), wide=rng.random() < 0.5)
+    return ProgramPlan(rng.choice((1, -1)), size, rng.randint(1, 5), wide=rng.random() < 0.5)
 
 
 def _demo(program: Program, rng: Random) -> str:

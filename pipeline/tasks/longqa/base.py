@@ -32,7 +32,7 @@ LIVES, NEARBY = 30 * 365, 8 * 365
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PlannedEntry:
     """An entry that is written for a row: its day, what it tells, and its role."""
 
     day: int
@@ -50,7 +50,7 @@ class Drawn:
 
     question: str
     key: Key
-    told: Sequence[Told]
+    told: Sequence[PlannedEntry]
     props: Sequence[str]
     shown: Mapping[str, Any]
 
@@ -85,7 +85,7 @@ class LongQa(Task):
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
-        drawn, placed = told(self, stratum, index, own, shared)
+        drawn, placed = plan_entry(self, stratum, index, own, shared)
         pieces = [piece for item in placed for piece in item.unit.pieces]
         relevant = tuple(piece.text for piece in pieces if piece.role == "relevant")
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
@@ -93,7 +93,7 @@ class LongQa(Task):
     def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
         """Put every entry that was written for the row where its date falls among those of the world."""
         world = chronicle(own, sample.stratum.tier)
-        drawn, placed = told(self, sample.stratum, sample.index, own, shared)
+        drawn, placed = plan_entry(self, sample.stratum, sample.index, own, shared)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
             placed=placed,
@@ -116,14 +116,16 @@ class LongQa(Task):
 
 
 @lru_cache(maxsize=ROWS)
-def told(task: LongQa, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Drawn, tuple[Placed, ...]]:
+def plan_entry(
+    task: LongQa, stratum: Stratum, index: int, own: Streams, shared: Streams
+) -> tuple[Drawn, tuple[Placed, ...]]:
     """Return what a row asks, and what is told for it as it stands in the prompt; remembers the rows of a shard."""
     world = chronicle(own, stratum.tier)
     drawn = task.drawn(world, stratum, index, own, shared)
     return drawn, tuple(task.placed(world, own, drawn))
 
 
-def written(world: Chronicle, own: Streams, drawn: Drawn) -> list[tuple[Told, str]]:
+def written(world: Chronicle, own: Streams, drawn: Drawn) -> list[tuple[PlannedEntry, str]]:
     """Return what is told for a row with its text."""
     return [
         (one, world.write(own.of("text", number), one.day, one.kind, one.about).text)
@@ -156,7 +158,7 @@ def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:
     return found
 
 
-def strewn(world: Chronicle, rng: Random, count: int) -> list[int]:
+def scattered(world: Chronicle, rng: Random, count: int) -> list[int]:
     """Draw days anywhere, in order, no two the same."""
     return days_at(world, sorted(rng.random() for _ in range(count)))
 
@@ -170,7 +172,7 @@ def quiet(rng: Random, count: int, but: Iterable[str] = ()) -> list[str]:
     return found
 
 
-def buyers(told: Sequence[Told]) -> dict[str, int]:
+def buyers(told: Sequence[PlannedEntry]) -> dict[str, int]:
     """Return everybody who buys something in what is told, with the day."""
     return {one.about["buyer"]: one.day for one in told if "buyer" in one.about}
 
@@ -180,7 +182,7 @@ def near(rng: Random, day: int) -> int:
     return min(max(day + rng.randrange(-NEARBY, NEARBY), FIRST_DAY), LAST_DAY)
 
 
-def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Told]:
+def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[PlannedEntry]:
     """Return entries that name everybody of some people once more, near a day on which one of them is known to live."""
     groups = list[list[str]]()
     for name in sorted(days, key=lambda one: (days[one], one)):
@@ -191,8 +193,8 @@ def rolls(world: Chronicle, rng: Random, days: Mapping[str, int]) -> list[Told]:
     return [_roll(world, rng, some, near(rng, days[rng.choice(some)])) for some in groups]
 
 
-def _roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> Told:
+def _roll(world: Chronicle, rng: Random, some: Sequence[str], day: int) -> PlannedEntry:
     """Return an entry that names some people, with others of the time."""
     more = [one for one in rng.sample(world.living(day), 3) if one not in some]
     every = [*some, *more[: max(2 - len(some), rng.randrange(2))]]
-    return Told(day, ROLL, {"names": listed(rng.sample(every, len(every)))}, "anchor")
+    return PlannedEntry(day, ROLL, {"names": listed(rng.sample(every, len(every)))}, "anchor")

@@ -15,7 +15,7 @@ from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Role, Sample, Turns
 from pipeline.tasks.longqa import reading, text
 from pipeline.tasks.longqa import solve as proof
-from pipeline.tasks.longqa.base import Drawn, LongQa, Told, rolls
+from pipeline.tasks.longqa.base import Drawn, LongQa, PlannedEntry, rolls
 from pipeline.worlds.chronicle import Chronicle
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 from pipeline.worlds.chronicle.world import YEAR, Names, parents, sex
@@ -30,7 +30,7 @@ TRIES = 4000
 class Family:
     """A line of ancestors: everybody's entry, the name of the last, and who else is named."""
 
-    told: Sequence[Told]
+    told: Sequence[PlannedEntry]
     first: str
     first_is_woman: bool
     last: str
@@ -82,12 +82,12 @@ def family(
     surname = rng.choice(like).split(" ")[1] if like else ""
     first = now = names.new(surname, woman=woman)
     partner = ""
-    told, others = list[Told](), list[str]()
+    told, others = list[PlannedEntry](), list[str]()
     is_woman = woman
     for step, at, when in zip(path, told_at, days, strict=True):
         if step == SPOUSE:
             spouse = names.new(woman=not is_woman)
-            told.append(Told(when, "wedding", _couple(now, spouse, woman=is_woman), role))
+            told.append(PlannedEntry(when, "wedding", _couple(now, spouse, woman=is_woman), role))
             now, is_woman, partner = spouse, not is_woman, now
             continue
         father, mother = names.new(now.split(" ")[1], woman=False), names.new(woman=True)
@@ -95,10 +95,10 @@ def family(
         if at == "marriage":
             partner = partner or names.new(woman=not is_woman)
             kind = "bride" if is_woman else "groom"
-            told.append(Told(when, kind, {**_couple(now, partner, woman=is_woman), **known}, role))
+            told.append(PlannedEntry(when, kind, {**_couple(now, partner, woman=is_woman), **known}, role))
         else:
             who = "child" if at == "birth" else "person"
-            told.append(Told(when, at, {who: now, **known, **sex(woman=is_woman)}, role))
+            told.append(PlannedEntry(when, at, {who: now, **known, **sex(woman=is_woman)}, role))
         now, partner, is_woman = (father, mother, False) if step == FATHER else (mother, father, True)
         others.append(partner)
     return Family(told, first, woman, now, others)

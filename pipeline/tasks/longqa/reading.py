@@ -88,7 +88,7 @@ def day_of(day: str, month: str, year: str) -> int:
     return _month(year, month) + int(day)
 
 
-def asked(text: str) -> tuple[str, dict[str, str]]:
+def parse_question(text: str) -> tuple[str, dict[str, str]]:
     """Return the question that a prompt ends in, and its options by their letters.
 
     Raises:
@@ -284,7 +284,7 @@ def history(found: Sequence[Line], prop: str, kinds: Sequence[str] = ()) -> list
 
 
 @PROMPT.of
-def told_in(text: str, prop: str) -> list[Event]:
+def stated_in(text: str, prop: str) -> list[Event]:
     """Return all that a prompt tells of a property: sales and happenings; remembers the last prompt and property.
 
     Raises:
@@ -299,8 +299,8 @@ def owned(text: str, *, known: bool = True) -> str:
     Raises:
         ValueError: if the text cannot be read, or it is nobody's where it should be known.
     """
-    prop, day = owner_asked(asked(text)[0])
-    sale = whose([event for event in told_in(text, prop) if event.line.day <= day])
+    prop, day = owner_asked(parse_question(text)[0])
+    sale = whose([event for event in stated_in(text, prop) if event.line.day <= day])
     if sale is None and known:
         raise ValueError(f"nobody owns {prop}")
     return sale.values["buyer"] if sale else ""
@@ -312,8 +312,8 @@ def year_of(text: str) -> str:
     Raises:
         ValueError: if the text cannot be read, or there is not just one.
     """
-    prop, kind = happening_asked(asked(text)[0])
-    found = [event.line for event in told_in(text, prop) if event.kind == kind]
+    prop, kind = happening_asked(parse_question(text)[0])
+    found = [event.line for event in stated_in(text, prop) if event.kind == kind]
     if len(found) != 1:
         raise ValueError(f"{len(found)} times is told of {prop} what is asked")
     return str(date.fromordinal(found[0].day).year)
@@ -326,7 +326,7 @@ def lettered(text: str) -> tuple[str, str]:
         ValueError: if the text cannot be read, or no option is.
     """
     name = owned(text)
-    found = [letter for letter, option in asked(text)[1].items() if option == name]
+    found = [letter for letter, option in parse_question(text)[1].items() if option == name]
     if len(found) != 1:
         raise ValueError(f"{name} is {len(found)} of the options")
     return found[0], name
@@ -360,7 +360,7 @@ def steps_of(question: str) -> tuple[str, list[str]]:
     return left, steps
 
 
-def told_of(found: Sequence[Line], name: str) -> list[Event]:
+def statements_about(found: Sequence[Line], name: str) -> list[Event]:
     """Return all that is told of somebody."""
     kinds = (*lines("events"), *happening_kinds())
     return [event for line in about(found, name) for event in events(line, name, kinds)]
@@ -375,7 +375,9 @@ def follow(found: Sequence[Line], name: str, steps: Sequence[str]) -> tuple[str,
     used = []
     for step in steps:
         ways = [
-            (other, event.line) for event in told_of(found, name) if (other := _reached(event, name, step)) is not None
+            (other, event.line)
+            for event in statements_about(found, name)
+            if (other := _reached(event, name, step)) is not None
         ]
         if len({other for other, _ in ways}) != 1:
             raise ValueError(f"the {step} of {name} is told in {len(ways)} ways")
@@ -403,4 +405,4 @@ def relative(text: str) -> tuple[str, list[Line]]:
     Raises:
         ValueError: if the text cannot be read, or a step is not told.
     """
-    return follow(read(text), *steps_of(asked(text)[0]))
+    return follow(read(text), *steps_of(parse_question(text)[0]))

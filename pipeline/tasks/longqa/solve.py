@@ -21,11 +21,11 @@ from pipeline.tasks.longqa.reading import (
     history,
     owner_asked,
     standing,
+    stated_in,
     steps_of,
-    told_in,
     whose,
 )
-from pipeline.tasks.longqa.reading import asked as reader_asked
+from pipeline.tasks.longqa.reading import parse_question as reader_asked
 from pipeline.tasks.longqa.reading import read as reader_read
 
 FAMILIES = 2
@@ -64,7 +64,7 @@ def state_faults(row: Published) -> Iterator[str]:
     """
     found = reader_read(row.text)
     prop, day = owner_asked(row.question)
-    told = told_in(row.text, prop)
+    told = stated_in(row.text, prop)
     steps = [event for event in told if event.kind in ESTATE]
     yield from body_faults(row, found)
     yield from _twin_faults(row, found, told, prop)
@@ -89,7 +89,7 @@ def pair_faults(row: Published) -> Iterator[str]:
     """
     found = reader_read(row.text)
     prop, day = owner_asked(row.question)
-    told = told_in(row.text, prop)
+    told = stated_in(row.text, prop)
     yield from body_faults(row, found)
     yield from _twin_faults(row, found, told, prop)
     sales = [event for event in told if event.kind in ESTATE]
@@ -118,7 +118,7 @@ def when_faults(row: Published) -> Iterator[str]:
     """
     found = reader_read(row.text)
     prop, kind = happening_asked(row.question)
-    told, twin = told_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
+    told, twin = stated_in(row.text, prop), history(found, str(row.metadata["latent"]["twin"]))
     yield from body_faults(row, found)
     right = [event.line for event in told if event.kind == kind]
     if len(right) != 1 or marked(row, "relevant") != spans(right):

@@ -16,7 +16,17 @@ from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Role, Sample, Turns
 from pipeline.tasks.longqa import reading, text
 from pipeline.tasks.longqa import solve as proof
-from pipeline.tasks.longqa.base import Drawn, LongQa, Told, asked_property, buyers, days_at, quiet, rolls, strewn
+from pipeline.tasks.longqa.base import (
+    Drawn,
+    LongQa,
+    PlannedEntry,
+    asked_property,
+    buyers,
+    days_at,
+    quiet,
+    rolls,
+    scattered,
+)
 from pipeline.worlds.chronicle import Chronicle, new_year, written, year
 from pipeline.worlds.chronicle.entries import LAST_DAY
 from pipeline.worlds.chronicle.world import REDO, SALE, UNDO, UNDO2, Step, Title, owner
@@ -187,7 +197,9 @@ class State(LongQa):
         rng = own.of("asked")
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, found.asked))
         told = [
-            Told(day, kind, {"prop": prop, **({"buyer": buyer} if buyer else {})}, role_of(needed=at in found.needed))
+            PlannedEntry(
+                day, kind, {"prop": prop, **({"buyer": buyer} if buyer else {})}, role_of(needed=at in found.needed)
+            )
             for at, ((kind, buyer), day) in enumerate(zip(found.steps, found.days, strict=True))
         ]
         other = twins(world, own.of("near"), twin, len(told), found.buyers)
@@ -255,16 +267,16 @@ def role_of(*, needed: bool) -> Role:
     return "relevant" if needed else "decoy"
 
 
-def twins(world: Chronicle, rng: Random, prop: str, count: int, taken: Sequence[str]) -> list[Told]:
+def twins(world: Chronicle, rng: Random, prop: str, count: int, taken: Sequence[str]) -> list[PlannedEntry]:
     """Return as many entries about another property: one sale, and what changes no owner."""
     kinds, sale = quiet(rng, count), rng.randrange(count)
     found = []
-    for at, day in enumerate(strewn(world, rng, count)):
+    for at, day in enumerate(scattered(world, rng, count)):
         if at == sale:
             buyer = rng.choice([one for one in world.living(day) if one not in taken])
-            found.append(Told(day, SALE, {"prop": prop, "buyer": buyer}, "decoy"))
+            found.append(PlannedEntry(day, SALE, {"prop": prop, "buyer": buyer}, "decoy"))
         else:
-            found.append(Told(day, kinds[at], {"prop": prop}, "decoy"))
+            found.append(PlannedEntry(day, kinds[at], {"prop": prop}, "decoy"))
     return found
 
 
@@ -352,7 +364,7 @@ class Unanswerable(LongQa):
         later = sorted(place + (1 - place) * rng.random() for _ in range(many))
         quiets, days = quiet(rng, many + 1), days_at(world, [*before, place, *later])
         kinds = [*(SALE, UNDO) * undone, SALE if stratum.complexity else quiets[-1], *[SALE] * many]
-        told, taken = list[Told](), dict[str, int]()
+        told, taken = list[PlannedEntry](), dict[str, int]()
         for at, (kind, day) in enumerate(zip(kinds, days, strict=True)):
             about = {"prop": prop}
             if kind != UNDO:
@@ -360,10 +372,10 @@ class Unanswerable(LongQa):
                 taken[name] = day
             if kind == SALE:
                 about["buyer"] = name
-            told.append(Told(day, kind, about, role_of(needed=at == len(before))))
+            told.append(PlannedEntry(day, kind, about, role_of(needed=at == len(before))))
         told += [
-            Told(day, kind, {"prop": prop}, "decoy")
-            for kind, day in zip(quiets, strewn(world, rng, many), strict=False)
+            PlannedEntry(day, kind, {"prop": prop}, "decoy")
+            for kind, day in zip(quiets, scattered(world, rng, many), strict=False)
         ]
         start, stop = days[len(before)], days[len(before) + 1]
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, range(start + 1, max(stop, start + 2))))

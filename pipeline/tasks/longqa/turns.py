@@ -24,15 +24,15 @@ from pipeline.tasks.longqa.base import (
     NONE,
     Drawn,
     LongQa,
-    Told,
+    PlannedEntry,
     asked_property,
     buyers,
     days_at,
     near,
+    plan_entry,
     quiet,
     rolls,
-    strewn,
-    told,
+    scattered,
     written,
 )
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
@@ -100,7 +100,7 @@ WEDDING = "wedding"
 class Plot:
     """What is told of the asked property: entries by day, who is asked for, and who is named, each with a day."""
 
-    told: list[Told]
+    told: list[PlannedEntry]
     answer: str
     asked: range
     names: dict[str, int]
@@ -152,7 +152,7 @@ class ChatTurns(LongQa):
         """Put each entry that was written for the row into a session of its day, among others."""
         tier = sample.stratum.tier
         world = chronicle(own, tier)
-        drawn, placed = told(self, sample.stratum, sample.index, own, shared)
+        drawn, placed = plan_entry(self, sample.stratum, sample.index, own, shared)
         return Layout(
             head=opening(),
             placed=placed,
@@ -210,7 +210,7 @@ def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, *, 
     depths = [*sorted(depth * rng.random() for _ in range(before)), depth]
     depths += [depth + (1 - depth) * (0.2 + 0.8 * rng.random()) for _ in range(later)]
     days = days_at(world, depths)
-    told, names = list[Told](), dict[str, int]()
+    told, names = list[PlannedEntry](), dict[str, int]()
     fresh = Names(rng, set(world.population.names.taken)) if kind == "sessions" else None
     happened = quiet(rng, MENTIONS + SALES)
     for at, day in enumerate(days):
@@ -219,27 +219,29 @@ def _plot(world: Chronicle, rng: Random, kind: str, prop: str, depth: float, *, 
         names[name] = day
         silent = not stated and at <= before and not fresh
         about = {"prop": prop} if silent else {"prop": prop, "buyer": name}
-        told.append(Told(day, happened.pop() if silent else "sale", about, "relevant" if at == before else "decoy"))
+        told.append(
+            PlannedEntry(day, happened.pop() if silent else "sale", about, "relevant" if at == before else "decoy")
+        )
     answer = [*names][before]
-    rest = strewn(world, rng, MENTIONS - len(told))
-    told += [Told(day, happened.pop(), {"prop": prop}, "decoy") for day in rest]
+    rest = scattered(world, rng, MENTIONS - len(told))
+    told += [PlannedEntry(day, happened.pop(), {"prop": prop}, "decoy") for day in rest]
     if fresh:
         wife, day = fresh.new(woman=True), near(rng, days[before])
         husband = answer if stated else fresh.new(woman=False)
-        told.append(Told(day, WEDDING, {"husband": husband, "wife": wife}, "relevant"))
+        told.append(PlannedEntry(day, WEDDING, {"husband": husband, "wife": wife}, "relevant"))
         names[wife], answer = day, wife
     until = days[before + 1] if later else LAST_DAY
     return Plot(told, answer, range(days[before] + 1, max(until, days[before] + 2)), names)
 
 
-def _others(world: Chronicle, rng: Random, prop: str, sales: int, taken: list[str]) -> list[Told]:
+def _others(world: Chronicle, rng: Random, prop: str, sales: int, taken: list[str]) -> list[PlannedEntry]:
     """Return as many entries about another property, some of them sales."""
     kinds, sold = quiet(rng, MENTIONS), set(rng.sample(range(MENTIONS), sales))
-    found, gone = list[Told](), list(taken)
-    for at, day in enumerate(strewn(world, rng, MENTIONS)):
+    found, gone = list[PlannedEntry](), list(taken)
+    for at, day in enumerate(scattered(world, rng, MENTIONS)):
         about = {"prop": prop}
         if at in sold:
             about["buyer"] = rng.choice([one for one in world.living(day) if one not in gone])
             gone.append(about["buyer"])
-        found.append(Told(day, "sale" if at in sold else kinds[at], about, "decoy"))
+        found.append(PlannedEntry(day, "sale" if at in sold else kinds[at], about, "decoy"))
     return found

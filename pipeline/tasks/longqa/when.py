@@ -14,7 +14,7 @@ from pipeline.streams import Streams, deal, spread
 from pipeline.tasks.base import Key, Published, Sample, Turns
 from pipeline.tasks.longqa import reading, text
 from pipeline.tasks.longqa import solve as proof
-from pipeline.tasks.longqa.base import Drawn, LongQa, Told, asked_property, quiet
+from pipeline.tasks.longqa.base import Drawn, LongQa, PlannedEntry, asked_property, quiet
 from pipeline.worlds.chronicle import Chronicle, happenings, new_year, year
 from pipeline.worlds.chronicle.entries import FIRST_DAY, LAST_DAY
 
@@ -42,14 +42,14 @@ class When(LongQa):
         kinds, rng = list(happenings()), own.of("told")
         kind = kinds[deal(shared.of("kind"), stratum.rows, index, len(kinds))]
         day = world.day_at(spread(shared.of("depth"), stratum.rows, index))
-        told = [Told(day, kind, {"prop": prop}, "relevant")]
+        told = [PlannedEntry(day, kind, {"prop": prop}, "relevant")]
         told += [_other(world, rng, one, prop, day) for one in quiet(rng, OTHERS, (kind,))]
         near = [one for one in world.properties if one not in (prop, twin)]
         told += [_other(world, rng, one, twin, day) for one in (kind, *quiet(rng, OTHERS, (kind,)))]
         same = rng.sample(near, SAME)
         told += [_other(world, rng, kind, one, day) for one in same]
         inside = range(max(FIRST_DAY, new_year(year(day))), min(LAST_DAY + 1, new_year(year(day) + 1)))
-        told.append(Told(rng.choice(inside), rng.choice(ALSO), {}, "anchor"))
+        told.append(PlannedEntry(rng.choice(inside), rng.choice(ALSO), {}, "anchor"))
         answer = str(year(day))
         question = text.HAPPENED.format(asked=rng.choice(happenings()[kind]).format(prop=prop))
         shown = {"asked": kind, "property": prop, "twin": twin}
@@ -76,8 +76,8 @@ class When(LongQa):
         return {"happening": (sample.latent["asked"], len(happenings()))}
 
 
-def _other(world: Chronicle, rng: Random, kind: str, prop: str, day: int) -> Told:
+def _other(world: Chronicle, rng: Random, kind: str, prop: str, day: int) -> PlannedEntry:
     """Return an entry of another year."""
     while year(other := world.day_at(rng.random())) == year(day):
         pass
-    return Told(other, kind, {"prop": prop}, "decoy")
+    return PlannedEntry(other, kind, {"prop": prop}, "decoy")

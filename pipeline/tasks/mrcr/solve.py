@@ -29,7 +29,7 @@ PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "ei
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """What the last turn asks for: the `place`-th reply (from 1) to the request for `key`, after `code`."""
 
     key: str
@@ -52,7 +52,7 @@ class Conversation:
     """A conversation as read."""
 
     replies: tuple[Reply, ...]
-    asked: Asked
+    asked: Question
 
     def matching(self) -> list[Reply]:
         """Return the replies to the asked request, in order."""
@@ -99,11 +99,11 @@ def _requested(said: str) -> str:
     return found["key"]
 
 
-def _understood(said: str) -> Asked:
+def _understood(said: str) -> Question:
     found = ASKED.fullmatch(said)
     if not found or found["ordinal"] not in PLACES:
         raise ValueError(f"no question: {said[:80]!r}")
-    return Asked(found["key"], PLACES.index(found["ordinal"]) + 1, found["code"])
+    return Question(found["key"], PLACES.index(found["ordinal"]) + 1, found["code"])
 
 
 @lru_cache(maxsize=1 << 16)

@@ -17,13 +17,13 @@ from typing import Any
 from pipeline.errors import PoolError
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Streams, spread
-from pipeline.tasks.base import Digest, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit
 from pipeline.tasks.mrcr import solve as proof
 from pipeline.tasks.mrcr import text
 from pipeline.tasks.mrcr.chance import DRAWN, GUESSES, guesses
 from pipeline.tasks.mrcr.crowd import CAPS, Crowd, Shape, cap_of, crowd, filler, shown_cells, twins
 from pipeline.tasks.mrcr.solve import read_conversation
-from pipeline.worlds.writing.library import Asked, Label, Wanted, library_of, topics_of
+from pipeline.worlds.writing.library import Label, RequestedText, TextPlan, library_of, topics_of
 from pipeline.worlds.writing.realise import formats
 
 
@@ -43,11 +43,11 @@ CODE = 12
 """Characters of the code: what the published metrics take it to have."""
 
 
-KNOBS: Mapping[str, tuple[Any, ...] | Digest] = {
+KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
     "replies": ("any", "short"),
     "distractors": CAPS,
     "tone": (False, True),
-    "corpus": Digest("a corpus's SHA-256", frozenset({"writings"})),
+    "corpus": CorpusKnob("a corpus's SHA-256", frozenset({"writings"})),
 }
 """Length of replies, cap of hard distractors, tone as a third key, and a corpus by its digest."""
 
@@ -185,10 +185,10 @@ def _crowd(own: Streams, stratum: Stratum, corpora: str) -> Crowd:
     return crowd(library_of(own, stratum.tier, shape.corpus, corpora, toned=shape.toned), shape.short)
 
 
-def _asked(everybody: Crowd, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+def _asked(everybody: Crowd, stratum: Stratum, index: int, own: Streams, shared: Streams) -> RequestedText:
     short, others = Shape.of(stratum).short, twins(everybody, stratum)
     try:
-        return everybody.library.asked(Wanted(stratum.rows, index, stratum.complexity, others, short, own, shared))
+        return everybody.library.asked(TextPlan(stratum.rows, index, stratum.complexity, others, short, own, shared))
     except PoolError as fault:
         raise PoolError(f"{stratum}: {fault}") from None
 
@@ -222,7 +222,7 @@ def _shown(everybody: Crowd, stratum: Stratum, shots: int, own: Streams) -> list
     return [(told[0], told[1]) for told in chosen[:shots]]
 
 
-def _guesses(everybody: Crowd, stratum: Stratum, asked: Asked, place: int, own: Streams) -> dict[str, float]:
+def _guesses(everybody: Crowd, stratum: Stratum, asked: RequestedText, place: int, own: Streams) -> dict[str, float]:
     doubles, topical, formal, easy = everybody.hard_and_easy(asked.label)
     rng, library, turns = own.of("guesses"), everybody.library, int(everybody.turns(stratum))
 

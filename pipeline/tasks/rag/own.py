@@ -26,7 +26,7 @@ from pipeline.metrics import MEMBERS
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, stream, words
 from pipeline.tasks.base import (
-    Digest,
+    CorpusKnob,
     Filler,
     Key,
     Layout,
@@ -162,9 +162,9 @@ def filler(
     return Filler(pool, order, NONE, "ranked", ranks=ranks)
 
 
-CORPUS = Digest("a corpus's SHA-256", frozenset({"passages", "questions", "answers"}))
-JUDGED = Digest("a corpus's SHA-256", frozenset({"passages", "questions"}))
-KNOBS: Mapping[str, tuple[Any, ...] | Digest] = {
+CORPUS = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "answers"}))
+JUDGED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions"}))
+KNOBS: Mapping[str, tuple[Any, ...] | CorpusKnob] = {
     "corpus": CORPUS,
     "beyond": BEYOND,
     "negatives": NEGATIVE_UNITS,
@@ -183,7 +183,7 @@ class OwnRag(Task):
 
     subtask: str
     complexities: tuple[int, ...] = field()
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = field()
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = field()
     shuffled: bool
     corpora: str = ""
     """The folder of frozen corpora."""

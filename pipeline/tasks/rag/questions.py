@@ -17,7 +17,7 @@ STEPS = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question: its words, the answer, the numbers of the passages that it needs in order, and what it turns on.
 
     `about` are the things that near misses are to look like, `form` and `relation` are those of the first passage. What
@@ -78,7 +78,7 @@ def slot_of(form: Form, relation: Relation) -> str:
     return "other" if relation.type == form.kind else relation.type
 
 
-def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: int, first: int) -> Asked:
+def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: int, first: int) -> Question:
     """Draw a question that asks for a relation; `first` is the place in it of the right one of two.
 
     Raises:
@@ -94,7 +94,7 @@ def ask(world: Gazetteer, rng: Random, subtask: str, place: Place, complexity: i
     raise ValueError(f"the world holds no question of {subtask} for {place}")
 
 
-def _known(asked: Asked) -> bool:
+def _known(asked: Question) -> bool:
     """Tell whether a question names its own answer, or one thing twice."""
     if len({*asked.golds}) != len(asked.golds):
         return True
@@ -117,17 +117,17 @@ def _id(form: Form, relation: Relation) -> str:
 
 def _single(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
-) -> Asked | None:
+) -> Question | None:
     gold = world.stating(thing.name, relation.name)
     question = rng.choice(relation.lines["?"]).format(name=thing.name)
-    return Asked(
+    return Question(
         question, thing.facts[relation.name], (gold or 0,), form.name, relation.name, _id(form, relation), (thing.name,)
     )
 
 
 def _descr(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
-) -> Asked | None:
+) -> Question | None:
     facts = thing.stated[form.name]
     known = [one for one in _described(form, relation.name) if one.name in facts]
     if len(known) < 2:
@@ -140,7 +140,7 @@ def _descr(
     phrase = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} {said}"
     gold = world.stating(thing.name, relation.name) or 0
     question = _short(rng, relation).format(name=phrase)
-    return Asked(question, facts[relation.name], (gold,), form.name, relation.name, _id(form, relation), (), given)
+    return Question(question, facts[relation.name], (gold,), form.name, relation.name, _id(form, relation), (), given)
 
 
 def _sharing(world: Gazetteer, form: Form, given: Sequence[tuple[str, str]]) -> set[int]:
@@ -155,7 +155,7 @@ def _sharing(world: Gazetteer, form: Form, given: Sequence[tuple[str, str]]) -> 
 
 def _bridge(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
-) -> Asked | None:
+) -> Question | None:
     """Walk back from the thing that is asked about to one that leads to it."""
     golds, phrases, names = [world.stating(thing.name, relation.name) or 0], list[str](), [thing.name]
     taken = [relation]
@@ -183,7 +183,7 @@ def _bridge(
     question = _short(rng, relation).format(name=phrase)
     if any(_core(name) in question for name in names[:-1]):
         return None
-    return Asked(question, answer, tuple(golds[::-1]), passage.form, start, _id(form, relation), (names[-1],))
+    return Question(question, answer, tuple(golds[::-1]), passage.form, start, _id(form, relation), (names[-1],))
 
 
 def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
@@ -198,7 +198,7 @@ def _leading(world: Gazetteer, name: str) -> Iterator[tuple[int, Relation]]:
 
 def _compare(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
-) -> Asked | None:
+) -> Question | None:
     """Ask for another fact about one of two: its name would not do, for whoever names both is right."""
     others = [one for one in world.cast.things[form.kind] if relation.name in one.stated[form.name]]
     other, mark = rng.choice(others), rng.choice([mark for mark in "<>" if relation.lines[mark]])
@@ -212,7 +212,7 @@ def _compare(
     said, more = _predicate(rng.choice(relation.lines[mark]), form.noun), rng.choice(wanted)
     asking = _short(rng, more).format(name=f"the one {'who' if form.kind == 'person' else 'that'} {said}")
     question = OF_TWO.format(a=named[0], b=named[1], question=asking)
-    return Asked(question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named)
+    return Question(question, right.facts[more.name], golds, form.name, more.name, _id(form, relation), named)
 
 
 def _told(form: Form, *things: Thing) -> list[Relation]:
@@ -237,12 +237,12 @@ def _predicate(question: str, noun: str) -> str:
 
 def _listed(
     world: Gazetteer, rng: Random, form: Form, relation: Relation, thing: Thing, complexity: int, first: int
-) -> Asked | None:
+) -> Question | None:
     value = thing.facts[relation.name]
     question = rng.choice(relation.lines["*"]).format(value=value)
     given = ((relation.name, value),)
     sharing = tuple(sorted(_sharing(world, form, given)))
-    return Asked(question, "", (), form.name, relation.name, _id(form, relation), (), given, sharing)
+    return Question(question, "", (), form.name, relation.name, _id(form, relation), (), given, sharing)
 
 
 _DRAWS = {"single": _single, "described": _descr, "bridge": _bridge, "compare": _compare, "list": _listed}
@@ -252,7 +252,7 @@ MENTIONS = 2
 """How often a near miss names what the question asks about."""
 
 
-def near_misses(world: Gazetteer, rng: Random, asked: Asked, count: int, names: Sequence[str]) -> Iterator[Passage]:
+def near_misses(world: Gazetteer, rng: Random, asked: Question, count: int, names: Sequence[str]) -> Iterator[Passage]:
     """Yield near misses.
 
     Of a thing that is named in the question: others of its kind, which state what is asked and name it twice. Of one
@@ -269,7 +269,7 @@ def near_misses(world: Gazetteer, rng: Random, asked: Asked, count: int, names: 
 
 
 def _drawn(
-    world: Gazetteer, rng: Random, form: Form, asked: Asked, number: int, names: Sequence[str]
+    world: Gazetteer, rng: Random, form: Form, asked: Question, number: int, names: Sequence[str]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the facts that near miss `number` states in any case, and what its colour names."""
     relation, given = form.relation(asked.relation), dict(asked.given)
@@ -287,7 +287,7 @@ def _drawn(
     return facts, [(slot, given[missed])] * min(MENTIONS, len(naming(form.name, slot)))
 
 
-def _other(world: Gazetteer, rng: Random, form: Form, asked: Asked, name: str) -> str:
+def _other(world: Gazetteer, rng: Random, form: Form, asked: Question, name: str) -> str:
     """Draw another value of a relation than the one that the question turns on, as some thing of the world has it."""
     holders = [one for one in world.cast.things[form.kind] if name in one.stated[form.name]]
     out = {asked.answer, *asked.about, *dict(asked.given).values()}

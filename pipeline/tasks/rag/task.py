@@ -14,7 +14,7 @@ import numpy as np
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, words
 from pipeline.tasks.base import (
-    Digest,
+    CorpusKnob,
     Filler,
     Key,
     Layout,
@@ -30,7 +30,7 @@ from pipeline.tasks.base import (
 )
 from pipeline.tasks.rag import own, text
 from pipeline.tasks.rag import solve as proof
-from pipeline.tasks.rag.questions import Asked, Place, ask, near_misses
+from pipeline.tasks.rag.questions import Place, Question, ask, near_misses
 from pipeline.tasks.rag.questions import places as asking_places
 from pipeline.tasks.rag.text import document, numbered
 from pipeline.tasks.recall import base
@@ -44,7 +44,7 @@ LEAST, SPARE = 64, 400
 STORED = np.dtype("<i4")
 
 
-def titled(stratum: Stratum) -> bool:
+def has_titles(stratum: Stratum) -> bool:
     """Tell whether the documents of a stratum have titles."""
     return bool(stratum.knob("titles", TITLES[0]))
 
@@ -70,7 +70,7 @@ def stated(passage: Passage) -> tuple[str, ...]:
 
 def spec(stratum: Stratum) -> PoolSpec:
     """Return the pool of passages of a tier, with titles or without."""
-    name = f"gazetteer-{stratum.tier}" if titled(stratum) else f"gazetteer-untitled-{stratum.tier}"
+    name = f"gazetteer-{stratum.tier}" if has_titles(stratum) else f"gazetteer-untitled-{stratum.tier}"
     return PoolSpec(name, 1, stratum.tier, f"{WORLD}:{source_digest()}", make_passages)
 
 
@@ -145,7 +145,7 @@ class Rag(Task):
     scorer = "exact"
     shots = 2
     most_shots = 2
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = KNOBS
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     reply = text.ONE
     shuffled = True
     """Whether documents stand in any order, and not in that of the search."""
@@ -162,7 +162,7 @@ class Rag(Task):
         """Return the depths of the documents that are needed: each of them uniform over the rows."""
         return [spread(shared.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
 
-    def drawn(self, stratum: Stratum, number: int, own: Streams, shared: Streams) -> tuple[Asked, int | None]:
+    def drawn(self, stratum: Stratum, number: int, own: Streams, shared: Streams) -> tuple[Question, int | None]:
         """Draw question `number` of a stratum, and where its answer stands elsewhere."""
         world, known = gazetteer(own, stratum.tier), asking_places(self.subtask)
         place = known[deal(shared.of("asked"), stratum.rows, number, len(known))]
@@ -175,11 +175,11 @@ class Rag(Task):
         wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
         return asked, own.of("elsewhere").choice(others) if wanted else None
 
-    def golds(self, world: Gazetteer, asked: Asked, own: Streams, stratum: Stratum) -> list[Passage]:
+    def golds(self, world: Gazetteer, asked: Question, own: Streams, stratum: Stratum) -> list[Passage]:
         """Return the passages that a question needs."""
         return [world.passages[number] for number in asked.golds]
 
-    def keyed(self, asked: Asked, golds: Sequence[Passage]) -> Key:
+    def keyed(self, asked: Question, golds: Sequence[Passage]) -> Key:
         """Return the key of a question."""
         return Key(text.plain(asked.answer), self.forms(asked.answer))
 
@@ -198,11 +198,11 @@ class Rag(Task):
             "shown": list(self.shown(world, own, stratum, asked)),
             **self.searched(own, stratum, asked, golds),
         }
-        relevant = tuple(text.document(gold, titled=titled(stratum)) for gold in golds)
+        relevant = tuple(text.document(gold, titled=has_titles(stratum)) for gold in golds)
         ranked = ranking(own, stratum, asked.question)
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
 
-    def near(self, own: Streams, stratum: Stratum, asked: Asked, golds: Sequence[Passage]) -> list[Passage]:
+    def near(self, own: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
         """Return the near misses of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
         world, wanted = gazetteer(own, stratum.tier), int(stratum.knob("decoys", DECOYS[0]))
         members = [] if asked.golds else [one.thing.name for one in golds]
@@ -213,11 +213,11 @@ class Rag(Task):
                 return found
         raise AssertionError
 
-    def out(self, world: Gazetteer, asked: Asked) -> set[int]:
+    def out(self, world: Gazetteer, asked: Question) -> set[int]:
         """Return the passages that answer: no other document may be one of them."""
         return {*asked.golds, *asked.sharing}
 
-    def shown(self, world: Gazetteer, own: Streams, stratum: Stratum, asked: Asked) -> Iterator[dict[str, Any]]:
+    def shown(self, world: Gazetteer, own: Streams, stratum: Stratum, asked: Question) -> Iterator[dict[str, Any]]:
         """Yield demonstrations: other questions of the kind, each with its answer and documents of its own."""
         rng, gone = own.of("shown"), self.out(world, asked)
         for _ in range(self.shots_of(stratum)):
@@ -244,7 +244,7 @@ class Rag(Task):
         rng.shuffle(numbers)
         return {"question": question, "answer": text.plain(answer), "documents": numbers}
 
-    def searched(self, own: Streams, stratum: Stratum, asked: Asked, golds: Sequence[Passage]) -> dict[str, Any]:
+    def searched(self, own: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> dict[str, Any]:
         """Return what a search over the world and the near misses finds.
 
         That is whether its first hit is a document that the answer needs, how many passages stand before each of these
@@ -263,7 +263,7 @@ class Rag(Task):
         """Put the documents that are needed at their depths, and near misses anywhere."""
         stratum, latent = sample.stratum, sample.latent
         own, number = self.drawing(stratum, sample.index, own, shared)
-        world, with_title, rng = gazetteer(own, stratum.tier), titled(stratum), own.of("scatter")
+        world, with_title, rng = gazetteer(own, stratum.tier), has_titles(stratum), own.of("scatter")
         asked, elsewhere = self.drawn(stratum, number, own, shared)
         near = self.near(own, stratum, asked, self.golds(world, asked, own, stratum))
         placed = [
@@ -344,7 +344,7 @@ class Bridge(Rag):
     subtask = "bridge"
     title = "a fact that is reached from a named thing, through documents that each name the next thing"
     complexities = (2, 3, 4)
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.CORPUS})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.CORPUS})
 
     def of(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
@@ -376,13 +376,13 @@ class Listed(Rag):
     complexities = (3, 5, 8)
     max_new_tokens = 128
     reply = text.ALL
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.JUDGED})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.JUDGED})
 
     def of(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
         return own.LISTED if stratum.knob("corpus", "") else self
 
-    def golds(self, world: Gazetteer, asked: Asked, own: Streams, stratum: Stratum) -> list[Passage]:
+    def golds(self, world: Gazetteer, asked: Question, own: Streams, stratum: Stratum) -> list[Passage]:
         """Write the documents of the things that have the value; without near misses each names the next one."""
         rng, form, found = own.of("golds"), forms()[asked.form], list[Any]()
         for _ in range(stratum.complexity):
@@ -393,7 +393,7 @@ class Listed(Rag):
         wanted = [[("other", next_one.name)] if alone else [] for next_one in after]
         return [world.write(rng, one, form.name, naming) for one, naming in zip(found, wanted, strict=True)]
 
-    def keyed(self, asked: Asked, golds: Sequence[Passage]) -> Key:
+    def keyed(self, asked: Question, golds: Sequence[Passage]) -> Key:
         """Return the names of the things, in alphabetical order."""
         target = ", ".join(sorted(text.plain(one.thing.name) for one in golds))
         return Key(target, self.forms(target))
@@ -430,7 +430,7 @@ class Single(Rag):
 
     subtask = "single"
     title = "a fact about a named thing, among documents that a search finds for it"
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType(
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(
         {**KNOBS, **base.DEPTH, **base.CROSSED, "corpus": own.CORPUS}
     )
     shuffled = False
@@ -462,4 +462,4 @@ class Described(Single):
 
     subtask = "described"
     title = "a fact about a thing that is described by two others, among documents that a search finds for it"
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, **base.DEPTH, **base.CROSSED})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, **base.DEPTH, **base.CROSSED})

@@ -72,7 +72,7 @@ def read_list(text: str) -> list[str]:
     return text[start:end].splitlines()
 
 
-def read_asked(text: str) -> int:
+def parse_question(text: str) -> int:
     """Return how many words are asked for.
 
     Raises:
@@ -221,7 +221,7 @@ class Listed(Task):
             ValueError: if the list cannot be read, or two words tie.
         """
         lines = count_words(turns[-1][1])
-        return (", ".join(most_frequent(lines, read_asked(turns[-1][1]))[0]),)
+        return (", ".join(most_frequent(lines, parse_question(turns[-1][1]))[0]),)
 
     def check(self, row: Published) -> list[str]:
         """Prove that the asked words lead by enough, that marks are of them, and that examples are right.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pipeline.recipe import Knob, Stratum
 from pipeline.streams import Streams, spread
 from pipeline.tasks.base import (
-    Digest,
+    CorpusKnob,
     Filler,
     Key,
     Layout,
@@ -368,7 +368,7 @@ NIAH = (
 )
 
 
-CORPUS = Digest("a corpus's SHA-256", frozenset({"documents"}))
+CORPUS = CorpusKnob("a corpus's SHA-256", frozenset({"documents"}))
 OWN = "own"
 """The haystack of a user's documents, among those of `niah_text`."""
 
@@ -381,7 +381,7 @@ class InProse(Niah):
     """The folder of frozen corpora."""
 
     @property
-    def knobs(self) -> Mapping[str, tuple[Any, ...] | Digest]:  # type: ignore[override]
+    def knobs(self) -> Mapping[str, tuple[Any, ...] | CorpusKnob]:  # type: ignore[override]
         """What the form leaves open, and a corpus by its digest."""
         return {**Niah.knobs.fget(self), "corpus": CORPUS}  # type: ignore[attr-defined]
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.solve import strangers
-from pipeline.tasks.recall.niah_text import CODE, END, START, Needles, columns, is_ordered, read_asked
+from pipeline.tasks.recall.niah_text import CODE, END, START, Needles, columns, is_ordered, parse_question
 
 STEM = 8
 """Characters that near UUIDs share."""
@@ -80,7 +80,7 @@ def solve(text: str, form: str) -> str:
     Raises:
         ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
     """
-    asked, found = read_asked(text), columns(text)
+    asked, found = parse_question(text), columns(text)
     values = [[found.values[place] for place in found.places([key])] for key in asked]
     wrong = [key for key, some in zip(asked, values, strict=True) if not some or (form != "values" and len(some) > 1)]
     if wrong or (form != "keys" and len(asked) != 1):
@@ -101,7 +101,7 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
         distractors: how many other things are filed under it.
         alike: how many keys have the form of an asked one.
     """
-    found, asked = columns(row.text), read_asked(row.text)
+    found, asked = columns(row.text), parse_question(row.text)
     if is_ordered(row.text) != (form == "ordered"):
         yield "the question and the knob do not agree on whether the order of the text counts"
     mine = found.places(asked)

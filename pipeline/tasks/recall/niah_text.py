@@ -137,7 +137,7 @@ def _said(line: str) -> tuple[str, ...]:
     return found.groups() if found else ()
 
 
-def read_asked(text: str) -> list[str]:
+def parse_question(text: str) -> list[str]:
     """Return the keys that are asked for, in the order of the question.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.solve import strangers
-from pipeline.tasks.recall.vt_text import SHOWN, Step, body, holders, read_asked, read_program, read_steps
+from pipeline.tasks.recall.vt_text import SHOWN, Step, body, holders, parse_question, read_program, read_steps
 from pipeline.tasks.solving import PROMPT, whole_lines
 
 
@@ -18,13 +18,13 @@ def solve(text: str) -> str:
     """
     found = _answer(text)
     if not found:
-        raise ValueError(f"no variable holds {read_asked(text)}")
+        raise ValueError(f"no variable holds {parse_question(text)}")
     return ", ".join(found)
 
 
 @PROMPT.of
 def _answer(text: str) -> list[str]:
-    return holders(read_program(text).steps, read_asked(text))
+    return holders(read_program(text).steps, parse_question(text))
 
 
 def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
@@ -33,7 +33,7 @@ def faults(row: Published, *, twins: int, noise: bool) -> Iterator[str]:
     A line that shares no variable with the asked chain, also through others, cannot change the answer; of those that
     do, each is left out in turn.
     """
-    program, number, answer = read_program(row.text), read_asked(row.text), _answer(row.text)
+    program, number, answer = read_program(row.text), parse_question(row.text), _answer(row.text)
     steps = program.steps
     if len(answer) != row.stratum.complexity:
         yield f"{len(answer)} variables hold the number, but {row.stratum.complexity} are promised"

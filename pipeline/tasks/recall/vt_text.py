@@ -120,7 +120,7 @@ def holders(steps: Iterable[Step], number: int) -> list[str]:
     return [name for name, value in run(steps).items() if value == number]
 
 
-def read_asked(text: str) -> int:
+def parse_question(text: str) -> int:
     """Return the number that is asked for.
 
     Raises:

@@ -19,7 +19,7 @@ from pipeline.recipe import Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Sample
 from pipeline.tasks.rag import task
-from pipeline.tasks.rerank.questions import CONDITIONS, Asked
+from pipeline.tasks.rerank.questions import CONDITIONS, Question
 from pipeline.worlds.gazetteer import Passage
 
 TOKENS_PER_DOCUMENT = 135
@@ -30,7 +30,7 @@ OTHER = "0"
 def searched(
     own: Streams,
     stratum: Stratum,
-    asked: Asked,
+    asked: Question,
     graded: Sequence[tuple[Passage, int]],
     numbers: Sequence[str],
     out: Iterable[int],

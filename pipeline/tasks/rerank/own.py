@@ -18,14 +18,14 @@ from pipeline.errors import PoolError
 from pipeline.metrics import RANKED, TIED
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Digest, Key, Piece, Published, Sample
+from pipeline.tasks.base import CorpusKnob, Key, Piece, Published, Sample
 from pipeline.tasks.rag import own as own_haystack
 from pipeline.tasks.rag import own as own_listed
 from pipeline.tasks.rag import own_text
 from pipeline.tasks.rag.own import KNOBS, OwnNumbered, is_short
 from pipeline.tasks.rerank import chance, text
 
-GRADED = Digest("a corpus's SHA-256", frozenset({"passages", "questions", "grades"}))
+GRADED = CorpusKnob("a corpus's SHA-256", frozenset({"passages", "questions", "grades"}))
 MOST = 300
 """Documents of a row that are worth anything."""
 SHOWN, BESIDE = 4, 2

@@ -36,7 +36,7 @@ LOOSE = frozenset({"inn.guest"})
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question: its words, the form of the documents that it is about, and its conditions, relations and values.
 
     Documents written for it are about things of the `years`, from the first to the last. Where they are to be put in
@@ -87,7 +87,7 @@ def asked_forms() -> tuple[str, ...]:
     return tuple(name for name in forms() if len(conditions(name)) >= CONDITIONS)
 
 
-def ask_conditions(world: Gazetteer, rng: Random, form: str) -> Asked:
+def ask_conditions(world: Gazetteer, rng: Random, form: str) -> Question:
     """Draw a question with three conditions that some thing of the world meets."""
     triples = list(combinations(conditions(form), CONDITIONS))
     for thing, facts in _things(world, rng, form):
@@ -98,11 +98,11 @@ def ask_conditions(world: Gazetteer, rng: Random, form: str) -> Asked:
             if years and _apart([value for _, value in given]):
                 one, two, three = (_predicate(rng, forms()[form], *each) for each in given)
                 question = f"{_which(forms()[form])} {one}, {two}, and {three}?"
-                return Asked(question, form, given, years)
+                return Question(question, form, given, years)
     raise ValueError(f"the world holds no question about {form}")
 
 
-def ask_order(world: Gazetteer, rng: Random, scale: Scale, count: int) -> Asked:
+def ask_order(world: Gazetteer, rng: Random, scale: Scale, count: int) -> Question:
     """Draw a question for the first `count` things that meet one condition, which some thing of the world does."""
     name, relation, mark = scale
     form, known = forms()[name], [one for one in conditions(name) if one != relation]
@@ -117,7 +117,7 @@ def ask_order(world: Gazetteer, rng: Random, scale: Scale, count: int) -> Asked:
                 that = "who" if form.kind == "person" else "that"
                 first = f"Which {form.noun} {that} {said} {scales()[scale]}"
                 question = f"{first}, and which {REST[count]} come next in that order?"
-                return Asked(question, name, given, years, relation, mark == ">")
+                return Question(question, name, given, years, relation, mark == ">")
     raise ValueError(f"the world holds no question about {name}.{relation}")
 
 

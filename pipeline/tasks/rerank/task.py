@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, deal
 from pipeline.tasks.base import (
-    Digest,
+    CorpusKnob,
     Key,
     Layout,
     Piece,
@@ -30,7 +30,7 @@ from pipeline.tasks.rag.text import numbered
 from pipeline.tasks.rerank import chance, own, text
 from pipeline.tasks.rerank import solve as proof
 from pipeline.tasks.rerank import solve as reader
-from pipeline.tasks.rerank.questions import CONDITIONS, Asked, ask_conditions, ask_order, asked_forms, scales
+from pipeline.tasks.rerank.questions import CONDITIONS, Question, ask_conditions, ask_order, asked_forms, scales
 from pipeline.tasks.rerank.text import Author
 from pipeline.worlds.gazetteer import Gazetteer, Passage, forms, fresh, gazetteer, ids
 
@@ -53,7 +53,7 @@ class Rerank(Task):
     shots = 2
     most_shots = 2
     shortest = 8192
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = KNOBS
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = KNOBS
     instruction: str
     reply: str
 
@@ -62,15 +62,15 @@ class Rerank(Task):
         return (task.numbered_spec(stratum.tier),)
 
     @abstractmethod
-    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Question:
         """Draw the question."""
 
     @abstractmethod
-    def written(self, author: Author, rng: Random, asked: Asked, stratum: Stratum) -> list[Graded]:
+    def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write the documents of a row, those first that are worth something."""
 
     @abstractmethod
-    def shown(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> tuple[str, list[Graded]]:
+    def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw the question of a demonstration, and write its documents."""
 
     def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
@@ -110,7 +110,7 @@ class Rerank(Task):
         stratum, latent, rng = sample.stratum, sample.latent, own.of("scatter")
         world, size = gazetteer(own, stratum.tier), stratum.complexity
         given = tuple((name, value) for name, value in latent["conditions"])
-        asked = Asked(sample.question, latent["asked"], given, (0, 0))
+        asked = Question(sample.question, latent["asked"], given, (0, 0))
         written = sample.relevant[: latent["documents"]]
         placed = [
             Placed(unit(said, "relevant"), depth) for said, depth in zip(written[:size], latent["depths"], strict=True)
@@ -152,7 +152,7 @@ class Rerank(Task):
         return sample.relevant
 
 
-def out(world: Gazetteer, asked: Asked) -> set[int]:
+def out(world: Gazetteer, asked: Question) -> set[int]:
     """Return the passages of a world that meet a condition: no filler does."""
     return {
         number
@@ -196,19 +196,19 @@ class Conditions(Rerank):
     max_new_tokens = 256
     instruction = text.GRADES
     reply = text.BEST
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({**KNOBS, "corpus": own.GRADED})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.GRADED})
 
     def of(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
         return own.BEST if stratum.knob("corpus", "") else self
 
-    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Question:
         """Draw three conditions on things of a form that is dealt."""
         known = asked_forms()
         form = known[deal(shared.of("form"), stratum.rows, index, len(known))]
         return ask_conditions(world, own.of("question"), form)
 
-    def written(self, author: Author, rng: Random, asked: Asked, stratum: Stratum) -> list[Graded]:
+    def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write as many documents of each grade, conditions missed in turn, and decoys."""
         wanted, decoys = stratum.complexity, bool(stratum.knob("decoys", True))
         names, found = [name for name, _ in asked.conditions], list[Graded]()
@@ -221,7 +221,7 @@ class Conditions(Rerank):
         found += [(author.kin([]), 0) for _ in range(kin)]
         return found + [(author.stranger(), 0) for _ in range(strangers)]
 
-    def shown(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> tuple[str, list[Graded]]:
+    def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw three conditions on things of another form, and write six documents."""
         form = rng.choice([one for one in asked_forms() if forms()[one].kind != forms()[asked.form].kind])
         other = ask_conditions(world, rng, form)
@@ -250,13 +250,13 @@ class Order(Rerank):
     instruction = text.ORDERS
     reply = text.IN_ORDER
 
-    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Asked:
+    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Question:
         """Draw a condition on things that are to be put in an order that is dealt."""
         known = list(scales())
         scale = known[deal(shared.of("scale"), stratum.rows, index, len(known))]
         return ask_order(world, own.of("question"), scale, FIRST)
 
-    def written(self, author: Author, rng: Random, asked: Asked, stratum: Stratum) -> list[Graded]:
+    def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write the first ten, others that meet the condition, and decoys with numbers that are better than most."""
         numbers = _numbers(rng, asked, FIRST + BELOW)
         ((name, _),) = asked.conditions
@@ -267,7 +267,7 @@ class Order(Rerank):
         found += [(author.kin([], number=rng.randint(*good)), 0) for _ in range(DECOYS_IN_ORDER[0])]
         return found + [(author.stranger(), 0) for _ in range(DECOYS_IN_ORDER[1])]
 
-    def shown(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> tuple[str, list[Graded]]:
+    def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw another order of things of another form, and write six documents."""
         scale = rng.choice([one for one in scales() if forms()[one[0]].kind != forms()[asked.form].kind])
         other = ask_order(world, rng, scale, SHOWN_IN_ORDER)
@@ -283,13 +283,13 @@ class Order(Rerank):
         return {"scale": (f"{sample.latent['asked']}.{sample.latent['scale']}", len(scales()))}
 
 
-def _numbers(rng: Random, asked: Asked, count: int) -> list[int]:
+def _numbers(rng: Random, asked: Question, count: int) -> list[int]:
     """Draw different numbers for the scale, in the order that is asked for."""
     first, last = _span(asked)
     return sorted(rng.sample(range(first, last + 1), count), reverse=asked.largest)
 
 
-def _span(asked: Asked) -> tuple[int, int]:
+def _span(asked: Question) -> tuple[int, int]:
     """Return the smallest and the largest number that things have on the scale."""
     relation = forms()[asked.form].relation(asked.scale)
     first, last = asked.years if relation.type == "year" or not relation.span else relation.span

@@ -9,7 +9,7 @@ from random import Random
 from pipeline.metrics import RANKED, TIED
 from pipeline.tasks.base import Key
 from pipeline.tasks.rag.questions import slot_of
-from pipeline.tasks.rerank.questions import ONCE, Asked, bounds
+from pipeline.tasks.rerank.questions import ONCE, Question, bounds
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Relation, Thing, forms
 from pipeline.worlds.gazetteer.documents import Writer, naming
 from pipeline.worlds.gazetteer.things import QUALIFIED, era_of
@@ -92,7 +92,7 @@ class Author:
         taken: names that are not to be given; those that are join it.
     """
 
-    def __init__(self, world: Gazetteer, rng: Random, asked: Asked, taken: set[str]) -> None:
+    def __init__(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> None:
         self._world, self._rng, self._asked, self._taken = world, rng, asked, taken
         self._writer = Writer(rng, world.cast)
         self._used: Counter[tuple[str, Spot, str]] = Counter()

@@ -40,7 +40,7 @@ DEEDS = ("lease", "repairs", "keeper", "loan", "bid", "plea")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Question:
     """What a question asks for: a property, the last day that counts, and kinds of events."""
 
     prop: str
@@ -92,7 +92,7 @@ def question_of(text: str) -> str:
     return found[1]
 
 
-def asked(question: str) -> Asked:
+def parse_question(question: str) -> Question:
     """Return what a question asks for.
 
     Raises:
@@ -101,7 +101,7 @@ def asked(question: str) -> Asked:
     found = ASKED.fullmatch(question)
     if not found or not set(found.groups()[2:]) <= set(PHRASES):
         raise ValueError(f"no question about a property: {question!r}")
-    return Asked(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
+    return Question(found[1], day_of("31", "December", found[2]), frozenset(PHRASES[one] for one in found.groups()[2:]))
 
 
 @PROMPT.of
@@ -123,7 +123,7 @@ def told_of(found: Sequence[Line], prop: str) -> list[Event]:
     return history(found, prop, (*ESTATE, *DEEDS, *happening_kinds()))
 
 
-def points(told: Sequence[Event], what: Asked) -> list[Event]:
+def points(told: Sequence[Event], what: Question) -> list[Event]:
     """Return the events that belong in a summary, in order.
 
     Raises:
@@ -147,7 +147,7 @@ def summed_up(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: if it cannot be read, or nothing belongs in the summary.
     """
-    annals, what = read(text), asked(question_of(text))
+    annals, what = read(text), parse_question(question_of(text))
     told = told_in(text, what.prop)
     right = points(told, what)
     found = {one: [annals.numbers[event.line.start]] for event in right if (one := named(event))}
@@ -168,7 +168,7 @@ def faults(row: Published) -> Iterator[str]:
     Raises:
         ValueError: if the prompt cannot be read.
     """
-    annals, what = read(row.text), asked(row.question)
+    annals, what = read(row.text), parse_question(row.question)
     told = told_in(row.text, what.prop)
     right = points(told, what)
     yield from _body_faults(row, annals)
@@ -201,7 +201,7 @@ def _body_faults(row: Published, annals: Annals) -> Iterator[str]:
         yield f"the prompt asks {question_of(row.text)!r}"
 
 
-def _matters(told: Sequence[Event], without: int, what: Asked, right: Sequence[Event]) -> bool:
+def _matters(told: Sequence[Event], without: int, what: Question, right: Sequence[Event]) -> bool:
     """Tell whether other events belong in the summary without one of them, or a later one cannot be."""
     try:
         return points([*told[:without], *told[without + 1 :]], what) != right
@@ -209,7 +209,7 @@ def _matters(told: Sequence[Event], without: int, what: Asked, right: Sequence[E
         return True
 
 
-def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], what: Asked) -> Iterator[str]:
+def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], what: Question) -> Iterator[str]:
     """Hold who does not belong in the summary to be as many of each sort as promised, and nobody to be named twice."""
     late = [event for event in told if event.line.day > what.last]
     before = [event for event in told if event.line.day <= what.last and event not in right]
@@ -225,7 +225,7 @@ def _near_faults(row: Published, told: Sequence[Event], right: Sequence[Event], 
     yield from (f"{name} is named twice beside {what.prop}" for name, times in people.items() if times > 1)
 
 
-def _sorts(told: Sequence[Event], what: Asked) -> tuple[int, int, int]:
+def _sorts(told: Sequence[Event], what: Question) -> tuple[int, int, int]:
     """Return how many people are named beside a property: for what is asked, for other things, and in vain."""
     kinds = [event.kind for event in told if named(event)]
     vain = sum(kind in VAIN for kind in kinds)

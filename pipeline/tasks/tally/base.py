@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Indices, Shuffled, Streams, deal, words
 from pipeline.tasks.base import (
-    Digest,
+    CorpusKnob,
     Filler,
     Key,
     Layout,
@@ -118,7 +118,7 @@ class TallyTask(Task):
     family = "tally"
     max_new_tokens = 64
     shortest = 8192
-    knobs: Mapping[str, tuple[Any, ...] | Digest] = MappingProxyType({"stated": STATED})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({"stated": STATED})
 
     fits: Mapping[int, int] = MappingProxyType({})
     """The shortest length at which a complexity fits, where that is not 4,096."""

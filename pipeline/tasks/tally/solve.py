@@ -54,7 +54,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class Question:
     """A question: what kind it is, and what it names."""
 
     subtask: str
@@ -76,7 +76,7 @@ class Book:
     """All lines of a prompt as read and as they stand, and the question."""
 
     entries: Sequence[Entry]
-    asked: Asked
+    asked: Question
     lines: Sequence[str]
 
 
@@ -140,7 +140,7 @@ def _entries(line: str) -> Entry:
     return Entry(day, month, clerk, message, stated, intent_of(message.rstrip()), (MONTHS.index(month), int(day)))
 
 
-def question_of(question: str) -> Asked:
+def question_of(question: str) -> Question:
     """Read a question.
 
     Raises:
@@ -149,7 +149,7 @@ def question_of(question: str) -> Asked:
     for subtask, form in ASKED.items():
         found = form.fullmatch(question)
         if found:
-            return Asked(subtask, found.groupdict())
+            return Question(subtask, found.groupdict())
     raise ValueError(f"no question about messages: {question!r}")
 
 
@@ -163,7 +163,7 @@ def solve(text: str) -> str:
     return answer(book.entries, book.asked)
 
 
-def answer(entries: Sequence[Entry], asked: Asked) -> str:
+def answer(entries: Sequence[Entry], asked: Question) -> str:
     """Answer a question from some lines.
 
     Raises:
@@ -189,7 +189,7 @@ def times_of(entries: Sequence[Entry]) -> Counter[str]:
     return Counter(entry.intent[0] for entry in entries)
 
 
-def counted_of(entries: Sequence[Entry], asked: Asked) -> list[Entry]:
+def counted_of(entries: Sequence[Entry], asked: Question) -> list[Entry]:
     """Return the lines of the asked clerk and kind, by their dates."""
     mine = [entry for entry in entries if entry.clerk == asked.named["clerk"] and entry.intent == asked.kinds[0]]
     return sorted(mine, key=lambda entry: entry.date)
@@ -290,7 +290,7 @@ def _that_could_matter(book: Book) -> Iterator[Entry]:
     return (entry for entry in mine if entry.intent in kinds)
 
 
-def _answered(entries: Sequence[Entry], asked: Asked) -> str:
+def _answered(entries: Sequence[Entry], asked: Question) -> str:
     try:
         return answer(entries, asked)
     except ValueError:

@@ -35,16 +35,16 @@ FIRST_YEAR, LAST_YEAR = year(FIRST_DAY), year(LAST_DAY)
 
 
 @dataclass(slots=True, eq=False)
-class Soul:
+class Resident:
     """Somebody: name, sex, days of birth and death, parents where the annals know them, and a spouse."""
 
     name: str
     woman: bool
     born: int
     dies: int
-    father: Soul | None = None
-    mother: Soul | None = None
-    spouse: Soul | None = None
+    father: Resident | None = None
+    mother: Resident | None = None
+    spouse: Resident | None = None
     wed: int = 0
 
 
@@ -71,7 +71,7 @@ class Names:
 class Population:
     """All people, in order of birth, and the names of grown ones who live in each year."""
 
-    souls: list[Soul]
+    souls: list[Resident]
     names: Names
     grown: dict[int, list[str]]
 
@@ -91,7 +91,7 @@ def populate(rng: Random, births: int, founders: int) -> Population:
     return Population(sorted(town.souls, key=lambda one: (one.born, one.name)), town.names, grown)
 
 
-def _grown(souls: list[Soul], now: int) -> Iterator[str]:
+def _grown(souls: list[Resident], now: int) -> Iterator[str]:
     start = new_year(now)
     for one in souls:
         if one.born <= start - 21 * YEAR and one.dies > start + YEAR:
@@ -103,15 +103,15 @@ class _Town:
     rng: Random
     names: Names
     rate: float
-    souls: list[Soul] = field(default_factory=list)
-    couples: list[Soul] = field(default_factory=list)
+    souls: list[Resident] = field(default_factory=list)
+    couples: list[Resident] = field(default_factory=list)
     owed: float = 0.0
 
-    def soul(self, born: int, surname: str = "", *, woman: bool) -> Soul:
+    def soul(self, born: int, surname: str = "", *, woman: bool) -> Resident:
         life = self.rng.randrange(44, 88) * YEAR + self.rng.randrange(YEAR)
-        return Soul(self.names.new(surname, woman=woman), woman, born, born + life)
+        return Resident(self.names.new(surname, woman=woman), woman, born, born + life)
 
-    def incomer(self, now: int, age: int, *, woman: bool | None = None) -> Soul:
+    def incomer(self, now: int, age: int, *, woman: bool | None = None) -> Resident:
         """Draw somebody grown, whose parents are not known."""
         sex = self.rng.random() < 0.5 if woman is None else woman
         return self.soul(new_year(now - age) + self.rng.randrange(YEAR), woman=sex)
@@ -137,7 +137,7 @@ class _Town:
             self.couples.append(other if one.woman else one)
 
     @staticmethod
-    def _suits(one: Soul, other: Soul) -> bool:
+    def _suits(one: Resident, other: Resident) -> bool:
         related = one.father is not None and one.father is other.father
         return other.spouse is None and one.woman != other.woman and not related
 
@@ -301,7 +301,7 @@ def _properties(rng: Random, count: int) -> list[str]:
     return sorted(named[: -(-count // each) * each])
 
 
-def _families(rng: Random, souls: Sequence[Soul]) -> Iterator[Draft]:
+def _families(rng: Random, souls: Sequence[Resident]) -> Iterator[Draft]:
     """Yield births, marriages and deaths; who the parents are is told at any of them."""
     for one in souls:
         known = {} if one.father is None or one.mother is None else parents(one.father.name, one.mother.name)
@@ -315,7 +315,7 @@ def _families(rng: Random, souls: Sequence[Soul]) -> Iterator[Draft]:
             yield one.dies, "burial" if told else "death", {"person": one.name, **more}
 
 
-def _marriage(rng: Random, husband: Soul, wife: Soul) -> Draft:
+def _marriage(rng: Random, husband: Resident, wife: Resident) -> Draft:
     two = {"husband": husband.name, "wife": wife.name}
     for one, kind in rng.sample(((husband, "groom"), (wife, "bride")), 2):
         if one.father and one.mother and rng.random() < 0.5:

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipeline.errors import BuildError, PoolError
-from pipeline.storage import readable, written
+from pipeline.storage import readable, write_file
 
 LONGEST = 2000
 """Bytes of a text: about 512 tokens, which the longest reply has to hold."""
@@ -222,7 +222,7 @@ def freeze(writings: Sequence[Writing], folder: Path) -> str:
 
 def _write(path: Path, table: pa.Table) -> None:
     try:
-        with written(path) as aside:
+        with write_file(path) as aside:
             pq.write_table(table, aside)
     except OSError as fault:
         raise BuildError(f"a corpus cannot be written to {str(path.parent)!r}: {fault.strerror or fault}") from None

@@ -13,7 +13,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Protocol
 
 from pipeline.errors import PoolError
-from pipeline.storage import place
+from pipeline.storage import parse_location
 from pipeline.streams import Streams, deal, spread
 from pipeline.worlds.writing.corpus import Writing, corpus_digest, frozen, has_doubled, runs_of, words_of
 from pipeline.worlds.writing.realise import Realiser, common, formats, source_digest, tones
@@ -46,7 +46,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TextPlan:
     """What row `index` of `rows` needs: `count` texts of one label, and `twins` of its format and topic in other tones.
 
     `own` are the row's streams, `shared` those of all rows; with `short` all texts are short.
@@ -62,7 +62,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedText:
     """What a row asks for: the texts of a label, and others of its format and topic, each in a tone of its own."""
 
     label: Label
@@ -91,7 +91,7 @@ class Library(Protocol):
     def size(self, index: int) -> float:
         """Return about how many bytes a text has, without writing it."""
 
-    def asked(self, wanted: Wanted) -> Asked:
+    def asked(self, wanted: TextPlan) -> RequestedText:
         """Return what a row asks for.
 
         Raises:
@@ -223,7 +223,7 @@ class GrammarLibrary:
         """Return the middle of the size that a text has."""
         return sum(SIZES[self.entries[index].size]) / 2
 
-    def asked(self, wanted: Wanted) -> Asked:
+    def asked(self, wanted: TextPlan) -> RequestedText:
         """Deal formats, draw topics by their shares, and write texts for the row that the catalogue does not hold."""
         form, topic = self._dealt(wanted)
         names = self._tones(wanted.own, form, topic)
@@ -233,9 +233,9 @@ class GrammarLibrary:
         kinds = [(each, "short" if wanted.short else CELL[sizes.randrange(len(CELL))]) for each in labels]
         texts = list(cell_texts(wanted.own, kinds, self._told(form, topic)))
         twins = zip(labels[wanted.count :], texts[wanted.count :], strict=True)
-        return Asked(label, tuple(texts[: wanted.count]), tuple(twins))
+        return RequestedText(label, tuple(texts[: wanted.count]), tuple(twins))
 
-    def _dealt(self, wanted: Wanted) -> tuple[str, str]:
+    def _dealt(self, wanted: TextPlan) -> tuple[str, str]:
         forms = list(formats())
         form = deal(wanted.shared.of("format"), wanted.rows, wanted.index, len(forms))
         level = spread(wanted.shared.of("topic"), wanted.rows, wanted.index)
@@ -291,7 +291,7 @@ def library_of(streams: Streams, tier: str, corpus: str, corpora: str, *, toned:
 
 @lru_cache(maxsize=4)
 def _corpus_library(folder: str, digest: str, toned: bool) -> CorpusLibrary:  # noqa: FBT001
-    path = place(folder) / f"{digest}.parquet"
+    path = parse_location(folder) / f"{digest}.parquet"
     if not path.is_file():
         raise PoolError(f"no corpus {str(path)!r}: build with --corpus FILE, which keeps a copy there")
     writings = frozen(path)
@@ -326,7 +326,7 @@ class CorpusLibrary:
         """Return the bytes of a text."""
         return len(self._texts[index].encode())
 
-    def asked(self, wanted: Wanted) -> Asked:
+    def asked(self, wanted: TextPlan) -> RequestedText:
         """Deal groups of texts of one label, all that the corpus has, in an order of the stratum's own.
 
         Raises:
@@ -344,7 +344,7 @@ class CorpusLibrary:
         wanted.shared.of("texts", label.format, label.topic, label.tone).shuffle(found)
         chosen = found[group * wanted.count :][: wanted.count]
         wanted.own.of("texts").shuffle(chosen)
-        return Asked(label, tuple(map(self.text, chosen)))
+        return RequestedText(label, tuple(map(self.text, chosen)))
 
 
 @lru_cache(maxsize=8)
