@@ -674,9 +674,9 @@ def test_a_full_disk_is_named_and_the_next_run_goes_on(
     aside.symlink_to("/dev/full")
     # A symlink that stands there already counts as half-written, so nothing may clear it before its turn.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pipeline.artifacts.files.aside_of", lambda path: path.with_name(f"{path.name}.part-0"))
-        patch.setattr("pipeline.verify.seal.clean_aside", lambda *where: None)
-        for module in ("stages", "prove.whole"):
+        patch.setattr("pipeline.artifacts.files.temporary_path", lambda path: path.with_name(f"{path.name}.part-0"))
+        patch.setattr("pipeline.verify.seal.remove_temporary", lambda *where: None)
+        for module in ("stages", "verify.seal"):
             patch.setattr(f"pipeline.{module}.remove", lambda *where: None)
         with pytest.raises(BuildError) as caught:
             builds.stages(recipe, out).build()

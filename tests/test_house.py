@@ -16,29 +16,19 @@ from pipeline.cli.group import COMMANDS
 from pipeline.schema import schemas
 
 ORDER = (
-    *(
-        "errors",
-        "terminal",
-        "paths",
-        "typed",
-        "streams",
-        "metrics",
-        "recipe",
-        "rows",
-        "engine",
-    ),
-    *("worlds", "profiles", "tasks", "store", "assemble", "frozen", "prove", "readers", "stages", "release"),
-    *("ask", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
+    *("errors", "terminal", "storage", "typed", "streams", "metrics", "recipe", "rows", "executors"),
+    *("worlds", "corpora", "profiles", "tasks", "artifacts", "assemble", "verify", "baselines", "stages", "release"),
+    *("inference", "export", "figures", "publish", "score", "report", "schema", "cli", "bench", "__main__"),
 )
 """The modules and folders below `pipeline`, from the ground up: each imports only what stands before it."""
 
 FORBIDDEN = {
     "recipe": {"worlds", "tasks", "profiles"},
-    "tasks": {"profiles", "store", "rows"},
-    "store": {"tasks", "profiles", "worlds"},
-    "engine": {"tasks", "profiles", "recipe"},
-    "score": {"assemble", "prove", "tasks", "profiles"},
-    "export": {"assemble", "prove", "profiles"},
+    "tasks": {"profiles", "artifacts", "rows"},
+    "artifacts": {"tasks", "profiles", "worlds"},
+    "executors": {"tasks", "profiles", "recipe"},
+    "score": {"assemble", "verify", "tasks", "profiles"},
+    "export": {"assemble", "verify", "profiles"},
 }
 
 
@@ -124,11 +114,11 @@ def test_commands_that_build_nothing_load_no_task(command: str) -> None:
     assert seen.stderr.split() == []
 
 
-@pytest.mark.parametrize("order", ["spare()\nimport pipeline.rows", "import pipeline.rows\nspare()"])
+@pytest.mark.parametrize("order", ["tune_startup()\nimport pipeline.rows", "import pipeline.rows\ntune_startup()"])
 def test_the_command_and_its_workers_do_without_pandas(order: str) -> None:
     """Arrays are made without it; whoever looks for it, or makes a frame, finds it."""
     run = (
-        f"from pipeline.terminal.spare import spare\n{order}\nimport importlib.util, sys, pyarrow\n"
+        f"from pipeline.terminal.spare import tune_startup\n{order}\nimport importlib.util, sys, pyarrow\n"
         "table = pyarrow.Table.from_pylist([{'a': [1]}])\n"
         "print(table.to_pylist(), 'pandas' in sys.modules, importlib.util.find_spec('pandas') is not None)\n"
         "print(table.to_pandas().shape)"

@@ -43,7 +43,7 @@ def test_the_layout_of_an_equal_sample_is_made_once(plan: Plan) -> None:
 
 def test_a_full_proof_lays_every_row_out_anew(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    monkeypatch.setattr(cache, "laid_out", lambda plan, sample: made.append(sample.id) or layout_of(plan, sample))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(cache, "layout_of", lambda plan, sample: made.append(sample.id) or layout_of(plan, sample))  # type: ignore[func-returns-value]
     ids = [row.id for row in plan.rows("latent_list")]
     stages = Stages(plan, Inline, quiet=True)
     stages.build()

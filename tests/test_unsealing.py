@@ -76,7 +76,7 @@ def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
                 raise BuildError("stopped")
             return run(job)
 
-        monkeypatch.setattr(stage_module, "run_made", run_made)
+        monkeypatch.setattr(stage_module, "run_pack_and_prove", run_made)
 
     run = stage_module.run_made
     return stop_after
