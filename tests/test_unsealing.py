@@ -70,15 +70,15 @@ def stopping(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def stop_after(shards: int) -> None:
         made: list[ProveJob] = []
 
-        def run_made(job: ProveJob) -> Any:
+        def run_pack_and_prove(job: ProveJob) -> Any:
             made.append(job)
             if len(made) > shards:
                 raise BuildError("stopped")
             return run(job)
 
-        monkeypatch.setattr(stage_module, "run_pack_and_prove", run_made)
+        monkeypatch.setattr(stage_module, "run_pack_and_prove", run_pack_and_prove)
 
-    run = stage_module.run_made
+    run = stage_module.run_pack_and_prove
     return stop_after
 
 
