@@ -272,7 +272,7 @@ class Plan:
     @once
     def task(self, cell: Stratum) -> Task:
         """Return the task of a stratum, which finds the corpora of this folder."""
-        return task_of(cell).at(str(self.out / "corpora"))
+        return task_of(cell).with_corpora(str(self.out / "corpora"))
 
     @once
     def rows(self, family: str) -> Rows:

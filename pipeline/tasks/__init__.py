@@ -50,7 +50,7 @@ def task_of(stratum: Stratum) -> Task:
     if (stratum.family, stratum.subtask) not in TASKS:
         known = [subtask for family, subtask in TASKS if family == stratum.family]
         raise RecipeError(unknown(f"subtask of {stratum.family}:", stratum.subtask, known))
-    return TASKS[stratum.family, stratum.subtask].of(stratum)
+    return TASKS[stratum.family, stratum.subtask].for_stratum(stratum)
 
 
 def check_stratum(stratum: Stratum) -> None:

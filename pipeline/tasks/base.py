@@ -170,11 +170,11 @@ class Task(ABC):
     paired: bool = False
     """Whether complexities 1 and 0 are two forms of the same questions: they share streams, and ids but for a or b."""
 
-    def of(self, stratum: Stratum) -> Task:
+    def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task that asks the rows of a stratum: another one where a knob names texts of a user's own."""
         return self
 
-    def at(self, corpora: str) -> Task:
+    def with_corpora(self, corpora: str) -> Task:
         """Return the task with the folder that frozen corpora lie in; most tasks read none."""
         return self
 
@@ -183,14 +183,14 @@ class Task(ABC):
         """Return the pools that the layouts of a stratum draw from."""
 
     @abstractmethod
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw row `index` of a stratum, with id "" (the plan names it).
 
-        `own` holds the streams of this row alone, `shared` those that all rows of the stratum share.
+        `row_streams` holds the streams of this row alone, `stratum_streams` those that all rows of the stratum share.
         """
 
     @abstractmethod
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay a sample out as text; the same for every profile."""
 
     @abstractmethod
@@ -260,16 +260,16 @@ MOST, BLOCK = 512, 1024
 HALF = 1 << 32
 
 
-def depths(shared: Streams, own: Streams, rows: int, index: int, count: int) -> list[float]:
+def depths(stratum_streams: Streams, row_streams: Streams, rows: int, index: int, count: int) -> list[float]:
     """Return the depths of `count` units of row `index`: ``(perm(i) + u) / rows``, of another order for each unit."""
     size = min(rows, BLOCK)
     block, place = divmod(index, size)
-    within = words(own.of("depth"), count) / HALF
-    found: list[float] = ((_orders(shared, size, block)[:count, place] + within) / size).tolist()
+    within = words(row_streams.of("depth"), count) / HALF
+    found: list[float] = ((_orders(stratum_streams, size, block)[:count, place] + within) / size).tolist()
     return found
 
 
 @lru_cache(maxsize=64)
-def _orders(shared: Streams, size: int, block: int) -> Indices:
+def _orders(stratum_streams: Streams, size: int, block: int) -> Indices:
     """Return an order of the rows of a block for each unit."""
-    return np.argsort(words(shared.of("depth", block), MOST * size).reshape(MOST, size), axis=1, kind="stable")
+    return np.argsort(words(stratum_streams.of("depth", block), MOST * size).reshape(MOST, size), axis=1, kind="stable")

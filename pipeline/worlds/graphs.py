@@ -140,14 +140,16 @@ def graph(streams: Streams, tier: str, shape: Shape) -> Graph:
 
 
 @lru_cache(maxsize=4)
-def _graph(own: Streams, tier: str, shape: Shape) -> Graph:
+def _graph(row_streams: Streams, tier: str, shape: Shape) -> Graph:
     blocks = max(TIERS[tier] // TOKENS_PER_EDGE, LEAST) // sum(shape.near)
-    near = np.repeat(np.arange(blocks * len(shape.near)), _dealt(own.of("near"), shape.near, blocks))
-    far = np.repeat(np.arange(blocks * len(shape.far)), _dealt(own.of("far"), shape.far, blocks))
-    joined = _joined(near, far, shape, own.of("edges"))
-    mended = _mended(near, joined, shape.blur, own.of("mended"))
+    near = np.repeat(np.arange(blocks * len(shape.near)), _dealt(row_streams.of("near"), shape.near, blocks))
+    far = np.repeat(np.arange(blocks * len(shape.far)), _dealt(row_streams.of("far"), shape.far, blocks))
+    joined = _joined(near, far, shape, row_streams.of("edges"))
+    mended = _mended(near, joined, shape.blur, row_streams.of("mended"))
     order = np.lexsort((mended, near))
-    return Graph(near[order], mended[order], _names(own.of("names"), blocks * len(shape.near) + RESERVED), shape.turned)
+    return Graph(
+        near[order], mended[order], _names(row_streams.of("names"), blocks * len(shape.near) + RESERVED), shape.turned
+    )
 
 
 def _path(shape: Shape) -> tuple[str, int, int]:

@@ -282,10 +282,10 @@ def texts(streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[st
 
 
 @lru_cache(maxsize=4)
-def _texts(own: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[str]]:
+def _texts(row_streams: Streams, tier: str, name: str) -> Mapping[Intent, Sequence[str]]:
     of, count = domain(name), -(-TIERS[tier] // TOKENS[name]) + RESERVE
     every = (*of.intents, *([OTHER] if name == "request" else []))
-    return {intent: write(of, intent, own.of(*intent), count) for intent in every}
+    return {intent: write(of, intent, row_streams.of(*intent), count) for intent in every}
 
 
 def chosen(streams: Streams, tier: str, name: str, which: int, count: int) -> tuple[Intent, ...]:

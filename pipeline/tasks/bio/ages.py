@@ -81,19 +81,19 @@ def aged(streams: Streams, spec: PoolSpec, forms: Iterable[Indices]) -> Iterator
         yield from (unit(biography(person, None)) for person in everybody)
 
 
-def group(stratum: Stratum, index: int, shared: Streams) -> list[list[int]]:
+def group(stratum: Stratum, index: int, stratum_streams: Streams) -> list[list[int]]:
     """Return whom a row asks about: people of different ages, with these; nobody is in two rows of a stratum.
 
     A round of people makes two groups fewer than it has room for, so that some of one age may be left over.
     """
     size = stratum.complexity
-    turn, place = divmod(index, len(around_asked(shared, stratum, 0)) // size - 2)
-    return with_ages(shared, stratum.tier, _groups(shared, stratum, turn, size)[place])
+    turn, place = divmod(index, len(around_asked(stratum_streams, stratum, 0)) // size - 2)
+    return with_ages(stratum_streams, stratum.tier, _groups(stratum_streams, stratum, turn, size)[place])
 
 
 @lru_cache(maxsize=64)
-def _groups(shared: Streams, stratum: Stratum, turn: int, size: int) -> list[list[int]]:
-    return list(apart(around_asked(shared, stratum, turn), ages(shared, stratum.tier), size))
+def _groups(stratum_streams: Streams, stratum: Stratum, turn: int, size: int) -> list[list[int]]:
+    return list(apart(around_asked(stratum_streams, stratum, turn), ages(stratum_streams, stratum.tier), size))
 
 
 def apart(order: Iterable[int], known: Indices, size: int) -> Iterator[list[int]]:
@@ -127,38 +127,40 @@ class Ages(Biographies):
         return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_ages),)
 
 
-def told(own: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
+def told(row_streams: Streams, tier: str, cast: Cast) -> tuple[str, ...]:
     """Return the biographies of a cast."""
-    everybody = people(own, tier)
+    everybody = people(row_streams, tier)
     return tuple(biography(everybody[person], age) for person, age in cast)
 
 
-def with_ages(own: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
+def with_ages(row_streams: Streams, tier: str, group: Iterable[int]) -> list[list[int]]:
     """Return people with the ages that the world gives them first."""
-    known = ages(own, tier)
+    known = ages(row_streams, tier)
     return [[person, int(known[person])] for person in group]
 
 
-def examples(own: Streams, tier: str, taken: Iterable[int], count: int, size: int) -> list[list[list[int]]]:
+def examples(row_streams: Streams, tier: str, taken: Iterable[int], count: int, size: int) -> list[list[list[int]]]:
     """Draw the casts of demonstrations: groups of people of different ages, none of them taken."""
     if not count:
         return []
-    found = apart(shown_people(own, tier, taken, 8 * count * size), ages(own, tier), size)
-    return [with_ages(own, tier, next(found)) for _ in range(count)]
+    found = apart(shown_people(row_streams, tier, taken, 8 * count * size), ages(row_streams, tier), size)
+    return [with_ages(row_streams, tier, next(found)) for _ in range(count)]
 
 
-def placed(sample: Sample, own: Streams, shared: Streams, role: Role = "relevant") -> tuple[Placed, ...]:
+def placed(
+    sample: Sample, row_streams: Streams, stratum_streams: Streams, role: Role = "relevant"
+) -> tuple[Placed, ...]:
     """Place a sample's people at the wanted depths, those of demonstrations and decoys anywhere.
 
     One biography of each demonstration is marked as such; the others are filler to whoever looks for needles.
     """
-    stratum, latent, places = sample.stratum, sample.latent, own.of("shown depth")
-    spots = depths(stratum, sample.index, shared, len(latent["people"]))
+    stratum, latent, places = sample.stratum, sample.latent, row_streams.of("shown depth")
+    spots = depths(stratum, sample.index, stratum_streams, len(latent["people"]))
     wanted = [(depth, role, one) for depth, one in zip(spots, latent["people"], strict=True)]
     for cast in latent["shown"]:
         wanted += [(places.random(), "filler" if number else "demo", one) for number, one in enumerate(cast)]
     wanted += [(places.random(), "decoy", one) for one in latent.get("decoys", ())]
-    texts = told(own, stratum.tier, [one for _, _, one in wanted])
+    texts = told(row_streams, stratum.tier, [one for _, _, one in wanted])
     return in_sequence(
         Placed(unit(text, said_as), depth) for text, (depth, said_as, _) in zip(texts, wanted, strict=True)
     )
@@ -170,9 +172,9 @@ def taken(latent: Mapping[str, Any]) -> set[int]:
     return {person for cast in casts for person, _ in cast}
 
 
-def namesakes_drawn(own: Streams, tier: str, asked: Sequence[int], count: int) -> list[list[int]]:
+def namesakes_drawn(row_streams: Streams, tier: str, asked: Sequence[int], count: int) -> list[list[int]]:
     """Draw `count` namesakes of each of the asked, with their ages."""
-    return with_ages(own, tier, flat(base.drawn(own, asked, count)))
+    return with_ages(row_streams, tier, flat(base.drawn(row_streams, asked, count)))
 
 
 def alike(row: Published, entries: Sequence[Entry], names: Iterable[str], count: int) -> Iterator[str]:
@@ -180,10 +182,10 @@ def alike(row: Published, entries: Sequence[Entry], names: Iterable[str], count:
     return base.faults(row, entries, dict.fromkeys(names, AGE), count)
 
 
-def anybody(sample: Sample, own: Streams, without: Iterable[int]) -> Filler:
+def anybody(sample: Sample, row_streams: Streams, without: Iterable[int]) -> Filler:
     """Return filler of other people with their first ages."""
     stratum = sample.stratum
-    return others(own, stratum, POOL, len(people(own, stratum.tier)), without, 0)
+    return others(row_streams, stratum, POOL, len(people(row_streams, stratum.tier)), without, 0)
 
 
 def framed(

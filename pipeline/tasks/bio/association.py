@@ -82,12 +82,12 @@ class Association(Biographies):
         """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw people who have nothing to do with a dealt country, and give them something to do with it."""
-        asked = dealt_kinds(shared, index, PLACES, "attribute")
-        country = dealt_kinds(shared, index, tuple(telling()), "country")
-        numbers, rng = self.people(own, stratum, country), own.of("changes")
-        person, *near = (people(own, stratum.tier)[one] for one in numbers)
+        asked = dealt_kinds(stratum_streams, index, PLACES, "attribute")
+        country = dealt_kinds(stratum_streams, index, tuple(telling()), "country")
+        numbers, rng = self.people(row_streams, stratum, country), row_streams.of("changes")
+        person, *near = (people(row_streams, stratum.tier)[one] for one in numbers)
         person = _moved(rng, person, asked, country)
         (other,) = set(PLACES) - {asked}
         said = [
@@ -99,25 +99,25 @@ class Association(Biographies):
         key = Key(person.name, _accepted(person.name, asked, person.value(asked)))
         return Sample("", stratum, index, latent, (text.biography(person),), question, key)
 
-    def people(self, own: Streams, stratum: Stratum, country: str) -> list[int]:
+    def people(self, row_streams: Streams, stratum: Stratum, country: str) -> list[int]:
         """Draw who is asked for, and the near misses."""
-        near, rng, found = _near(own, stratum.tier)[country], own.of("people"), list[int]()
+        near, rng, found = _near(row_streams, stratum.tier)[country], row_streams.of("people"), list[int]()
         while len(found) <= self.decoys_of(stratum):
-            one = rng.randrange(len(people(own, stratum.tier)))
+            one = rng.randrange(len(people(row_streams, stratum.tier)))
             if one not in near and one not in found:
                 found.append(one)
         return found
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at the wanted depth, and near misses anywhere, among people of other countries."""
         stratum, latent = sample.stratum, sample.latent
-        (depth,) = depths(stratum, sample.index, shared, 1)
-        taken = {*latent["people"], *_near(own, stratum.tier)[latent["country"]]}
-        size = len(people(own, stratum.tier))
+        (depth,) = depths(stratum, sample.index, stratum_streams, 1)
+        taken = {*latent["people"], *_near(row_streams, stratum.tier)[latent["country"]]}
+        size = len(people(row_streams, stratum.tier))
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"),),
-            placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *scattered(own, latent["near"])),
-            filler=others(own, stratum, STYLES[PLAIN].pool, size, taken),
+            placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *scattered(row_streams, latent["near"])),
+            filler=others(row_streams, stratum, STYLES[PLAIN].pool, size, taken),
             tail=(tail(INSTRUCTION, (), sample.question),),
         )
 

@@ -50,13 +50,13 @@ def near(people: Iterable[int]) -> set[int]:
     return {one for person in people for kind in namesakes(person) for one in kind}
 
 
-def drawn(own: Streams, people: Sequence[int], count: int) -> list[list[int]]:
+def drawn(row_streams: Streams, people: Sequence[int], count: int) -> list[list[int]]:
     """Draw `count` namesakes for each of some people: kinds by turns, in random order, and of each kind anybody."""
-    return [_drawn(own, person, place, count) for place, person in enumerate(people)]
+    return [_drawn(row_streams, person, place, count) for place, person in enumerate(people)]
 
 
-def _drawn(own: Streams, person: int, place: int, count: int) -> list[int]:
-    rng, kinds = own.of("namesakes", place), namesakes(person)
+def _drawn(row_streams: Streams, person: int, place: int, count: int) -> list[int]:
+    rng, kinds = row_streams.of("namesakes", place), namesakes(person)
     orders = [rng.sample(kind, len(kind)) for kind in kinds]
     turns = [rng.sample(orders, len(orders)) for _ in orders[0]]
     return [kind[turn] for turn, mixed in enumerate(turns) for kind in mixed][:count]
@@ -133,12 +133,12 @@ class Biographies(Task):
 Kind = TypeVar("Kind")
 
 
-def dealt_kinds(shared: Streams, index: int, kinds: Sequence[Kind], *thing: str | int) -> Kind:
+def dealt_kinds(stratum_streams: Streams, index: int, kinds: Sequence[Kind], *thing: str | int) -> Kind:
     """Return which of several kinds of a thing row `index` gets: they are dealt in rounds, each in random order.
 
     No row's kind depends on the number of rows, so that a subtask among essays gets what the plain one gets.
     """
-    return kinds[deal(shared.of(*thing), 1, index, len(kinds))]
+    return kinds[deal(stratum_streams.of(*thing), 1, index, len(kinds))]
 
 
 def kind_of(value: Kind, kinds: Sequence[Kind]) -> tuple[int, int]:
@@ -146,42 +146,42 @@ def kind_of(value: Kind, kinds: Sequence[Kind]) -> tuple[int, int]:
     return kinds.index(value), len(kinds)
 
 
-def asked_people(shared: Streams, stratum: Stratum, index: int, count: int) -> list[int]:
+def asked_people(stratum_streams: Streams, stratum: Stratum, index: int, count: int) -> list[int]:
     """Return whom a row asks about: nobody is in two rows of a stratum while there are people.
 
     All people of the world are drawn alike; several who are asked about together share no namesake.
     """
-    size = len(people(shared, stratum.tier))
+    size = len(people(stratum_streams, stratum.tier))
     if count == 1:
         turn, place = divmod(index, size)
-        return [Permutation(shared.of("asked", turn), size)[place]]
-    everybody = around_asked(shared, stratum, index // (size // ROUNDS // count))
+        return [Permutation(stratum_streams.of("asked", turn), size)[place]]
+    everybody = around_asked(stratum_streams, stratum, index // (size // ROUNDS // count))
     start = index % (len(everybody) // count) * count
     return everybody[start : start + count]
 
 
-def around_asked(shared: Streams, stratum: Stratum, turn: int) -> list[int]:
+def around_asked(stratum_streams: Streams, stratum: Stratum, turn: int) -> list[int]:
     """Return people who may be asked about together, in random order: in `ROUNDS` turns everybody."""
-    return _round(shared, turn, len(people(shared, stratum.tier)))
+    return _round(stratum_streams, turn, len(people(stratum_streams, stratum.tier)))
 
 
 @lru_cache(maxsize=256)
-def _round(shared: Streams, turn: int, size: int) -> list[int]:
-    which = Permutation(shared.of("rounds", turn // ROUNDS), ROUNDS)[turn % ROUNDS]
+def _round(stratum_streams: Streams, turn: int, size: int) -> list[int]:
+    which = Permutation(stratum_streams.of("rounds", turn // ROUNDS), ROUNDS)[turn % ROUNDS]
     found = apart(which, size // CLAN)
-    return [int(one) for one in found[Shuffled(shared.of("asked", turn), len(found)).take(len(found))]]
+    return [int(one) for one in found[Shuffled(stratum_streams.of("asked", turn), len(found)).take(len(found))]]
 
 
-def shown_people(own: Streams, tier: str, asked: Iterable[int], count: int) -> list[int]:
+def shown_people(row_streams: Streams, tier: str, asked: Iterable[int], count: int) -> list[int]:
     """Draw people for demonstrations: none of the asked, and none of their namesakes."""
     asked = set(asked)
     out = frozenset(asked | near(asked))
-    return [int(one) for one in Shuffled(own.of("shown"), len(people(own, tier)), out).take(count)]
+    return [int(one) for one in Shuffled(row_streams.of("shown"), len(people(row_streams, tier)), out).take(count)]
 
 
-def scattered(own: Streams, texts: Iterable[str]) -> list[Placed]:
+def scattered(row_streams: Streams, texts: Iterable[str]) -> list[Placed]:
     """Place the biographies of namesakes anywhere."""
-    places = own.of("namesakes depth")
+    places = row_streams.of("namesakes depth")
     return [Placed(unit(said, "decoy"), places.random()) for said in texts]
 
 

@@ -53,26 +53,28 @@ class Calculation(Ages):
     scorer = "last_integer"
     complexities = (2,)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw two people of different ages: nobody twice in a stratum, their orders in equal shares."""
-        younger, older = sorted(group(stratum, index, shared), key=lambda one: one[1])
-        text_order, named_order = dealt_kinds(shared, index, ORDERS, "order")
+        younger, older = sorted(group(stratum, index, stratum_streams), key=lambda one: one[1])
+        text_order, named_order = dealt_kinds(stratum_streams, index, ORDERS, "order")
         standing = [younger, older] if text_order else [older, younger]
         named = [younger[0], older[0]] if named_order else [older[0], younger[0]]
-        shown = examples(own, stratum.tier, named, self.shots_of(stratum), 2)
-        decoys = namesakes_drawn(own, stratum.tier, named, self.namesakes_of(stratum))
+        shown = examples(row_streams, stratum.tier, named, self.shots_of(stratum), 2)
+        decoys = namesakes_drawn(row_streams, stratum.tier, named, self.namesakes_of(stratum))
         latent = {"asked": "difference", "people": standing, "named": named, "shown": shown, "decoys": decoys}
-        everybody = people(own, stratum.tier)
+        everybody = people(row_streams, stratum.tier)
         asked = _question([everybody[one] for one in named])
         target = str(older[1] - younger[1])
-        return Sample("", stratum, index, latent, told(own, stratum.tier, standing), asked, Key(target, (target,)))
+        return Sample(
+            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key(target, (target,))
+        )
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the two at the wanted depths among the others, and people of demonstrations anywhere."""
-        everybody = people(own, sample.stratum.tier)
+        everybody = people(row_streams, sample.stratum.tier)
         shown = [_example([(everybody[person], age) for person, age in cast]) for cast in sample.latent["shown"]]
-        filler = anybody(sample, own, taken(sample.latent) | base.near(sample.latent["named"]))
-        return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
+        filler = anybody(sample, row_streams, taken(sample.latent) | base.near(sample.latent["named"]))
+        return framed(placed(sample, row_streams, stratum_streams), filler, INSTRUCTION, shown, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         """Return whether the younger stands first, and is named first."""

@@ -200,32 +200,32 @@ class Citation(Biographies):
         source = f"{WORLD}:{source_digest()}:{LABELLED}"
         return (PoolSpec(pool_name(stratum, POOLS[_kind(stratum)]), 1, tier, source, make_cited),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw whom and what is asked: nobody twice in a stratum, attributes in equal shares, in any order."""
-        everybody, labels = people(own, stratum.tier), _labels(own, stratum.tier, _kind(stratum))
+        everybody, labels = people(row_streams, stratum.tier), _labels(row_streams, stratum.tier, _kind(stratum))
         count, shots = stratum.complexity, self.shots_of(stratum)
-        asked = asked_people(shared, stratum, index, count)
-        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
-        shown = shown_people(own, stratum.tier, asked, shots * count)
-        order = list(dealt_kinds(shared, index, ORDERS[count], "order"))
+        asked = asked_people(stratum_streams, stratum, index, count)
+        attribute = dealt_kinds(stratum_streams, index, ATTRIBUTES, "attribute")
+        shown = shown_people(row_streams, stratum.tier, asked, shots * count)
+        order = list(dealt_kinds(stratum_streams, index, ORDERS[count], "order"))
         latent = {
             "people": asked,
             "asked": attribute,
             "order": order,
             "shown": [shown[at : at + count] for at in range(0, len(shown), count)],
-            "namesakes": flat(base.drawn(own, asked, self.namesakes_of(stratum))),
+            "namesakes": flat(base.drawn(row_streams, asked, self.namesakes_of(stratum))),
         }
         who = [everybody[one] for one in asked]
         said = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
         answers = replies([one.value(attribute) for one in who], [labels[one] for one in asked], attribute)
         return Sample("", stratum, index, latent, said, asks(who, attribute), Key(answers[0], answers))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put each asked person into a section of the text, at a stratified depth, and the shown ones anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        size = len(people(own, stratum.tier))
+        size = len(people(row_streams, stratum.tier))
         taken = {*latent["people"], *flat(latent["shown"]), *base.near(latent["people"])}
-        units = _placed(sample, own, depths(stratum, sample.index, shared, stratum.complexity))
+        units = _placed(sample, row_streams, depths(stratum, sample.index, stratum_streams, stratum.complexity))
         order = sorted(units, key=lambda one: units[one].depth)
         numbering = Running(
             stratum.tier, tuple(map(order.index, flat(latent["shown"]))), tuple(map(order.index, latent["people"]))
@@ -233,14 +233,14 @@ class Citation(Biographies):
         return Layout(
             head=(Piece(introduction(_kind(stratum), stratum.tier), "instruction"),),
             placed=tuple(replace(units[one], rank=rank) for rank, one in enumerate(order)),
-            filler=others(own, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
-            tail=(self._tail(sample, own),),
+            filler=others(row_streams, stratum, POOLS[_kind(stratum)], size, taken, ATTRIBUTES.index(latent["asked"])),
+            tail=(self._tail(sample, row_streams),),
             numbering=numbering if _kind(stratum) == "running" else None,
         )
 
-    def _tail(self, sample: Sample, own: Streams) -> Piece:
+    def _tail(self, sample: Sample, row_streams: Streams) -> Piece:
         tier, kind, attribute = sample.stratum.tier, _kind(sample.stratum), sample.latent["asked"]
-        everybody, labels = people(own, tier), _labels(own, tier, kind)
+        everybody, labels = people(row_streams, tier), _labels(row_streams, tier, kind)
         examples = []
         for demo in sample.latent["shown"]:
             who = [everybody[one] for one in demo]
@@ -285,10 +285,10 @@ class Citation(Biographies):
         return {"uniform": (values / labels) ** stratum.complexity, "values": values**stratum.complexity}
 
 
-def _placed(sample: Sample, own: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
+def _placed(sample: Sample, row_streams: Streams, wanted: Sequence[float]) -> dict[int, Placed]:
     """Return the biographies of the asked and the shown people, of each demonstration the first as its mark."""
-    tier, latent, places = sample.stratum.tier, sample.latent, own.of("shown depth")
-    everybody, labels = people(own, tier), _labels(own, tier, _kind(sample.stratum))
+    tier, latent, places = sample.stratum.tier, sample.latent, row_streams.of("shown depth")
+    everybody, labels = people(row_streams, tier), _labels(row_streams, tier, _kind(sample.stratum))
     who = [latent["people"][place] for place in latent["order"]]
     placed = {
         one: Placed(unit(said, "relevant"), depth)
@@ -298,7 +298,7 @@ def _placed(sample: Sample, own: Streams, wanted: Sequence[float]) -> dict[int, 
         for number, one in enumerate(demo):
             said = cited(everybody[one], labels[one])
             placed[one] = Placed(unit(said, "filler" if number else "demo"), places.random())
-    decoys = scattered(own, (cited(everybody[one], labels[one]) for one in latent["namesakes"]))
+    decoys = scattered(row_streams, (cited(everybody[one], labels[one]) for one in latent["namesakes"]))
     return placed | dict(zip(latent["namesakes"], decoys, strict=True))
 
 

@@ -68,16 +68,16 @@ class Among(Biographies):
         """Return the pool of paragraphs."""
         return (essays_spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the sample that the plain subtask has there."""
-        return self.plain.sample(stratum, index, self._plainly(own), self._plainly(shared))
+        return self.plain.sample(stratum, index, self._plainly(row_streams), self._plainly(stratum_streams))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay the sample out as the plain subtask does, with essays in place of other people."""
-        plain = self.plain.layout(sample, self._plainly(own), self._plainly(shared))
+        plain = self.plain.layout(sample, self._plainly(row_streams), self._plainly(stratum_streams))
         head = (Piece(f"{self.introduction}{HEADING}", "instruction"),)
         tail = tuple(replace(piece, text=piece.text.replace(END, ENDED)) for piece in plain.tail)
-        return replace(plain, head=head, filler=prose(own, sample.stratum), tail=tail)
+        return replace(plain, head=head, filler=prose(row_streams, sample.stratum), tail=tail)
 
     def _plainly(self, streams: Streams) -> Streams:
         """Return the streams that the plain subtask has in place of these."""

@@ -31,7 +31,7 @@ def density(stratum: Stratum) -> float:
     return float(stratum.knob("density", DENSITY[0]))
 
 
-def depths(stratum: Stratum, index: int, shared: Streams, count: int) -> list[float]:
+def depths(stratum: Stratum, index: int, stratum_streams: Streams, count: int) -> list[float]:
     """Return the depths of `count` key facts in order, by the policy of the knob `depth`.
 
     ``uniform`` and ``grid`` put the n-th of them into the n-th section of the text, at a depth of the section that is
@@ -40,11 +40,11 @@ def depths(stratum: Stratum, index: int, shared: Streams, count: int) -> list[fl
     policy = stratum.knob("depth", DEPTH[0])
     if policy in ("first", "last"):
         return [float(policy == "last")] * count
-    return [(place + _within(stratum, index, shared, place)) / count for place in range(count)]
+    return [(place + _within(stratum, index, stratum_streams, place)) / count for place in range(count)]
 
 
-def _within(stratum: Stratum, index: int, shared: Streams, place: int) -> float:
-    rng = shared.of("depth", place) if place else shared.of("depth")
+def _within(stratum: Stratum, index: int, stratum_streams: Streams, place: int) -> float:
+    rng = stratum_streams.of("depth", place) if place else stratum_streams.of("depth")
     if stratum.knob("depth", DEPTH[0]) == "grid":
         return deal(rng, stratum.rows, index, GRID) / (GRID - 1)
     return spread(rng, stratum.rows, index)
@@ -67,15 +67,15 @@ def units_of(
 
 
 def others(
-    own: Streams, stratum: Stratum, pool: str, people: int, taken: Iterable[int], asked: int | None = None
+    row_streams: Streams, stratum: Stratum, pool: str, people: int, taken: Iterable[int], asked: int | None = None
 ) -> Filler:
     """Return filler of a pool of all `people`, in order, without those who are `taken`.
 
     `asked` is the number of the asked attribute among those that `units_of` was given: needed where the stratum's
     density may be below 1.
     """
-    order = Shuffled(own.of("filler"), people, frozenset(taken))
-    forms = _Forms(own, density(stratum), people, asked)
+    order = Shuffled(row_streams.of("filler"), people, frozenset(taken))
+    forms = _Forms(row_streams, density(stratum), people, asked)
     return Filler(pool_name(stratum, pool), _Rest(order, SPARES, forms), forms.of(order.take(SPARES)))
 
 
@@ -85,8 +85,8 @@ class _Forms:
     With a lower density some people change their form, and nobody changes places.
     """
 
-    def __init__(self, own: Streams, share: float, people: int, asked: int | None) -> None:
-        self._row, self._share, self._people, self._asked = own, share, people, asked
+    def __init__(self, row_streams: Streams, share: float, people: int, asked: int | None) -> None:
+        self._row, self._share, self._people, self._asked = row_streams, share, people, asked
 
     def of(self, order: Indices) -> Indices:
         """Return the pool indices of the first people of an order."""

@@ -125,13 +125,13 @@ class World:
                 found[label].append(key)
         return found
 
-    def filler(self, own: Streams, name: str, key: int, anchor: int) -> Filler:
+    def filler(self, row_streams: Streams, name: str, key: int, anchor: int) -> Filler:
         """Return all examples that may stand beside a key, to be taken in rounds of one example of each category.
 
         The `anchor`, which is placed, stands for its category in the first round, so that no category is more frequent
         than others. What is taken stands in random order: rounds would show which category the first one lacks.
         """
-        rng = own.of("filler")
+        rng = row_streams.of("filler")
         free = self.apart(key)
         free[[key, anchor]] = False
         mixed = np.argsort(words(rng, len(free)), kind="stable")
@@ -143,7 +143,7 @@ class World:
         spares, rest, nth = mixed[nth < SPARES_EACH], mixed[nth >= SPARES_EACH], nth[nth >= SPARES_EACH]
         rounds = nth + (self.labels[rest] == self.labels[key])
         order = np.argsort(rounds + words(rng, len(rest)) / 2**32, kind="stable")
-        ranks = words(own.of("places"), len(free)).astype(np.int64)
+        ranks = words(row_streams.of("places"), len(free)).astype(np.int64)
         return Filler(name, Given(rest[order]), spares, "ranked", ranks)
 
 
@@ -185,10 +185,10 @@ def _pairs(everybody: Sequence[Person], number: int) -> Iterator[tuple[Person, P
                 yield everybody[one], everybody[one + step]
 
 
-def _draw(own: Streams, pairs: Sequence[tuple[Person, Person]]) -> Iterator[Example]:
+def _draw(row_streams: Streams, pairs: Sequence[tuple[Person, Person]]) -> Iterator[Example]:
     """Deal out who of each pair is asked about, and the categories of the asked and of the others."""
-    groups, rng = grouped(own.of("mapping")), own.of("universities")
-    places, labels, others = (_dealt(own.of(what), len(pairs), kinds) for what, kinds in DEALT)
+    groups, rng = grouped(row_streams.of("mapping")), row_streams.of("universities")
+    places, labels, others = (_dealt(row_streams.of(what), len(pairs), kinds) for what, kinds in DEALT)
     for at, (asked, label, other) in enumerate(zip(places, labels, others, strict=True)):
         drawn = [rng.choice(groups[label]), rng.choice(groups[other])]
         one, two = (
@@ -261,39 +261,39 @@ class Icl(Biographies):
         """Return the pools of examples, one for each mapping."""
         return pools(stratum.tier)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a case of a category that is dealt, and an example of its initial.
 
         No person is asked about twice in a stratum.
         """
-        number = dealt_kinds(shared, index, range(LABELS), "category") + 1
-        which = dealt_kinds(shared, index, range(WORLDS), "mapping")
-        among = world(own, stratum.tier, which)
+        number = dealt_kinds(stratum_streams, index, range(LABELS), "category") + 1
+        which = dealt_kinds(stratum_streams, index, range(WORLDS), "mapping")
+        among = world(row_streams, stratum.tier, which)
         keys = among.keys[number]
         nth = index // LABELS % len(keys)  # a category comes once in so many rows
-        key = keys[Permutation(shared.of("asked", which, number), len(keys))[nth]]
+        key = keys[Permutation(stratum_streams.of("asked", which, number), len(keys))[nth]]
         anchors = among.alike(key).tolist()
         asked = among.examples[key]
         latent = {
             "asked": "category",
             "world": which,
             "example": key,
-            "anchor": anchors[own.of("anchor").randrange(len(anchors))],
+            "anchor": anchors[row_streams.of("anchor").randrange(len(anchors))],
             "initial": asked.initial,
         }
         person, forms = asked.people[asked.asked], accepted(number)
         return Sample("", stratum, index, latent, (biography(person),), question(person), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the anchor at a stratified depth of the examples, and the case behind them."""
         stratum, latent = sample.stratum, sample.latent
-        among, which = _world(sample, own), latent["world"]
+        among, which = _world(sample, row_streams), latent["world"]
         key, anchor = latent["example"], latent["anchor"]
-        (depth,) = depths(stratum, sample.index, shared, 1)
+        (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=(Placed(unit(_text(among.examples[anchor]), "anchor"), depth),),
-            filler=among.filler(own, pool_name(stratum.tier, which), key, anchor),
+            filler=among.filler(row_streams, pool_name(stratum.tier, which), key, anchor),
             tail=self._tail(sample, among.examples[key]),
         )
 
@@ -331,8 +331,8 @@ SLACK = SPARES_EACH + 1
 """Categories differ by one round, and by as many spares as close the gap."""
 
 
-def _world(sample: Sample, own: Streams) -> World:
-    return world(own, sample.stratum.tier, sample.latent["world"])
+def _world(sample: Sample, row_streams: Streams) -> World:
+    return world(row_streams, sample.stratum.tier, sample.latent["world"])
 
 
 def _text(one: Example) -> str:

@@ -155,41 +155,45 @@ class Idk(Biographies):
         source = f"{WORLD}:{source_digest()}:{GAPS}"
         return (PoolSpec(pool_name(stratum, "people-partial"), 1, stratum.tier, source, make_with_gaps),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw whom and what is asked, the same in both forms of a pair."""
-        everybody = people(own, stratum.tier)
-        (asked,) = asked_people(shared, stratum, index, 1)
-        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
-        shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
-        gap = own.of("shown gap").randrange(2)
+        everybody = people(row_streams, stratum.tier)
+        (asked,) = asked_people(stratum_streams, stratum, index, 1)
+        attribute = dealt_kinds(stratum_streams, index, ATTRIBUTES, "attribute")
+        shown = shown_people(row_streams, stratum.tier, [asked], self.shots_of(stratum))
+        gap = row_streams.of("shown gap").randrange(2)
         latent = {
             "person": asked,
             "asked": attribute,
             "shown": [[one, (place + gap) % 2 == 0] for place, one in enumerate(shown)],
-            "namesakes": base.drawn(own, [asked], self.namesakes_of(stratum))[0],
+            "namesakes": base.drawn(row_streams, [asked], self.namesakes_of(stratum))[0],
         }
         person, stated = everybody[asked], stratum.complexity == 1
         said = biography(person, "" if stated else attribute)
         forms = accepted(person.value(attribute), attribute) if stated else REFUSALS
         return Sample("", stratum, index, latent, (said,), question(person, attribute), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at a stratified depth among the others, and people of demonstrations anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, attribute = people(own, stratum.tier), latent["asked"]
-        (depth,) = depths(stratum, sample.index, shared, 1)
-        placed, places, examples = [Placed(unit(sample.relevant[0], "relevant"), depth)], own.of("shown depth"), []
+        everybody, attribute = people(row_streams, stratum.tier), latent["asked"]
+        (depth,) = depths(stratum, sample.index, stratum_streams, 1)
+        placed, places, examples = (
+            [Placed(unit(sample.relevant[0], "relevant"), depth)],
+            row_streams.of("shown depth"),
+            [],
+        )
         for one, stated in latent["shown"]:
             said = biography(everybody[one], "" if stated else attribute)
             placed.append(Placed(unit(said, "demo"), places.random()))
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
             examples.append((question(everybody[one], attribute), reply))
-        placed += scattered(own, _others_told(own, stratum.tier, latent["namesakes"], attribute))
+        placed += scattered(row_streams, _others_told(row_streams, stratum.tier, latent["namesakes"], attribute))
         taken = {latent["person"], *(one for one, _ in latent["shown"]), *base.near([latent["person"]])}
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=tuple(placed),
-            filler=_filler(own, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
+            filler=_filler(row_streams, stratum, len(everybody), taken, ATTRIBUTES.index(attribute)),
             tail=(tail(INSTRUCTION, examples, sample.question),),
         )
 
@@ -219,17 +223,17 @@ class Idk(Biographies):
         return {"uniform": stated / choices_of(sample.latent["asked"]), "refusal": float(not stated)}
 
 
-def _others_told(own: Streams, tier: str, numbers: Iterable[int], asked: str) -> Iterator[str]:
+def _others_told(row_streams: Streams, tier: str, numbers: Iterable[int], asked: str) -> Iterator[str]:
     """Yield the biographies of namesakes, who have their gaps but state what is asked."""
-    everybody, own_gaps = people(own, tier), gaps(own, tier)
+    everybody, own_gaps = people(row_streams, tier), gaps(row_streams, tier)
     for one in numbers:
         yield biography(everybody[one], own_gaps[one] if own_gaps[one] != asked else "")
 
 
-def _filler(own: Streams, stratum: Stratum, size: int, taken: Iterable[int], asked: int) -> Filler:
+def _filler(row_streams: Streams, stratum: Stratum, size: int, taken: Iterable[int], asked: int) -> Filler:
     """Return the filler of both forms of a pair: ranks keep everybody in place whom both take, spares too."""
-    plain = others(own, stratum, "people-partial", size, taken, asked)
-    ranks = words(own.of("places"), size).astype(np.int64)
+    plain = others(row_streams, stratum, "people-partial", size, taken, asked)
+    ranks = words(row_streams.of("places"), size).astype(np.int64)
     forms = 1 if density(stratum) == 1 else len(ATTRIBUTES) + 1
     return replace(plain, policy="ranked", ranks=np.tile(ranks, forms))
 

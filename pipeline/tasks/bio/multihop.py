@@ -139,15 +139,15 @@ def _together(
 
 
 def decoys_of(
-    sample: Sample, own: Streams, everybody: Sequence[Person], number: int
+    sample: Sample, row_streams: Streams, everybody: Sequence[Person], number: int
 ) -> list[tuple[str, Sequence[int]]]:
     """Return the decoy chains, each with its attribute: those of namesakes first, and then others."""
     latent, count, asked = sample.latent, sample.stratum.complexity, sample.latent["asked"]
     chains: list[Sequence[int]] = list(zip(*latent["namesakes"], strict=True))
-    drawn = strangers(own.of("decoys"), everybody, number * count, latent["chain"])
+    drawn = strangers(row_streams.of("decoys"), everybody, number * count, latent["chain"])
     shown = set(flat(latent["shown"]))
     drawn = (one for one in drawn if one not in shown)
-    rng, rest = own.of("decoy attributes"), [attribute for attribute in ATTRIBUTES if attribute != asked]
+    rng, rest = row_streams.of("decoy attributes"), [attribute for attribute in ATTRIBUTES if attribute != asked]
     abouts = [rng.choice(rest) if place % OTHER == OTHER - 1 else asked for place in range(number)]
     for place, chain in enumerate(chains):
         if everybody[chain[0]].value(asked) == sample.key.target:
@@ -209,36 +209,38 @@ class Multihop(Biographies):
         """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a chain that begins with a person who is asked about in no other row, and those of demonstrations."""
-        everybody = people(own, stratum.tier)
+        everybody = people(row_streams, stratum.tier)
         count, shots = stratum.complexity, self.shots_of(stratum)
-        (first,) = asked_people(shared, stratum, index, 1)
-        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
-        drawn = strangers(own.of("chain"), everybody, (1 + shots) * count, {first})
+        (first,) = asked_people(stratum_streams, stratum, index, 1)
+        attribute = dealt_kinds(stratum_streams, index, ATTRIBUTES, "attribute")
+        drawn = strangers(row_streams.of("chain"), everybody, (1 + shots) * count, {first})
         chain = chain_of(everybody, attribute, drawn, count, first)
-        drawn = strangers(own.of("shown"), everybody, shots * count, chain)
-        places = places_of(stratum, own.of("order"), dealt_kinds(shared, index, range(count), "end"))
+        drawn = strangers(row_streams.of("shown"), everybody, shots * count, chain)
+        places = places_of(stratum, row_streams.of("order"), dealt_kinds(stratum_streams, index, range(count), "end"))
         latent = {
             "asked": attribute,
             "chain": chain,
             "places": places,
             "shown": [chain_of(everybody, attribute, drawn, count) for _ in range(shots)],
-            "namesakes": base.drawn(own, chain, self.namesakes_of(stratum)),
+            "namesakes": base.drawn(row_streams, chain, self.namesakes_of(stratum)),
         }
         said = biographies_of([everybody[one] for one in chain], attribute)
         forms = accepted(everybody[chain[-1]].value(attribute), attribute)
         asking = question(everybody[first], attribute)
         return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put one biography of the chain into each section of the text, and those of other chains likewise."""
         stratum, latent = sample.stratum, sample.latent
-        everybody, attribute = people(own, stratum.tier), latent["asked"]
-        decoys = decoys_of(sample, own, everybody, self.chains_of(stratum))
-        spots = list(zip(depths(stratum, sample.index, shared, stratum.complexity), sample.relevant, strict=True))
+        everybody, attribute = people(row_streams, stratum.tier), latent["asked"]
+        decoys = decoys_of(sample, row_streams, everybody, self.chains_of(stratum))
+        spots = list(
+            zip(depths(stratum, sample.index, stratum_streams, stratum.complexity), sample.relevant, strict=True)
+        )
         found: list[tuple[float, str, Role]] = [(depth, said, "relevant") for depth, said in spots]
-        scatter = own.of("scatter")
+        scatter = row_streams.of("scatter")
         for chain in latent["shown"]:
             found += scattered(stratum, scatter, [everybody[one] for one in chain], attribute, ("demo", "filler"))
         for about, chain in decoys:
@@ -249,7 +251,7 @@ class Multihop(Biographies):
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
             placed=in_sequence(Placed(unit(said, role), depth) for depth, said, role in found),
-            filler=others(own, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
+            filler=others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
             tail=(tail(INSTRUCTION, examples, sample.question),),
         )
 

@@ -56,35 +56,37 @@ class Rank(Ages):
     scorer = "all_in_order"
     complexities = (2, 5)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw people of different ages: nobody twice in a stratum, all orders in equal shares."""
         size = stratum.complexity
-        first = dealt_kinds(shared, index, tuple(ORDERS), "direction")
-        right = _ranked(group(stratum, index, shared), first)
+        first = dealt_kinds(stratum_streams, index, tuple(ORDERS), "direction")
+        right = _ranked(group(stratum, index, stratum_streams), first)
         standing, named = (
-            [right[place] for place in dealt_kinds(shared, index, orders(size), order)]
+            [right[place] for place in dealt_kinds(stratum_streams, index, orders(size), order)]
             for order in ("standing", "named")
         )
-        everybody = people(own, stratum.tier)
+        everybody = people(row_streams, stratum.tier)
         asked_of = [person for person, _ in named]
         latent = {
             "asked": first,
             "people": standing,
             "named": asked_of,
             "right": [person for person, _ in right],
-            "shown": examples(own, stratum.tier, asked_of, self.shots_of(stratum), size),
-            "decoys": namesakes_drawn(own, stratum.tier, asked_of, self.namesakes_of(stratum)),
+            "shown": examples(row_streams, stratum.tier, asked_of, self.shots_of(stratum), size),
+            "decoys": namesakes_drawn(row_streams, stratum.tier, asked_of, self.namesakes_of(stratum)),
         }
         asked = _question([everybody[person] for person, _ in named], first)
         forms = accepted([everybody[person].name for person, _ in right])
-        return Sample("", stratum, index, latent, told(own, stratum.tier, standing), asked, Key(forms[0], forms))
+        return Sample(
+            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key(forms[0], forms)
+        )
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked at the wanted depths among the others, and people of demonstrations anywhere."""
-        everybody, first = people(own, sample.stratum.tier), sample.latent["asked"]
+        everybody, first = people(row_streams, sample.stratum.tier), sample.latent["asked"]
         shown = [_example(cast, first, everybody) for cast in sample.latent["shown"]]
-        filler = anybody(sample, own, taken(sample.latent) | base.near(sample.latent["named"]))
-        return framed(placed(sample, own, shared), filler, INSTRUCTION, shown, sample.question)
+        filler = anybody(sample, row_streams, taken(sample.latent) | base.near(sample.latent["named"]))
+        return framed(placed(sample, row_streams, stratum_streams), filler, INSTRUCTION, shown, sample.question)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         """Return who is asked for first, and the orders in which people stand and are named."""

@@ -57,40 +57,43 @@ class Standard(Biographies):
         """Return the pool of biographies."""
         return (self.style.spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw whom and what is asked: no person twice in a stratum, attributes in equal shares."""
-        everybody = people(own, stratum.tier)
-        (asked,) = asked_people(shared, stratum, index, 1)
-        shown = shown_people(own, stratum.tier, [asked], self.shots_of(stratum))
-        attribute = dealt_kinds(shared, index, ATTRIBUTES, "attribute")
+        everybody = people(row_streams, stratum.tier)
+        (asked,) = asked_people(stratum_streams, stratum, index, 1)
+        shown = shown_people(row_streams, stratum.tier, [asked], self.shots_of(stratum))
+        attribute = dealt_kinds(stratum_streams, index, ATTRIBUTES, "attribute")
         person = everybody[asked]
         forms = accepted(person.value(attribute), attribute)
         latent = {
             "person": asked,
             "asked": attribute,
             "shown": shown,
-            "namesakes": base.drawn(own, [asked], self.namesakes_of(stratum))[0],
+            "namesakes": base.drawn(row_streams, [asked], self.namesakes_of(stratum))[0],
         }
-        said = (self.style.told(own, stratum.tier, asked),)
+        said = (self.style.told(row_streams, stratum.tier, asked),)
         return Sample("", stratum, index, latent, said, question(person, attribute), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at the wanted depth among the others, and people of demonstrations anywhere."""
-        stratum, latent, everybody = sample.stratum, sample.latent, people(own, sample.stratum.tier)
-        (depth,) = depths(stratum, sample.index, shared, 1)
-        places, asked = own.of("shown depth"), latent["asked"]
+        stratum, latent, everybody = sample.stratum, sample.latent, people(row_streams, sample.stratum.tier)
+        (depth,) = depths(stratum, sample.index, stratum_streams, 1)
+        places, asked = row_streams.of("shown depth"), latent["asked"]
         placed = [Placed(unit(sample.relevant[0], "relevant"), depth)]
         placed += [
-            Placed(unit(self.style.told(own, stratum.tier, one), "demo"), places.random()) for one in latent["shown"]
+            Placed(unit(self.style.told(row_streams, stratum.tier, one), "demo"), places.random())
+            for one in latent["shown"]
         ]
-        placed += scattered(own, (self.style.told(own, stratum.tier, one) for one in latent["namesakes"]))
+        placed += scattered(
+            row_streams, (self.style.told(row_streams, stratum.tier, one) for one in latent["namesakes"])
+        )
         taken = {latent["person"], *latent["shown"], *base.near([latent["person"]])}
         shown = [everybody[one] for one in latent["shown"]]
         examples = [(question(one, asked), one.value(asked)) for one in shown]
         return Layout(
             head=(Piece(self.style.introduction, "instruction"),),
             placed=tuple(placed),
-            filler=others(own, stratum, self.style.pool, len(everybody), taken, ATTRIBUTES.index(asked)),
+            filler=others(row_streams, stratum, self.style.pool, len(everybody), taken, ATTRIBUTES.index(asked)),
             tail=(tail(INSTRUCTION, examples, sample.question),),
         )
 
@@ -152,13 +155,16 @@ class Multi(Biographies):
         """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw whom and what is asked: nobody twice in a stratum while there are people, attributes in equal shares."""
-        everybody, count, shots = people(own, stratum.tier), stratum.complexity, self.shots_of(stratum)
-        asked, attributes = asked_people(shared, stratum, index, count), _attributes(stratum, index, shared)
-        told = shown_people(own, stratum.tier, asked, shots * count)
+        everybody, count, shots = people(row_streams, stratum.tier), stratum.complexity, self.shots_of(stratum)
+        asked, attributes = (
+            asked_people(stratum_streams, stratum, index, count),
+            _attributes(stratum, index, stratum_streams),
+        )
+        told = shown_people(row_streams, stratum.tier, asked, shots * count)
         shown = [
-            list(zip(told[start : start + count], _shuffled(own, start, attributes), strict=True))
+            list(zip(told[start : start + count], _shuffled(row_streams, start, attributes), strict=True))
             for start in range(0, shots * count, count)
         ]
         pairs = list(zip(asked, attributes, strict=True))
@@ -167,36 +173,38 @@ class Multi(Biographies):
             "attributes": attributes,
             "asked": attributes[0] if _same(stratum) else "mixed",
             "shown": [[list(pair) for pair in example] for example in shown],
-            "namesakes": flat(base.drawn(own, asked, self.namesakes_of(stratum))),
+            "namesakes": flat(base.drawn(row_streams, asked, self.namesakes_of(stratum))),
         }
-        said = tuple(STYLES[PLAIN].told(own, stratum.tier, one) for one in asked)
+        said = tuple(STYLES[PLAIN].told(row_streams, stratum.tier, one) for one in asked)
         forms = joined([accepted(everybody[one].value(attribute), attribute) for one, attribute in pairs])
-        return Sample("", stratum, index, latent, said, _questions(own, stratum, pairs), Key(forms[0], forms))
+        return Sample("", stratum, index, latent, said, _questions(row_streams, stratum, pairs), Key(forms[0], forms))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the people asked about into sections of the text in any order, and people of demonstrations anywhere."""
-        stratum, latent, everybody = sample.stratum, sample.latent, people(own, sample.stratum.tier)
+        stratum, latent, everybody = sample.stratum, sample.latent, people(row_streams, sample.stratum.tier)
         order = list(sample.relevant)
-        own.of("order").shuffle(order)
-        wanted = depths(stratum, sample.index, shared, stratum.complexity)
+        row_streams.of("order").shuffle(order)
+        wanted = depths(stratum, sample.index, stratum_streams, stratum.complexity)
         placed = [Placed(unit(said, "relevant"), depth) for said, depth in zip(order, wanted, strict=True)]
-        places = own.of("shown depth")
+        places = row_streams.of("shown depth")
         for example in latent["shown"]:
             for place, (one, _) in enumerate(example):
-                said = STYLES[PLAIN].told(own, stratum.tier, one)
+                said = STYLES[PLAIN].told(row_streams, stratum.tier, one)
                 placed.append(Placed(unit(said, "filler" if place else "demo"), places.random()))
-        placed += scattered(own, (STYLES[PLAIN].told(own, stratum.tier, one) for one in latent["namesakes"]))
+        placed += scattered(
+            row_streams, (STYLES[PLAIN].told(row_streams, stratum.tier, one) for one in latent["namesakes"])
+        )
         taken = {*latent["people"], *(one for example in latent["shown"] for one, _ in example)}
         taken |= base.near(latent["people"])
         number = ATTRIBUTES.index(latent["attributes"][0])
         examples = [
-            (_questions(own, stratum, shown), PART.join(everybody[one].value(kind) for one, kind in shown))
+            (_questions(row_streams, stratum, shown), PART.join(everybody[one].value(kind) for one, kind in shown))
             for shown in latent["shown"]
         ]
         return Layout(
             head=(Piece(INTRODUCTION_TO_SEVERAL, "instruction"),),
             placed=in_sequence(placed),
-            filler=others(own, stratum, STYLES[PLAIN].pool, len(everybody), taken, number),
+            filler=others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, number),
             tail=(tail(SEVERAL, examples, sample.question, "Questions:\n"),),
         )
 
@@ -247,17 +255,17 @@ def _same(stratum: Stratum) -> bool:
     return stratum.knob("attributes", KINDS[0]) == "same" or density(stratum) < 1
 
 
-def _attributes(stratum: Stratum, index: int, shared: Streams) -> list[str]:
+def _attributes(stratum: Stratum, index: int, stratum_streams: Streams) -> list[str]:
     places = [0 if _same(stratum) else place for place in range(stratum.complexity)]
-    return [dealt_kinds(shared, index, ATTRIBUTES, "attribute", place) for place in places]
+    return [dealt_kinds(stratum_streams, index, ATTRIBUTES, "attribute", place) for place in places]
 
 
-def _shuffled(own: Streams, number: int, attributes: Sequence[str]) -> list[str]:
-    return own.of("shown attributes", number).sample(attributes, len(attributes))
+def _shuffled(row_streams: Streams, number: int, attributes: Sequence[str]) -> list[str]:
+    return row_streams.of("shown attributes", number).sample(attributes, len(attributes))
 
 
-def _questions(own: Streams, stratum: Stratum, pairs: Wanted) -> str:
-    everybody = people(own, stratum.tier)
+def _questions(row_streams: Streams, stratum: Stratum, pairs: Wanted) -> str:
+    everybody = people(row_streams, stratum.tier)
     return "\n".join(f"{at}. {question(everybody[one], kind)}" for at, (one, kind) in enumerate(pairs, start=1))
 
 

@@ -126,9 +126,9 @@ def free(rng: Random, years: int) -> AgeSets:
     return AgeSets((younger, younger + years), (), tuple(range(YOUNGEST, OLDEST + 1)))
 
 
-def forms_of(own: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
+def forms_of(row_streams: Streams, stratum: Stratum, common: tuple[int, ...]) -> tuple[Indices, Indices]:
     """Return which of their two ages everybody of a tier takes, 0 or 1, and who has no age that is common."""
-    first, second = np.isin(few_ages(own, stratum.tier), common)
+    first, second = np.isin(few_ages(row_streams, stratum.tier), common)
     return np.asarray(~first & second, dtype=np.int64), np.flatnonzero(~first & ~second)
 
 
@@ -187,19 +187,21 @@ class Twodiff(Ages):
         source = f"{WORLD}:{FEW_AGES}:{source_digest()}"
         return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_few_ages),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the difference, dealt from all there are, and people with ages that go with it."""
-        years = dealt_kinds(shared, index, DIFFERENCES, "years")
+        years = dealt_kinds(stratum_streams, index, DIFFERENCES, "years")
         alone = decoys_of(stratum)
         if _pairs(stratum) == ONE:
-            ages = draw(own.of("ages"), years, recurring(own, stratum.tier))
+            ages = draw(row_streams.of("ages"), years, recurring(row_streams, stratum.tier))
         else:
-            ages = free(own.of("ages"), years)
-        count, pair = len(people(own, stratum.tier)), asked_people(shared, stratum, index, 2)
-        crowd = Shuffled(own.of("shown"), count, frozenset(pair)).take(2 * self.shots_of(stratum) + alone).tolist()
+            ages = free(row_streams.of("ages"), years)
+        count, pair = len(people(row_streams, stratum.tier)), asked_people(stratum_streams, stratum, index, 2)
+        crowd = (
+            Shuffled(row_streams.of("shown"), count, frozenset(pair)).take(2 * self.shots_of(stratum) + alone).tolist()
+        )
         named = [[person, age] for person, age in zip(pair, ages.pair, strict=True)]
-        standing = named[::-1] if dealt_kinds(shared, index, (False, True), "order") else named
-        shown = list(_shown(own, crowd[alone:], ages.common, years))
+        standing = named[::-1] if dealt_kinds(stratum_streams, index, (False, True), "order") else named
+        shown = list(_shown(row_streams, crowd[alone:], ages.common, years))
         latent = {
             "asked": "pair",
             "years": years,
@@ -208,22 +210,22 @@ class Twodiff(Ages):
             "decoys": [[person, age] for person, age in zip(crowd[:alone], ages.single, strict=False)],
             "common": list(ages.common),
         }
-        everybody = people(own, stratum.tier)
+        everybody = people(row_streams, stratum.tier)
         said = [*standing, *(one for cast in shown for one in cast)]
         forms = accepted(everybody[pair[0]].name, everybody[pair[1]].name)
         asked = QUESTION.format(years=years)
-        return Sample("", stratum, index, latent, told(own, stratum.tier, said), asked, Key(forms[0], forms))
+        return Sample("", stratum, index, latent, told(row_streams, stratum.tier, said), asked, Key(forms[0], forms))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the pair at the wanted depths among people of common ages, and all others who are placed anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        everybody = people(own, stratum.tier)
+        everybody = people(row_streams, stratum.tier)
         shown = [_example(*((everybody[person].name, age) for person, age in cast)) for cast in latent["shown"]]
-        units = placed(sample, own, shared, _role(stratum))
+        units = placed(sample, row_streams, stratum_streams, _role(stratum))
         if _pairs(stratum) == ANY:
-            return framed(units, anybody(sample, own, taken(latent)), INSTRUCTION, shown, sample.question)
-        forms, without = forms_of(own, stratum, tuple(latent["common"]))
-        filler = others(own, stratum, POOL, len(everybody), {*without.tolist(), *taken(latent)}, FORMS - 1)
+            return framed(units, anybody(sample, row_streams, taken(latent)), INSTRUCTION, shown, sample.question)
+        forms, without = forms_of(row_streams, stratum, tuple(latent["common"]))
+        filler = others(row_streams, stratum, POOL, len(everybody), {*without.tolist(), *taken(latent)}, FORMS - 1)
         return framed(units, with_forms(filler, forms), INSTRUCTION, shown, sample.question)
 
     def key(self, sample: Sample, packed: Sequence[Unit]) -> Key:
@@ -290,9 +292,9 @@ def _role(stratum: Stratum) -> Role:
     return "relevant" if _pairs(stratum) == ONE else "match"
 
 
-def _shown(own: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
+def _shown(row_streams: Streams, crowd: Sequence[int], common: Sequence[int], years: int) -> Iterator[list[list[int]]]:
     """Yield the casts of demonstrations: two people each, of common ages, with differences other than the asked."""
-    rng, used = own.of("shown ages"), {years}
+    rng, used = row_streams.of("shown ages"), {years}
     for at in range(0, len(crowd), 2):
         while True:
             one, other = rng.sample(common, 2)

@@ -59,10 +59,12 @@ class OwnCite(OwnNumbered):
         """Return the places of the questions with so many answers that passages hold."""
         return _askable(corpus, needed, listing=self.listing)
 
-    def needed(self, corpus: Corpus, question: Question, stratum: Stratum, own: Streams) -> tuple[Sequence[str], Key]:
+    def needed(
+        self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
+    ) -> tuple[Sequence[str], Key]:
         """Return the ids of the passages that are chosen for the answers, and the key."""
         held = chosen(corpus, question)
-        names = own.of("support").sample([*held], len(held))
+        names = row_streams.of("support").sample([*held], len(held))
         return names, _key(corpus, question, held, self.listing)
 
     def shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:

@@ -73,7 +73,7 @@ class Cite(Task):
     """The task about a user's own passages."""
     reply: str
 
-    def of(self, stratum: Stratum) -> Task:
+    def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
         return self.own if stratum.knob("corpus", "") else self
 
@@ -87,7 +87,7 @@ class Cite(Task):
         """What can be asked for: the first fact, or what all things have in common."""
 
     @abstractmethod
-    def drawn(self, world: Gazetteer, own: Streams, stratum: Stratum, place: Place) -> Drawn:
+    def drawn(self, world: Gazetteer, row_streams: Streams, stratum: Stratum, place: Place) -> Drawn:
         """Draw a question for a place, and write its documents."""
 
     @abstractmethod
@@ -102,37 +102,37 @@ class Cite(Task):
         """Return the number of near misses, by the knob ``decoys``."""
         return int(stratum.knob("decoys", DECOYS[0]))
 
-    def place(self, stratum: Stratum, index: int, shared: Streams) -> Place:
+    def place(self, stratum: Stratum, index: int, stratum_streams: Streams) -> Place:
         """Return what a row is dealt to ask for."""
-        return self.places[deal(shared.of("asked"), stratum.rows, index, len(self.places))]
+        return self.places[deal(stratum_streams.of("asked"), stratum.rows, index, len(self.places))]
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a question whose first fact is dealt over all that can be asked for."""
-        place = self.place(stratum, index, shared)
-        drawn = self.drawn(gazetteer(own, stratum.tier), own, stratum, place)
-        numbers = self._numbers(own, stratum)[: len(drawn.golds)]
+        place = self.place(stratum, index, stratum_streams)
+        drawn = self.drawn(gazetteer(row_streams, stratum.tier), row_streams, stratum, place)
+        numbers = self._numbers(row_streams, stratum)[: len(drawn.golds)]
         facts = {value: sorted(numbers[one] for one in some) for value, some in drawn.facts.items()}
         answers = self.keyed(facts)
         latent = {
             "kind": forms()[place[0]].kind,
             "place": ".".join(place),
-            "depths": [spread(shared.of("depth", at), stratum.rows, index) for at in range(len(numbers))],
+            "depths": [spread(stratum_streams.of("depth", at), stratum.rows, index) for at in range(len(numbers))],
             "golds": numbers,
             "anchors": list(drawn.anchors),
-            **self.searched(own, stratum, drawn),
+            **self.searched(row_streams, stratum, drawn),
         }
         relevant = tuple(text.numbered(one, number) for one, number in zip(drawn.golds, numbers, strict=True))
-        ranking = task.ranking(own, stratum, drawn.question)
+        ranking = task.ranking(row_streams, stratum, drawn.question)
         return Sample("", stratum, index, latent, relevant, drawn.question, Key(answers[0], answers), ranking)
 
     @staticmethod
-    def _numbers(own: Streams, stratum: Stratum) -> list[str]:
+    def _numbers(row_streams: Streams, stratum: Stratum) -> list[str]:
         """Return the ids of a row's own documents: of those that are needed, near misses and demonstrations."""
-        return fresh(own.of("ids"), ids(own, stratum.tier), FRESH)
+        return fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), FRESH)
 
-    def searched(self, own: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
+    def searched(self, row_streams: Streams, stratum: Stratum, drawn: Drawn) -> dict[str, Any]:
         """Return whether the first hit of a search is needed, and how many passages score a quarter of it."""
-        found = task.index(own, stratum.tier)
+        found = task.index(row_streams, stratum.tier)
         scores = found.scores(drawn.question)
         scores[sorted(drawn.out)] = -1
         near, needed = (
@@ -142,12 +142,12 @@ class Cite(Task):
         best = max(*needed, *near, int(scores.max()))
         return {"first_hit": max(needed) == best, "close": int((4 * scores >= best).sum())}
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the documents that are needed at their depths, and near misses and those that hold values anywhere."""
-        stratum, rng = sample.stratum, own.of("scatter")
-        world, known = gazetteer(own, stratum.tier), ids(own, stratum.tier)
-        drawn = self.drawn(world, own, stratum, self.place(stratum, sample.index, shared))
-        numbers = iter(self._numbers(own, stratum)[len(sample.relevant) :])
+        stratum, rng = sample.stratum, row_streams.of("scatter")
+        world, known = gazetteer(row_streams, stratum.tier), ids(row_streams, stratum.tier)
+        drawn = self.drawn(world, row_streams, stratum, self.place(stratum, sample.index, stratum_streams))
+        numbers = iter(self._numbers(row_streams, stratum)[len(sample.relevant) :])
         depths = zip(sample.latent["depths"], sample.relevant, strict=True)
         placed = [Placed(unit(said, "relevant"), depth) for depth, said in depths]
         placed += [
@@ -158,21 +158,21 @@ class Cite(Task):
             Placed(unit(text.numbered(world.passages[one], known[one]), "anchor"), rng.random())
             for one in drawn.anchors
         ]
-        shown = list(self.shown(world, own, stratum, drawn, numbers))
+        shown = list(self.shown(world, row_streams, stratum, drawn, numbers))
         out = drawn.out.union(drawn.anchors, *(one.numbers for one in shown))
         pool = task.numbered_spec(stratum.tier).name
         return Layout(
             head=tuple(_head(shown)),
             placed=tuple(placed),
-            filler=task.filler(own, stratum, sample.ranking, out, shuffled=True, pool=pool),
+            filler=task.filler(row_streams, stratum, sample.ranking, out, shuffled=True, pool=pool),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )
 
     def shown(
-        self, world: Gazetteer, own: Streams, stratum: Stratum, drawn: Drawn, numbers: Iterator[str]
+        self, world: Gazetteer, row_streams: Streams, stratum: Stratum, drawn: Drawn, numbers: Iterator[str]
     ) -> Iterator[Example]:
         """Yield demonstrations: other questions of the kind, with documents that stand nowhere else."""
-        rng, known, gone = own.of("shown"), ids(own, stratum.tier), {*drawn.out, *drawn.anchors}
+        rng, known, gone = row_streams.of("shown"), ids(row_streams, stratum.tier), {*drawn.out, *drawn.anchors}
         for _ in range(self.shots_of(stratum)):
             example = self.example(world, rng, numbers, known)
             while not gone.isdisjoint(example.numbers):
@@ -257,13 +257,13 @@ class Facets(Cite):
         """Return a value with its ids for each sentence."""
         return text.as_sentences(facts)
 
-    def drawn(self, world: Gazetteer, own: Streams, stratum: Stratum, place: Place) -> Drawn:
+    def drawn(self, world: Gazetteer, row_streams: Streams, stratum: Stratum, place: Place) -> Drawn:
         """Ask for facts of a thing that is written for the row."""
-        asked = text.ask(world, own.of("question"), place, stratum.complexity)
-        writer = Writer(own.of("texts"), world.cast, settled=True)
-        golds, stated = text.golds(writer, own.of("golds"), asked)
-        near = text.near_misses(world, writer, own.of("decoys"), asked, self.decoys(stratum))
-        rng, anchors = own.of("anchors"), list[int]()
+        asked = text.ask(world, row_streams.of("question"), place, stratum.complexity)
+        writer = Writer(row_streams.of("texts"), world.cast, settled=True)
+        golds, stated = text.golds(writer, row_streams.of("golds"), asked)
+        near = text.near_misses(world, writer, row_streams.of("decoys"), asked, self.decoys(stratum))
+        rng, anchors = row_streams.of("anchors"), list[int]()
         for value in asked.values:
             free = [one for one in text.holding(world, value) if one not in anchors]
             anchors += [rng.choice(free)] if free else []
@@ -316,10 +316,10 @@ class Listing(Cite):
         """Return the names of the things in alphabetical order, each with its id."""
         return text.as_items({name: facts[name] for name in sorted(facts, key=text.plain)})
 
-    def drawn(self, world: Gazetteer, own: Streams, stratum: Stratum, place: Place) -> Drawn:
+    def drawn(self, world: Gazetteer, row_streams: Streams, stratum: Stratum, place: Place) -> Drawn:
         """Ask for things that are written for the row; each of them is named in another document, too."""
-        question, value = _question(world, own.of("question"), place)
-        rng, (form, relation) = own.of("golds"), place
+        question, value = _question(world, row_streams.of("question"), place)
+        rng, (form, relation) = row_streams.of("golds"), place
         things = list(_sharing(world, rng, place, value, stratum.complexity))
         names = [one.name for one in things]
         decoys = self.decoys(stratum)
@@ -331,7 +331,7 @@ class Listing(Cite):
             for at, one in enumerate(things)
         ]
         asked = Question(question, "", (), form, relation, f"{form}.{relation}", (), ((relation, value),))
-        near = list(near_misses(world, own.of("decoys"), asked, decoys, names))
+        near = list(near_misses(world, row_streams.of("decoys"), asked, decoys, names))
         facts = {one.name: [at] for at, one in enumerate(things)}
         return Drawn(question, facts, golds, near, out=frozenset(_holders(world, place, value)))
 

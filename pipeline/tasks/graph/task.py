@@ -97,9 +97,9 @@ def make(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     return Plain(graph(streams, tier, SHAPES[subtask, float(branch)]).texts())
 
 
-def filler(stratum: Stratum, core: Sequence[int], without: Collection[int], own: Streams) -> Filler:
+def filler(stratum: Stratum, core: Sequence[int], without: Collection[int], row_streams: Streams) -> Filler:
     """Return the filler round a stretch of nodes, the `core`; some edges are no filler."""
-    known, rng = graph_of(own, stratum), own.of("filler")
+    known, rng = graph_of(row_streams, stratum), row_streams.of("filler")
     ranks = (_drawn(len(known.far)) * np.uint32(rng.getrandbits(32) | 1)).astype(np.int64)
     order = Around(known, core, without, rng.randrange(1, PARTS), ranks)
     return Filler(spec_of(stratum).name, order, order.spares, "ranked", ranks)
@@ -222,17 +222,17 @@ class GraphTask(Task):
         return (spec_of(stratum),)
 
     @abstractmethod
-    def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
+    def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
         """Draw what is asked, and all that is relevant."""
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a node anywhere in the graph, and look up what the answer depends on."""
-        graph = graph_of(own, stratum)
-        walk = self.walk(graph, stratum, index, own, shared)
+        graph = graph_of(row_streams, stratum)
+        walk = self.walk(graph, stratum, index, row_streams, stratum_streams)
         latent = {
             "relevant": list(walk.relevant),
             "decoys": list(walk.decoys),
-            "left_out": [*walk.left_out, *walk.thinned(graph, own.of("thinned"))],
+            "left_out": [*walk.left_out, *walk.thinned(graph, row_streams.of("thinned"))],
             "core": list(walk.core),
             "guessers": guessers(self.subtask, graph, walk),
             "effective_complexity": len(walk.relevant),
@@ -242,18 +242,18 @@ class GraphTask(Task):
         asked = text.question_of(self.subtask, graph.names[walk.root], stratum.complexity)
         return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key(target, (target,)))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put relevant edges at depths that are uniform over the stratum, and decoys anywhere."""
-        stratum, latent, graph = sample.stratum, sample.latent, graph_of(own, sample.stratum)
-        anywhere, shots = own.of("decoys"), self.shots_of(stratum)
-        wanted = depths(shared, own, stratum.rows, sample.index, len(sample.relevant))
+        stratum, latent, graph = sample.stratum, sample.latent, graph_of(row_streams, sample.stratum)
+        anywhere, shots = row_streams.of("decoys"), self.shots_of(stratum)
+        wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant))
         placed = [Placed(unit(line, "relevant"), depth) for line, depth in zip(sample.relevant, wanted, strict=True)]
         placed += [Placed(unit(graph.text(edge), "decoy"), anywhere.random()) for edge in latent["decoys"]]
         kept_out = {*latent["relevant"], *latent["decoys"], *latent["left_out"]}
         return Layout(
-            head=text.head(self.subtask, stratum.complexity, shots, graph.reserved, own.of("demo")),
+            head=text.head(self.subtask, stratum.complexity, shots, graph.reserved, row_streams.of("demo")),
             placed=tuple(placed),
-            filler=filler(stratum, latent["core"], kept_out, own),
+            filler=filler(stratum, latent["core"], kept_out, row_streams),
             tail=text.tail(sample.question, shots),
         )
 
@@ -285,15 +285,15 @@ class Bfs(GraphTask):
     title = "all nodes of a graph at one exact distance from a node"
     complexities = (1, 2, 4, 8)
 
-    def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
+    def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
         """Deal the size of the answer, and draw any node that has such an answer.
 
         Raises:
             RecipeError: where nodes have too many edges for the distance.
         """
         sizes = _sizes(stratum)
-        size = sizes[deal(shared.of("size"), stratum.rows, index, len(sizes))]
-        return drawn_search(graph, stratum.complexity, size, own.of("node"))
+        size = sizes[deal(stratum_streams.of("size"), stratum.rows, index, len(sizes))]
+        return drawn_search(graph, stratum.complexity, size, row_streams.of("node"))
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the size of the answer."""
@@ -308,7 +308,7 @@ class Parents(GraphTask):
     title = "all parents of a node of a graph"
     complexities = (1, 4, 16, 0)
 
-    def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
+    def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
         """Draw any node with so many parents, none twice in a stratum while there are others.
 
         Raises:
@@ -319,7 +319,7 @@ class Parents(GraphTask):
             branch = branch_of(stratum)
             raise RecipeError(f"{stratum}: every node has a parent where branch = {branch}: give branch = 1.5")
         turn, place = divmod(index, len(nodes))
-        node = int(nodes[Permutation(shared.of("node", turn), len(nodes))[place]])
+        node = int(nodes[Permutation(stratum_streams.of("node", turn), len(nodes))[place]])
         return reach(graph, node, 1).walk() if stratum.complexity else alone(graph, node)
 
 
@@ -332,9 +332,9 @@ class Route(GraphTask):
     complexities = (4, 16, 64)
     knobs = MappingProxyType({})
 
-    def walk(self, graph: Graph, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Walk:
+    def walk(self, graph: Graph, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Walk:
         """Draw any node."""
-        return drawn_route(graph, stratum.complexity, own.of("node"))
+        return drawn_route(graph, stratum.complexity, row_streams.of("node"))
 
 
 def _sizes(stratum: Stratum) -> range:

@@ -39,21 +39,21 @@ def addresses_spec(stratum: Stratum) -> PoolSpec:
     return PoolSpec(f"addresses-{stratum.tier}", 1, stratum.tier, f"{WORLD}:{source_digest()}", make_addresses)
 
 
-def addresses(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
+def addresses(row_streams: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
     """Return filler of whole addresses in random order, or of all their paragraphs in random order.
 
     Spares are paragraphs of the last addresses of that order, which are left out otherwise: there is still more
     than enough text for a window of 1M tokens.
     """
     starts, counts, sizes, joints = _outline()
-    order = Shuffled(own.of("filler"), len(starts)).take(len(starts))
+    order = Shuffled(row_streams.of("filler"), len(starts)).take(len(starts))
     kept, spares = _set_aside(order, sizes)
     name = addresses_spec(stratum).name
     if shuffled:
-        drawn = np.argsort(words(own.of("shuffled"), int(counts.sum())), kind="stable")
+        drawn = np.argsort(words(row_streams.of("shuffled"), int(counts.sum())), kind="stable")
         return Filler(name, Given(drawn[~np.isin(drawn, spares)]), spares)
     starts, counts = starts[kept], counts[kept]
-    skipped = own.of("start").randrange(counts[0])
+    skipped = row_streams.of("start").randrange(counts[0])
     starts[0] += skipped
     counts[0] -= skipped
     return Filler(name, Given(in_runs(starts, counts)), spares, "sequence", joints=joints)
@@ -104,15 +104,15 @@ def documents_spec(stratum: Stratum, corpora: str) -> PoolSpec:
     return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make_documents, corpora)
 
 
-def documents(own: Streams, stratum: Stratum, corpora: str, *, shuffled: bool = False) -> Filler:
+def documents(row_streams: Streams, stratum: Stratum, corpora: str, *, shuffled: bool = False) -> Filler:
     """Return filler of whole documents in random order, or of all their paragraphs in random order."""
     starts, counts = outline(corpus_of(corpora, str(stratum.knob("corpus", ""))))
     name = documents_spec(stratum, corpora).name
     if shuffled:
-        return Filler(name, Shuffled(own.of("shuffled"), int(counts.sum())), NONE)
-    order = Shuffled(own.of("filler"), len(starts)).take(len(starts))
+        return Filler(name, Shuffled(row_streams.of("shuffled"), int(counts.sum())), NONE)
+    order = Shuffled(row_streams.of("filler"), len(starts)).take(len(starts))
     starts, counts = starts[order], counts[order]
-    skipped = own.of("start").randrange(counts[0])
+    skipped = row_streams.of("start").randrange(counts[0])
     starts[0] += skipped
     counts[0] -= skipped
     return Filler(name, Given(in_runs(starts, counts)), NONE, "sequence")
@@ -152,7 +152,7 @@ def noise_spec(stratum: Stratum) -> PoolSpec:
     return PoolSpec(f"noise-{stratum.tier}", 1, stratum.tier, f"noise@1:{_digest()}", make_noise)
 
 
-def noise(own: Streams, stratum: Stratum) -> Filler:
+def noise(row_streams: Streams, stratum: Stratum) -> Filler:
     """Return filler that repeats the paragraph without end; lines of all lengths are its spares, many times each."""
     early = 1 + np.arange(SPARES - WHOLE) % (len(SENTENCES) - 1)
     spares = np.concatenate([np.zeros(WHOLE, dtype=np.int64), early])
@@ -182,17 +182,17 @@ def essays_spec(stratum: Stratum) -> PoolSpec:
     return PoolSpec(f"essays-{stratum.tier}", 1, stratum.tier, f"{ESSAYS_WORLD}:{essays_source_digest()}", make_essays)
 
 
-def prose(own: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
+def prose(row_streams: Streams, stratum: Stratum, *, shuffled: bool = False) -> Filler:
     """Return filler of whole essays in random order, or of all their paragraphs in random order.
 
     Spares are notes: between essays, or anywhere.
     """
-    every = essays(own, stratum.tier)
+    every = essays(row_streams, stratum.tier)
     whole, notes, joints = _kinds(every)
-    spares, name = notes[Shuffled(own.of("spares"), len(notes)).take(SPARES)], essays_spec(stratum).name
+    spares, name = notes[Shuffled(row_streams.of("spares"), len(notes)).take(SPARES)], essays_spec(stratum).name
     if shuffled:
-        return Filler(name, Shuffled(own.of("shuffled"), len(joints), frozenset(notes.tolist())), spares)
-    return Filler(name, _Essays(own, whole), spares, "sequence", joints=joints)
+        return Filler(name, Shuffled(row_streams.of("shuffled"), len(joints), frozenset(notes.tolist())), spares)
+    return Filler(name, _Essays(row_streams, whole), spares, "sequence", joints=joints)
 
 
 @lru_cache(maxsize=4)
@@ -207,8 +207,8 @@ def _kinds(every: Sequence[Essay]) -> tuple[Indices, Indices, Joints]:
 class _Essays:
     """Paragraphs in the order of their essays, and essays in random order."""
 
-    def __init__(self, own: Streams, whole: Indices) -> None:
-        self._order, self._whole = Shuffled(own.of("filler"), len(whole)), whole
+    def __init__(self, row_streams: Streams, whole: Indices) -> None:
+        self._order, self._whole = Shuffled(row_streams.of("filler"), len(whole)), whole
 
     def take(self, count: int) -> Indices:
         """Return the first `count` paragraphs."""

@@ -157,7 +157,7 @@ class OwnIntents(Task):
     knobs = MappingProxyType({"labels": pool.FORMS, "rounds": pool.ROUNDS, "corpus": CORPUS})
     proof = "checked"
 
-    def at(self, corpora: str) -> OwnIntents:
+    def with_corpora(self, corpora: str) -> OwnIntents:
         """Return the task with the folder that frozen corpora lie in."""
         return replace(self, corpora=corpora)
 
@@ -170,7 +170,7 @@ class OwnIntents(Task):
         name = f"labelled-{pool.form_of(stratum)}-{digest[:12]}-{which}-{stratum.tier}"
         return PoolSpec(name, 1, stratum.tier, f"corpus {digest}", make, self.corpora)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a way of dealing labels, and a text that is no example; labels take turns.
 
         Raises:
@@ -188,21 +188,21 @@ class OwnIntents(Task):
         letters = {"".join(filter(str.isalnum, label.casefold())) for label in known.labels}
         if pool.form_of(stratum) == "words" and len(letters - {""}) < len(known.labels):
             raise PoolError(f"{stratum}: two labels of the corpus have the same letters: give labels = 'integers'")
-        which = deal(shared.of("mapping"), stratum.rows, index, _mappings(stratum))
-        number = _number(known, shared, stratum, index)
+        which = deal(stratum_streams.of("mapping"), stratum.rows, index, _mappings(stratum))
+        number = _number(known, stratum_streams, stratum, index)
         one = known.asked[number]
-        answer = _written(own.world(), corpus, digest, pool.form_of(stratum), which)[one.label]
+        answer = _written(row_streams.world(), corpus, digest, pool.form_of(stratum), which)[one.label]
         latent = {"mapping": which, "number": number, "label": one.label}
         return Sample("", stratum, index, latent, (f"{one.text}\n",), one.text, Key(answer, (answer,)))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Fill the prompt with examples in rounds, or for the knob ``rounds`` with those of each label side by side."""
         stratum, home = sample.stratum, parts(self._corpus(sample.stratum)).home
-        order = in_rounds(own.of("filler"), home)
+        order = in_rounds(row_streams.of("filler"), home)
         ranks = np.empty(len(home), dtype=np.int64)
         ranks[order] = np.arange(len(home))
         if stratum.knob("rounds", pool.ROUNDS[0]) == "blocked":
-            turns = np.argsort(words(own.of("blocks"), stratum.complexity), kind="stable")
+            turns = np.argsort(words(row_streams.of("blocks"), stratum.complexity), kind="stable")
             ranks += turns[home] << 32
         return Layout(
             head=head(DOMAIN, f"own-{pool.form_of(stratum)}", stratum.complexity),
@@ -258,13 +258,13 @@ def in_rounds(rng: Random, home: Indices) -> Indices:
     return by_label[np.lexsort((words(rng, len(home)), rounds))].astype(np.int64)
 
 
-def _number(known: Parts, shared: Streams, stratum: Stratum, index: int) -> int:
+def _number(known: Parts, stratum_streams: Streams, stratum: Stratum, index: int) -> int:
     """Return which text is asked: labels take turns, and texts come again when all were asked."""
     places = {label: place for place, label in enumerate(known.labels)}
     home = np.array([places[one.label] for one in known.asked], dtype=np.int64)
-    order = in_rounds(shared.of("texts"), home)
+    order = in_rounds(stratum_streams.of("texts"), home)
     block, row = divmod(index, stratum.rows)
-    place = block * stratum.rows + deal(shared.of("text"), stratum.rows, row, stratum.rows)
+    place = block * stratum.rows + deal(stratum_streams.of("text"), stratum.rows, row, stratum.rows)
     return int(order[place % len(order)])
 
 

@@ -145,13 +145,13 @@ class Listed:
         return self.indices[:count]
 
 
-def filler(stratum: Stratum, which: int, known: Labels, own: Streams) -> Filler:
+def filler(stratum: Stratum, which: int, known: Labels, row_streams: Streams) -> Filler:
     """Return the filler of a row: rounds of examples, or for the knob ``rounds`` those of each label side by side."""
     count, size = len(known.intents), each(size_of(stratum), known)
-    spares, order = Rounds(own.of("filler"), count, size).split(min(SPARES, 2 * count))
+    spares, order = Rounds(row_streams.of("filler"), count, size).split(min(SPARES, 2 * count))
     name, listed = name_of(stratum, which), Listed(order)
     if stratum.knob("rounds", ROUNDS[0]) == "balanced":
         return Filler(name, listed, spares, least=count)
-    turns = np.argsort(words(own.of("blocks"), count), kind="stable")
-    within = words(own.of("places"), count * size).astype(np.int64)
+    turns = np.argsort(words(row_streams.of("blocks"), count), kind="stable")
+    within = words(row_streams.of("places"), count * size).astype(np.int64)
     return Filler(name, listed, spares, "ranked", (np.repeat(turns, size) << 32) + within, least=count)

@@ -33,7 +33,7 @@ class Intents(Task):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = own.OWN.knobs
     shortest = 8192
 
-    def of(self, stratum: Stratum) -> Task:
+    def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task about a user's own texts, where a knob names them."""
         return own.OWN if stratum.knob("corpus", "") else self
 
@@ -45,26 +45,26 @@ class Intents(Task):
         """Return the pools of examples, one for each way in which labels are dealt."""
         return pool.specs(stratum)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a way of dealing labels and a label, and draw a message of it that stands in no pool."""
-        which = deal(shared.of("mapping"), stratum.rows, index, pool.mappings(stratum))
-        label = deal(shared.of("label"), stratum.rows, index, stratum.complexity)
-        known = pool.labels_of(own, stratum, which)
-        rng = own.of("message")
+        which = deal(stratum_streams.of("mapping"), stratum.rows, index, pool.mappings(stratum))
+        label = deal(stratum_streams.of("label"), stratum.rows, index, stratum.complexity)
+        known = pool.labels_of(row_streams, stratum, which)
+        rng = row_streams.of("message")
         intent = rng.choice(known.intents[label])
-        message = texts(own, stratum.tier, known.domain)[intent][-1 - rng.randrange(RESERVE)]
+        message = texts(row_streams, stratum.tier, known.domain)[intent][-1 - rng.randrange(RESERVE)]
         answer = known.written[label]
         latent = {"mapping": which, "label": label, "intent": list(intent)}
         return Sample("", stratum, index, latent, (f"{message}\n",), message, Key(answer, (answer,)))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Fill the prompt with examples; nothing is placed."""
         stratum, which = sample.stratum, sample.latent["mapping"]
-        known = pool.labels_of(own, stratum, which)
+        known = pool.labels_of(row_streams, stratum, which)
         return Layout(
             head=head(known.domain, pool.form_of(stratum), stratum.complexity),
             placed=(),
-            filler=pool.filler(stratum, which, known, own),
+            filler=pool.filler(stratum, which, known, row_streams),
             tail=tail(known.domain, sample.question),
         )
 

@@ -95,10 +95,12 @@ def facts(story: Story) -> tuple[str, ...]:
     return tuple(f"{story.plot.kind}({noun}, {story.name}) = {value}" for noun, value in story.stated.items())
 
 
-def filler(subtask: str, tier: str, own: Streams, taken: frozenset[int]) -> Filler:
+def filler(subtask: str, tier: str, row_streams: Streams, taken: frozenset[int]) -> Filler:
     """Return a row's filler. People who are `taken` are in the row already, so their stories in the pool stay out."""
-    size, without = (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(own, tier)), taken)
-    order = Shuffled(own.of("filler"), size, without)
+    size, without = (
+        (lines_of(tier), frozenset[int]()) if subtask == "letters" else (len(names(row_streams, tier)), taken)
+    )
+    order = Shuffled(row_streams.of("filler"), size, without)
     return Filler(f"{subtask}-{tier}", _Rest(order, SPARES), order.take(SPARES))
 
 
@@ -144,24 +146,24 @@ class DrawnQuestion:
     letter: str
 
 
-def plan_question(shared: Streams, rows: int, index: int, *, answerable: bool) -> QuestionPlan:
+def plan_question(stratum_streams: Streams, rows: int, index: int, *, answerable: bool) -> QuestionPlan:
     """Deal row `index` of a stratum its plot, its counts and its places."""
 
     def dealt(name: str, kinds: Sequence[int]) -> int:
-        return kinds[deal(shared.of(name), rows, index, len(kinds))]
+        return kinds[deal(stratum_streams.of(name), rows, index, len(kinds))]
 
-    plot = _plot(shared, rows, index)
+    plot = _plot(stratum_streams, rows, index)
     pair, side = divmod(dealt("asked", range(2 * PAIRS)), 2)
     return QuestionPlan(plot, dealt("stated", STATED), dealt("place", range(3)), pair, side, answerable)
 
 
-def _plot(shared: Streams, rows: int, index: int) -> Plot:
+def _plot(stratum_streams: Streams, rows: int, index: int) -> Plot:
     """Deal a plot in rounds of all, each in runs that hold every kind once."""
     block, place = divmod(index, rows)
-    turn, nth = divmod(block * rows + Permutation(shared.of("plots", block), rows)[place], len(plots()))
+    turn, nth = divmod(block * rows + Permutation(stratum_streams.of("plots", block), rows)[place], len(plots()))
     place, nth = divmod(nth, len(KINDS))
-    run = Permutation(shared.of("runs", turn), len(plots()) // len(KINDS))[place]
-    return plots()[run * len(KINDS) + Permutation(shared.of("kinds", turn, place), len(KINDS))[nth]]
+    run = Permutation(stratum_streams.of("runs", turn), len(plots()) // len(KINDS))[place]
+    return plots()[run * len(KINDS) + Permutation(stratum_streams.of("kinds", turn, place), len(KINDS))[nth]]
 
 
 def plan_any_question(rng: Random, *, answerable: bool) -> QuestionPlan:
@@ -226,14 +228,14 @@ class Idk(Task):
         """Return the pool of letters or of stories of a tier."""
         return specs(self.subtask, stratum.tier)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a story about a person who is in no other row of the stratum, and a question that it answers or not."""
-        everybody = names(own, stratum.tier)
+        everybody = names(row_streams, stratum.tier)
         shots = self.shots if stratum.shots is None else stratum.shots
-        person = Permutation(shared.of("person"), len(everybody))[index % len(everybody)]
-        wished = plan_question(shared, stratum.rows, index, answerable=stratum.complexity == 1)
-        asked = draw(own.of("story"), everybody[person], wished)
-        shown = Shuffled(own.of("shown"), len(everybody), frozenset({person})).take(shots).tolist()
+        person = Permutation(stratum_streams.of("person"), len(everybody))[index % len(everybody)]
+        wished = plan_question(stratum_streams, stratum.rows, index, answerable=stratum.complexity == 1)
+        asked = draw(row_streams.of("story"), everybody[person], wished)
+        shown = Shuffled(row_streams.of("shown"), len(everybody), frozenset({person})).take(shots).tolist()
         latent = {
             "class": "answerable" if wished.answerable else "unanswerable",
             "asked": wished.plot.kind,
@@ -250,43 +252,43 @@ class Idk(Task):
         said = asked.story.text
         return Sample("", stratum, index, latent, (said,), asked.question, _key(asked))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the story at a stratified depth of the filler, or before it."""
         stratum = sample.stratum
         first = stratum.knob("depth", "uniform") == "first"
-        depth = 0.0 if first else spread(shared.of("depth"), stratum.rows, sample.index)
-        around = self._namesakes(sample, own) if self.subtask == "stories" else ()
-        demos = [Piece(said, "demo") for said in self._examples(sample, own)]
+        depth = 0.0 if first else spread(stratum_streams.of("depth"), stratum.rows, sample.index)
+        around = self._namesakes(sample, row_streams) if self.subtask == "stories" else ()
+        demos = [Piece(said, "demo") for said in self._examples(sample, row_streams)]
         opening = text.INTRODUCTIONS[self.subtask] + (text.EXAMPLES if demos else "")
         return Layout(
             head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),
             placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *around),
-            filler=filler(self.subtask, stratum.tier, own, self._taken(sample, own)),
+            filler=filler(self.subtask, stratum.tier, row_streams, self._taken(sample, row_streams)),
             tail=(Piece(_tail(sample), "question"),),
         )
 
-    def _taken(self, sample: Sample, own: Streams) -> frozenset[int]:
+    def _taken(self, sample: Sample, row_streams: Streams) -> frozenset[int]:
         """Return whose stories are no filler: those in the text already, and all namesakes of the asked."""
         latent = sample.latent
-        first, last = namesakes(own, sample.stratum.tier, latent["person"])
+        first, last = namesakes(row_streams, sample.stratum.tier, latent["person"])
         return frozenset({latent["person"], *latent["shown"], *first, *last})
 
-    def _namesakes(self, sample: Sample, own: Streams) -> Iterator[Placed]:
+    def _namesakes(self, sample: Sample, row_streams: Streams) -> Iterator[Placed]:
         """Yield the stories of a namesake of each kind, anywhere: nobody who is shown, or named as a choice is."""
         latent, tier = sample.latent, sample.stratum.tier
-        everybody, rng = names(own, tier), own.of("namesakes")
+        everybody, rng = names(row_streams, tier), row_streams.of("namesakes")
         wrong = [choice for place, choice in enumerate((sample.key.choices or ())[:-1]) if place != latent["place"]]
         rng.shuffle(wrong)
-        for kind, value in zip(namesakes(own, tier, latent["person"]), wrong, strict=True):
+        for kind, value in zip(namesakes(row_streams, tier, latent["person"]), wrong, strict=True):
             able = [one for one in kind if one not in latent["shown"] and everybody[one].split(" ")[0] not in wrong]
             name, plot = everybody[rng.choice(able)], plot_named(latent["plot"])
             story = draw_story(rng, name, plot, details={latent["noun"]: value})
             yield Placed(unit(story.text, "decoy"), rng.random())
 
-    def _examples(self, sample: Sample, own: Streams) -> list[str]:
+    def _examples(self, sample: Sample, row_streams: Streams) -> list[str]:
         """Return the demonstrations, answerable ones and others by turns, about people who are not in the text."""
-        everybody = names(own, sample.stratum.tier)
-        rng = own.of("examples")
+        everybody = names(row_streams, sample.stratum.tier)
+        rng = row_streams.of("examples")
         start = rng.randrange(2)
         found = []
         for number, person in enumerate(sample.latent["shown"]):

@@ -96,11 +96,11 @@ def wheel() -> Indices:
     return np.arange(BLOCKS, dtype=np.int64).repeat(np.repeat(STANDS, QUOTAS))
 
 
-def filler(tier: str, own: Streams) -> Filler:
+def filler(tier: str, row_streams: Streams) -> Filler:
     """Return a row's filler: an order off the wheel, and spares, some as the wheel has them and some pairs."""
-    mixed = Wheel(own.of("spares", "mixed"), wheel()).take(MIXED)
-    more = np.array(own.of("spares", "more").sample(range(SMALL_POOL), MORE), dtype=np.int64)
-    return Filler(f"blocks-{tier}", Wheel(own.of("filler"), wheel()), np.concatenate([np.unique(mixed), more]))
+    mixed = Wheel(row_streams.of("spares", "mixed"), wheel()).take(MIXED)
+    more = np.array(row_streams.of("spares", "more").sample(range(SMALL_POOL), MORE), dtype=np.int64)
+    return Filler(f"blocks-{tier}", Wheel(row_streams.of("filler"), wheel()), np.concatenate([np.unique(mixed), more]))
 
 
 SIZES = {"sum": range(1, 15), "min": range(7, 13), "max": range(7, 13)}
@@ -136,9 +136,14 @@ class LatentList(Task):
         """Return the pool of filler of a tier."""
         return specs(stratum.tier)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a program, near to what balances the answers of its stratum."""
-        program = draw(self.subtask, stratum.complexity, self._wish(stratum, index, own, shared), own.of("program"))
+        program = draw(
+            self.subtask,
+            stratum.complexity,
+            self._wish(stratum, index, row_streams, stratum_streams),
+            row_streams.of("program"),
+        )
         lines = tuple(operation.text for operation in program.operations)
         latent = {
             "operations": list(lines),
@@ -150,35 +155,37 @@ class LatentList(Task):
         key = Key(program.output, (program.output,))
         return Sample("", stratum, index, latent, lines, program.view.text, key)
 
-    def _wish(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> ProgramPlan:
+    def _wish(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> ProgramPlan:
         """Deal lengths, or signs and sizes, evenly over the rows of a stratum; where rows are few, any of them."""
-        rng = own.of("wish")
+        rng = row_streams.of("wish")
         if self.subtask == "len":
-            return ProgramPlan(size=_dealt(shared, "length", stratum.rows, index, lengths(stratum.complexity)))
+            return ProgramPlan(size=_dealt(stratum_streams, "length", stratum.rows, index, lengths(stratum.complexity)))
         if self.subtask == "print":
             return ProgramPlan(width=rng.randint(1, min(WIDEST, 6 + stratum.complexity)))
         bits_of = ONE if stratum.complexity == 1 else SIZES
         sizes = [(sign, bits) for sign in SIGNS[self.subtask] for bits in bits_of[self.subtask]]
-        sign, bits = _dealt(shared, "size", stratum.rows, index, sizes)
-        wide = self.subtask != "sum" and _dealt(shared, "width", stratum.rows, index, range(4)) > 0
+        sign, bits = _dealt(stratum_streams, "size", stratum.rows, index, sizes)
+        wide = self.subtask != "sum" and _dealt(stratum_streams, "width", stratum.rows, index, range(4)) > 0
         size = rng.randrange(1 << (bits - 1), 1 << bits)
         if self.subtask == "min" and sign > 0 and rng.random() < SMALL.get(stratum.complexity, 0.0):
             size = rng.choice(START)
         return ProgramPlan(sign, size, wide=wide)
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Spread the operations over the body, operation j of c somewhere in the j-th part of c."""
         stratum = sample.stratum
         shots = self.shots_of(stratum)
         placed = []
         for number, line in enumerate(sample.relevant):
-            depth = (number + spread(shared.of("depth", number), stratum.rows, sample.index)) / stratum.complexity
-            around = surroundings(own.of("around", number), method(line))
+            depth = (
+                number + spread(stratum_streams.of("depth", number), stratum.rows, sample.index)
+            ) / stratum.complexity
+            around = surroundings(row_streams.of("around", number), method(line))
             placed.append(Placed(_relevant(line, *around), depth, number))
         return Layout(
-            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, own),
+            head=prompt.head(self.subtask, stratum.complexity, shots, sample.key.target, row_streams),
             placed=tuple(placed),
-            filler=filler(stratum.tier, own),
+            filler=filler(stratum.tier, row_streams),
             tail=prompt.tail(sample.question),
         )
 
@@ -214,6 +221,6 @@ def _relevant(line: str, before: str, behind: str) -> Unit:
     return Unit(tuple(Piece(text, role) for text, role in texts if text))
 
 
-def _dealt(shared: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
+def _dealt(stratum_streams: Streams, name: str, rows: int, index: int, kinds: Sequence[Any]) -> Any:
     """Deal kinds evenly over the rows of a stratum."""
-    return kinds[deal(shared.of(name), rows, index, len(kinds))]
+    return kinds[deal(stratum_streams.of(name), rows, index, len(kinds))]

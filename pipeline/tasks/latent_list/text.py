@@ -70,9 +70,9 @@ BLOCKS = ("aatt", "atat", "rart")
 Chunk = tuple[Operation, ...]
 
 
-def head(name: str, complexity: int, shots: int, target: str, own: Streams) -> tuple[Piece, ...]:
+def head(name: str, complexity: int, shots: int, target: str, row_streams: Streams) -> tuple[Piece, ...]:
     """Return all that stands before the relevant operations and their filler."""
-    demos = _demos(name, complexity, shots, target, own)
+    demos = _demos(name, complexity, shots, target, row_streams)
     told = [Piece(_instruction(shots), "instruction")]
     told += [Piece(f"--- Program {place} ---\n{demo}", "demo") for place, demo in enumerate(demos, 1)]
     title = f"--- Program {shots + 1} ---\n" if shots else "--- Program ---\n"
@@ -91,12 +91,12 @@ def _instruction(shots: int) -> str:
     return f"{ROLE} {EXAMPLES.get(shots, MANY.format(count=count))}\n"
 
 
-def _demos(name: str, complexity: int, shots: int, target: str, own: Streams) -> list[str]:
+def _demos(name: str, complexity: int, shots: int, target: str, row_streams: Streams) -> list[str]:
     """Choose demonstrations. None shows the key's answer; none of `len` could: their lengths have the other parity."""
     counts = (3,) if complexity % 2 == 0 else (2, 4)
-    stock = [demo for count in counts for demo in _stock(own.world(STOCKED), name, count)]
+    stock = [demo for count in counts for demo in _stock(row_streams.world(STOCKED), name, count)]
     fit = [text for text, output in stock if output != target]
-    return own.of("demo").sample(fit, shots)
+    return row_streams.of("demo").sample(fit, shots)
 
 
 @lru_cache(maxsize=64)

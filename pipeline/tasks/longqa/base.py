@@ -80,30 +80,32 @@ class LongQa(Task):
         return (spec(stratum.tier),)
 
     @abstractmethod
-    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Draw what a row asks, and what is told for it."""
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
-        drawn, placed = plan_entry(self, stratum, index, own, shared)
+        drawn, placed = plan_entry(self, stratum, index, row_streams, stratum_streams)
         pieces = [piece for item in placed for piece in item.unit.pieces]
         relevant = tuple(piece.text for piece in pieces if piece.role == "relevant")
         return Sample("", stratum, index, drawn.shown, relevant, drawn.question, drawn.key)
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put every entry that was written for the row where its date falls among those of the world."""
-        world = chronicle(own, sample.stratum.tier)
-        drawn, placed = plan_entry(self, sample.stratum, sample.index, own, shared)
+        world = chronicle(row_streams, sample.stratum.tier)
+        drawn, placed = plan_entry(self, sample.stratum, sample.index, row_streams, stratum_streams)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
             placed=placed,
-            filler=filler(world, sample.stratum.tier, own, drawn.props),
+            filler=filler(world, sample.stratum.tier, row_streams, drawn.props),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=self.asking(sample)), "question"),),
         )
 
-    def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
+    def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
         """Return what is told for a row as it stands in the prompt."""
-        told = written(world, own, drawn)
+        told = written(world, row_streams, drawn)
         return [Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, said in told]
 
     def asking(self, sample: Sample) -> str:
@@ -117,36 +119,36 @@ class LongQa(Task):
 
 @lru_cache(maxsize=ROWS)
 def plan_entry(
-    task: LongQa, stratum: Stratum, index: int, own: Streams, shared: Streams
+    task: LongQa, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, tuple[Placed, ...]]:
     """Return what a row asks, and what is told for it as it stands in the prompt; remembers the rows of a shard."""
-    world = chronicle(own, stratum.tier)
-    drawn = task.drawn(world, stratum, index, own, shared)
-    return drawn, tuple(task.placed(world, own, drawn))
+    world = chronicle(row_streams, stratum.tier)
+    drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
+    return drawn, tuple(task.placed(world, row_streams, drawn))
 
 
-def written(world: Chronicle, own: Streams, drawn: Drawn) -> list[tuple[PlannedEntry, str]]:
+def written(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[tuple[PlannedEntry, str]]:
     """Return what is told for a row with its text."""
     return [
-        (one, world.write(own.of("text", number), one.day, one.kind, one.about).text)
+        (one, world.write(row_streams.of("text", number), one.day, one.kind, one.about).text)
         for number, one in enumerate(drawn.told)
     ]
 
 
-def filler(world: Chronicle, tier: str, own: Streams, props: Sequence[str]) -> Filler:
+def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[str]) -> Filler:
     """Return entries of the world, in order of date, but those about some properties."""
     out = frozenset(number for prop in props for number in world.about.get(prop, ()))
-    order = Shuffled(own.of("filler"), len(world.entries), out)
+    order = Shuffled(row_streams.of("filler"), len(world.entries), out)
     return Filler(spec(tier).name, order, NONE, "ranked", ranks=world.days)
 
 
-def asked_property(world: Chronicle, index: int, own: Streams, shared: Streams) -> tuple[str, str]:
+def asked_property(world: Chronicle, index: int, row_streams: Streams, stratum_streams: Streams) -> tuple[str, str]:
     """Return the property that a row asks about, and one that shares a word of its name."""
     size = len(world.properties)
-    prop = world.properties[Permutation(shared.of("property"), size)[index % size]]
+    prop = world.properties[Permutation(stratum_streams.of("property"), size)[index % size]]
     first, kind = prop.split(" ")[1:]
     near = [one for one in world.properties if one != prop and ({first, kind} & set(one.split(" ")[1:]))]
-    return prop, own.of("twin").choice(near)
+    return prop, row_streams.of("twin").choice(near)
 
 
 def days_at(world: Chronicle, depths: Sequence[float]) -> list[int]:

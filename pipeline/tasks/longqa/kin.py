@@ -126,20 +126,22 @@ class Kin(LongQa):
     title = "a relative of somebody, over steps that births, marriages and deaths tell"
     complexities = (2, 3, 4)
 
-    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Draw the family that is asked about, with one of its entries at the depth of the row, and two others."""
         every = paths(stratum.complexity)
-        path = every[deal(shared.of("path"), stratum.rows, index, len(every))]
-        woman = bool(deal(shared.of("sex"), stratum.rows, index, 2))
-        depth = spread(shared.of("depth"), stratum.rows, index)
-        found = _families(world, own, path, world.day_at(depth), woman=woman)
+        path = every[deal(stratum_streams.of("path"), stratum.rows, index, len(every))]
+        woman = bool(deal(stratum_streams.of("sex"), stratum.rows, index, 2))
+        depth = spread(stratum_streams.of("depth"), stratum.rows, index)
+        found = _families(world, row_streams, path, world.day_at(depth), woman=woman)
         mine, others = found[0], found[1:]
-        rng = own.of("asked")
+        rng = row_streams.of("asked")
         question = rng.choice(text.RELATIVES).format(relative=phrase(rng, path, mine))
         named = {name: one.day for family in found for one in family.told for name in one.about.values()}
         ends = [name for family in found for name in (family.last, *family.others[-1:])]
         told = [*mine.told, *(one for other in others for one in other.told)]
-        told += rolls(world, own.of("rolls"), {name: named[name] for name in ends if name in named})
+        told += rolls(world, row_streams.of("rolls"), {name: named[name] for name in ends if name in named})
         shown = {
             "asked": "-".join(path),
             "person": mine.first,
@@ -168,11 +170,11 @@ class Kin(LongQa):
         return {"path": (sample.latent["asked"], len(paths(sample.stratum.complexity)))}
 
 
-def _families(world: Chronicle, own: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:
+def _families(world: Chronicle, row_streams: Streams, path: Sequence[str], day: int, *, woman: bool) -> list[Family]:
     """Draw the asked family, and others whose first people have surnames of it."""
     for turn in count():
-        names = Names(own.of("names", turn), set(world.population.names.taken))
-        rng = own.of("families", turn)
+        names = Names(row_streams.of("names", turn), set(world.population.names.taken))
+        rng = row_streams.of("families", turn)
         try:
             mine = family(rng, names, path, day, "relevant", woman=woman)
             like = [mine.first, mine.last, *mine.others]

@@ -142,14 +142,14 @@ class Past:
         return range(self.days[last - 1] + 1, self.days[last] if last < len(self.days) else LAST_DAY)
 
 
-def past(world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Past:
+def past(world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Past:
     """Draw a history: each of the steps needed is uniform in its share of the annals, others are before and after."""
     needed = stratum.complexity
-    depths = [(at + spread(shared.of("depth", at), stratum.rows, index)) / needed for at in range(needed)]
+    depths = [(at + spread(stratum_streams.of("depth", at), stratum.rows, index)) / needed for at in range(needed)]
     least = int(needed > 1)  # what is set aside first must leave an owner
-    first = least + deal(shared.of("before"), stratum.rows, index, OTHERS + 1 - least)
-    behind = deal(shared.of("behind"), stratum.rows, index, BEHIND) if needed == BALANCED else -1
-    rng = own.of("history")
+    first = least + deal(stratum_streams.of("before"), stratum.rows, index, OTHERS + 1 - least)
+    behind = deal(stratum_streams.of("behind"), stratum.rows, index, BEHIND) if needed == BALANCED else -1
+    rng = row_streams.of("history")
     before = sorted(depths[0] * rng.random() for _ in range(first))
     after = sorted(depths[-1] + (1 - depths[-1]) * rng.random() for _ in range(OTHERS - first))
     days = days_at(world, [*before, *depths, *after])
@@ -190,11 +190,13 @@ class State(LongQa):
     complexities: tuple[int, ...] = (1, 5, 20)
     shortest = 8192
 
-    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Draw a history in which there is a day to ask about."""
-        prop, twin = asked_property(world, index, own, shared)
-        found = self.past(world, stratum, index, own, shared)
-        rng = own.of("asked")
+        prop, twin = asked_property(world, index, row_streams, stratum_streams)
+        found = self.past(world, stratum, index, row_streams, stratum_streams)
+        rng = row_streams.of("asked")
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, found.asked))
         told = [
             PlannedEntry(
@@ -202,9 +204,9 @@ class State(LongQa):
             )
             for at, ((kind, buyer), day) in enumerate(zip(found.steps, found.days, strict=True))
         ]
-        other = twins(world, own.of("near"), twin, len(told), found.buyers)
+        other = twins(world, row_streams.of("near"), twin, len(told), found.buyers)
         told += other
-        told += rolls(world, own.of("rolls"), buyers(told))
+        told += rolls(world, row_streams.of("rolls"), buyers(told))
         shown = {
             "property": prop,
             "twin": twin,
@@ -212,16 +214,20 @@ class State(LongQa):
             "needed": [found.needed.start, found.needed.stop],
             "buyers": found.buyers,
         }
-        return Drawn(question, self.keyed(found, own, shared, stratum, index), told, (prop, twin), shown)
+        return Drawn(
+            question, self.keyed(found, row_streams, stratum_streams, stratum, index), told, (prop, twin), shown
+        )
 
-    def past(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Past:
+    def past(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Past:
         """Draw a history between whose steps there is a day to ask about."""
         turn = 0
-        while not (found := past(world, stratum, index, _turn(own, turn), shared)).asked:
+        while not (found := past(world, stratum, index, _turn(row_streams, turn), stratum_streams)).asked:
             turn += 1
         return found
 
-    def keyed(self, found: Past, own: Streams, shared: Streams, stratum: Stratum, index: int) -> Key:
+    def keyed(self, found: Past, row_streams: Streams, stratum_streams: Streams, stratum: Stratum, index: int) -> Key:
         """Return the key: the owner's name."""
         return Key(found.owner, (found.owner,))
 
@@ -258,8 +264,8 @@ class State(LongQa):
         return {"sales behind the owner's": (sales - 1, BEHIND)}
 
 
-def _turn(own: Streams, turn: int) -> Streams:
-    return Streams((*own.path, "turn", turn)) if turn else own
+def _turn(row_streams: Streams, turn: int) -> Streams:
+    return Streams((*row_streams.path, "turn", turn)) if turn else row_streams
 
 
 def role_of(*, needed: bool) -> Role:
@@ -292,27 +298,29 @@ class Choice(State):
     complexities = (1, 5)
     reply = text.LETTER
 
-    def past(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Past:
+    def past(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Past:
         """Draw a history with four buyers or more."""
         turn = 0
         while True:
-            found = super().past(world, stratum, index, _turn(own, turn), shared)
+            found = super().past(world, stratum, index, _turn(row_streams, turn), stratum_streams)
             if len(found.buyers) >= FEWEST:
                 return found
             turn += 1
 
-    def keyed(self, found: Past, own: Streams, shared: Streams, stratum: Stratum, index: int) -> Key:
+    def keyed(self, found: Past, row_streams: Streams, stratum_streams: Streams, stratum: Stratum, index: int) -> Key:
         """Return the key: a letter, dealt evenly."""
-        rng, letter = own.of("options"), self.letter(shared, stratum, index)
+        rng, letter = row_streams.of("options"), self.letter(stratum_streams, stratum, index)
         others = rng.sample([one for one in found.buyers if one != found.owner], len(text.LETTERS) - 1)
         names = (*others[:letter], found.owner, *others[letter:])
         forms = text.accepted(text.LETTERS[letter], found.owner)
         return Key(forms[0], forms, names)
 
     @staticmethod
-    def letter(shared: Streams, stratum: Stratum, index: int) -> int:
+    def letter(stratum_streams: Streams, stratum: Stratum, index: int) -> int:
         """Return which letter is right."""
-        return deal(shared.of("letter"), stratum.rows, index, len(text.LETTERS))
+        return deal(stratum_streams.of("letter"), stratum.rows, index, len(text.LETTERS))
 
     def asking(self, sample: Sample) -> str:
         """Return the question with its options."""
@@ -354,12 +362,14 @@ class Unanswerable(LongQa):
     version = 2
     reply = text.MAY_LACK
 
-    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Draw entries about a property: sales before the one that tells are set aside, and others come later."""
-        prop, twin = asked_property(world, index, own, shared)
-        place = spread(shared.of("depth"), stratum.rows, index)
-        undone = deal(shared.of("undone"), stratum.rows, index, UNDONE)
-        rng, many = own.of("history"), LATER
+        prop, twin = asked_property(world, index, row_streams, stratum_streams)
+        place = spread(stratum_streams.of("depth"), stratum.rows, index)
+        undone = deal(stratum_streams.of("undone"), stratum.rows, index, UNDONE)
+        rng, many = row_streams.of("history"), LATER
         before = sorted(place * rng.random() for _ in range(2 * undone))
         later = sorted(place + (1 - place) * rng.random() for _ in range(many))
         quiets, days = quiet(rng, many + 1), days_at(world, [*before, place, *later])
@@ -379,8 +389,8 @@ class Unanswerable(LongQa):
         ]
         start, stop = days[len(before)], days[len(before) + 1]
         question = rng.choice(text.OWNED).format(prop=prop, when=when(rng, range(start + 1, max(stop, start + 2))))
-        other = twins(world, own.of("near"), twin, len(told), [*taken])
-        told += [*other, *rolls(world, own.of("rolls"), {**taken, **buyers(other)})]
+        other = twins(world, row_streams.of("near"), twin, len(told), [*taken])
+        told += [*other, *rolls(world, row_streams.of("rolls"), {**taken, **buyers(other)})]
         forms = ([*taken][undone],) if stratum.complexity else text.REFUSALS
         shown = {"property": prop, "twin": twin, "buyers": [*taken], "undone": undone}
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)

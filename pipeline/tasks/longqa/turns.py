@@ -78,12 +78,12 @@ def _days(world: Chronicle) -> Indices:
     return np.array([world.days[min(at + ENTRIES, len(world.days)) - 1] for at in range(0, len(world.days), ENTRIES)])
 
 
-def filler(world: Chronicle, tier: str, own: Streams, props: Sequence[str], told: Iterable[int]) -> Filler:
+def filler(world: Chronicle, tier: str, row_streams: Streams, props: Sequence[str], told: Iterable[int]) -> Filler:
     """Return sessions in order of date, but those with an entry about some properties or one that is told already."""
     about = [number for prop in props for number in world.about.get(prop, ())]
     out = frozenset(number // ENTRIES for number in (*about, *told))
     days = _days(world)
-    return Filler(spec(tier).name, Shuffled(own.of("filler"), len(days), out), NONE, "ranked", ranks=days)
+    return Filler(spec(tier).name, Shuffled(row_streams.of("filler"), len(days), out), NONE, "ranked", ranks=days)
 
 
 KINDS = ("information", "update", "temporal", "sessions")
@@ -122,41 +122,43 @@ class ChatTurns(LongQa):
         """Return the pool of sessions."""
         return (spec(stratum.tier),)
 
-    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Draw what is told of a property and its twin, by the ability that is asked for."""
-        kind = KINDS[deal(shared.of("kind"), stratum.rows, index, len(KINDS))]
-        prop, twin = asked_property(world, index, own, shared)
-        depth, stated = spread(shared.of("depth"), stratum.rows, index), stratum.complexity == 1
-        mine = _plot(world, own.of("plot"), kind, prop, depth, stated=stated)
+        kind = KINDS[deal(stratum_streams.of("kind"), stratum.rows, index, len(KINDS))]
+        prop, twin = asked_property(world, index, row_streams, stratum_streams)
+        depth, stated = spread(stratum_streams.of("depth"), stratum.rows, index), stratum.complexity == 1
+        mine = _plot(world, row_streams.of("plot"), kind, prop, depth, stated=stated)
         sales = 1 if kind in ("update", "temporal") else SALES
-        other = _others(world, own.of("near"), twin, sales, [*mine.names])
-        told = [*mine.told, *other, *rolls(world, own.of("rolls"), {**mine.names, **buyers(other)})]
-        day = own.of("asked").choice(mine.asked)
-        question = own.of("words").choice(text.TALKED[kind]).format(prop=prop, day=dated(day))
+        other = _others(world, row_streams.of("near"), twin, sales, [*mine.names])
+        told = [*mine.told, *other, *rolls(world, row_streams.of("rolls"), {**mine.names, **buyers(other)})]
+        day = row_streams.of("asked").choice(mine.asked)
+        question = row_streams.of("words").choice(text.TALKED[kind]).format(prop=prop, day=dated(day))
         forms = (mine.answer,) if stated else text.REFUSALS
         shown = {"asked": kind, "property": prop, "twin": twin, "buyers": [*mine.names]}
         return Drawn(question, Key(forms[0], forms), told, (prop, twin), shown)
 
-    def placed(self, world: Chronicle, own: Streams, drawn: Drawn) -> list[Placed]:
+    def placed(self, world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[Placed]:
         """Return what is told for a row, each entry in a session with entries of the world about its day."""
-        around, found = _companions(world, own, drawn), []
-        for number, (one, said) in enumerate(written(world, own, drawn)):
+        around, found = _companions(world, row_streams, drawn), []
+        for number, (one, said) in enumerate(written(world, row_streams, drawn)):
             entries = [(world.entries[at].day, world.entries[at].text) for at in around[number]]
             entries = sorted([*entries, (one.day, said)])
             day = entries[-1][0]
-            unit = session(own.of("session", number), day, [text for _, text in entries], one.role)
+            unit = session(row_streams.of("session", number), day, [text for _, text in entries], one.role)
             found.append(Placed(unit, world.depth_of(day), at=day))
         return found
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put each entry that was written for the row into a session of its day, among others."""
         tier = sample.stratum.tier
-        world = chronicle(own, tier)
-        drawn, placed = plan_entry(self, sample.stratum, sample.index, own, shared)
+        world = chronicle(row_streams, tier)
+        drawn, placed = plan_entry(self, sample.stratum, sample.index, row_streams, stratum_streams)
         return Layout(
             head=opening(),
             placed=placed,
-            filler=filler(world, tier, own, drawn.props, chain(*_companions(world, own, drawn))),
+            filler=filler(world, tier, row_streams, drawn.props, chain(*_companions(world, row_streams, drawn))),
             tail=(Piece(text.ASKING.format(question=sample.question), "question", "user"),),
         )
 
@@ -183,7 +185,7 @@ class ChatTurns(LongQa):
         return {"kind": (sample.latent["asked"], len(KINDS))}
 
 
-def _companions(world: Chronicle, own: Streams, drawn: Drawn) -> list[list[int]]:
+def _companions(world: Chronicle, row_streams: Streams, drawn: Drawn) -> list[list[int]]:
     """Return for each entry that is written for a row the entries of the world that share its session.
 
     They are the nearest before and behind it that tell nothing of the properties, and none shares two sessions.
@@ -195,7 +197,7 @@ def _companions(world: Chronicle, own: Streams, drawn: Drawn) -> list[list[int]]
         before = [at for at in range(now - 1, max(-1, now - REACH), -1) if at not in shut]
         behind = [at for at in range(now, min(len(world.days), now + REACH)) if at not in shut]
         many = ENTRIES - 1
-        first = max(own.of("place", number).randrange(ENTRIES), many - len(behind))
+        first = max(row_streams.of("place", number).randrange(ENTRIES), many - len(behind))
         chosen = [*before[:first], *behind[: many - len(before[:first])]]
         shut.update(chosen)
         found.append(chosen)

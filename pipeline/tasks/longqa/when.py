@@ -36,12 +36,14 @@ class When(LongQa):
     title = "the year in which something befell a property, described in other words than the annals have"
     reply = text.YEAR
 
-    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Draw what befell a property and others."""
-        prop, twin = asked_property(world, index, own, shared)
-        kinds, rng = list(happenings()), own.of("told")
-        kind = kinds[deal(shared.of("kind"), stratum.rows, index, len(kinds))]
-        day = world.day_at(spread(shared.of("depth"), stratum.rows, index))
+        prop, twin = asked_property(world, index, row_streams, stratum_streams)
+        kinds, rng = list(happenings()), row_streams.of("told")
+        kind = kinds[deal(stratum_streams.of("kind"), stratum.rows, index, len(kinds))]
+        day = world.day_at(spread(stratum_streams.of("depth"), stratum.rows, index))
         told = [PlannedEntry(day, kind, {"prop": prop}, "relevant")]
         told += [_other(world, rng, one, prop, day) for one in quiet(rng, OTHERS, (kind,))]
         near = [one for one in world.properties if one not in (prop, twin)]

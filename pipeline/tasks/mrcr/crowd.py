@@ -140,7 +140,7 @@ def cap_of(stratum: Stratum) -> int:
     return int(stratum.knob("distractors", CAPS[0]))
 
 
-def filler(own: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
+def filler(row_streams: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Filler:
     """Return a row's filler.
 
     Raises:
@@ -148,10 +148,11 @@ def filler(own: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Fill
     """
     kinds = everybody.hard_and_easy(key)
     doubles, topical, formal, easy = (
-        _shuffled(own, name, found) for name, found in zip(("tone", "topic", "format", "easy"), kinds, strict=True)
+        _shuffled(row_streams, name, found)
+        for name, found in zip(("tone", "topic", "format", "easy"), kinds, strict=True)
     )
     placed, turns = twins(everybody, stratum), everybody.turns(stratum)
-    topical, cap = _by_format(own, topical, everybody), cap_of(stratum) - placed
+    topical, cap = _by_format(row_streams, topical, everybody), cap_of(stratum) - placed
     hard, half = _alternating(_alternating(doubles, topical), formal)[:cap], int(SURE * turns / 2)
     kept = HARD_SPARES if turns < 2 * (cap + HARD_SPARES) and cap > HARD_SPARES else 0
     spare = min(SPARES - kept, len(easy) // 3)
@@ -163,18 +164,18 @@ def filler(own: Streams, stratum: Stratum, everybody: Crowd, key: Label) -> Fill
         )
     even = spare + placed  # as many easy turns as stand against the twins
     order = np.concatenate([easy[spare:even], _alternating(hard[: len(hard) - kept], easy[even:])])
-    ranks = words(own.of("places"), len(everybody.members)).astype(np.int64)
+    ranks = words(row_streams.of("places"), len(everybody.members)).astype(np.int64)
     return Filler(Shape.of(stratum).pool(stratum.tier).name, Given(order), spares, "ranked", ranks)
 
 
-def _by_format(own: Streams, found: Indices, everybody: Crowd) -> Indices:
+def _by_format(row_streams: Streams, found: Indices, everybody: Crowd) -> Indices:
     """Return texts of one topic request by request, in random order of the requests."""
-    turns = words(own.of("filler", "requests"), len(everybody.numbers))
+    turns = words(row_streams.of("filler", "requests"), len(everybody.numbers))
     return found[np.argsort(turns[everybody.keys[found, 0]], kind="stable")]
 
 
-def _shuffled(own: Streams, name: str, found: Indices) -> Indices:
-    return found[np.argsort(words(own.of("filler", name), len(found)), kind="stable")]
+def _shuffled(row_streams: Streams, name: str, found: Indices) -> Indices:
+    return found[np.argsort(words(row_streams.of("filler", name), len(found)), kind="stable")]
 
 
 def _alternating(first: Indices, second: Indices) -> Indices:

@@ -27,12 +27,14 @@ from pipeline.worlds.writing.library import Label, RequestedText, TextPlan, libr
 from pipeline.worlds.writing.realise import formats
 
 
-def depths(stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[int, tuple[float, ...]]:
+def depths(
+    stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+) -> tuple[int, tuple[float, ...]]:
     """Return which match is asked (from 0), and the depths of all of them in their order."""
-    count, depth = stratum.complexity, spread(shared.of("depth"), stratum.rows, index)
+    count, depth = stratum.complexity, spread(stratum_streams.of("depth"), stratum.rows, index)
     group, member = divmod(int(depth * stratum.rows), count)
-    asked = Permutation(shared.of("ordinal", index // stratum.rows, group), count)[member]
-    rng = own.of("depths")
+    asked = Permutation(stratum_streams.of("ordinal", index // stratum.rows, group), count)[member]
+    rng = row_streams.of("depths")
     before = sorted(depth * rng.random() for _ in range(asked))
     behind = sorted(depth + (1 - depth) * rng.random() for _ in range(count - 1 - asked))
     return asked, (*before, depth, *behind)
@@ -69,7 +71,7 @@ class Mrcr(Task):
     corpora: str = ""
     """The folder of frozen corpora."""
 
-    def at(self, corpora: str) -> Mrcr:
+    def with_corpora(self, corpora: str) -> Mrcr:
         """Return the task with the folder that frozen corpora lie in."""
         return replace(self, corpora=corpora)
 
@@ -83,58 +85,62 @@ class Mrcr(Task):
         """Return the pool of exchanges."""
         return (Shape.of(stratum).pool(stratum.tier, self.corpora),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked: formats in equal shares, topics too as far as formats suit them.
 
         Raises:
             PoolError: if no format and topic of the library has enough texts.
         """
-        everybody = _crowd(own, stratum, self.corpora)
-        found = _asked(everybody, stratum, index, own, shared)
-        place, places = depths(stratum, index, own, shared)
-        code = _code(own.of("code"))
+        everybody = _crowd(row_streams, stratum, self.corpora)
+        found = _asked(everybody, stratum, index, row_streams, stratum_streams)
+        place, places = depths(stratum, index, row_streams, stratum_streams)
+        code = _code(row_streams.of("code"))
         latent = {
             "key": [found.label.format, found.label.topic, found.label.tone],
             "place": place + 1,
-            "ahead": place + sum(depth < places[place] for depth in _twin_depths(own, len(found.twins))),
-            "shown": [list(shown) for shown in _shown(everybody, stratum, self.shots_of(stratum), own)],
-            **_guesses(everybody, stratum, found, place, own),
+            "ahead": place + sum(depth < places[place] for depth in _twin_depths(row_streams, len(found.twins))),
+            "shown": [list(shown) for shown in _shown(everybody, stratum, self.shots_of(stratum), row_streams)],
+            **_guesses(everybody, stratum, found, place, row_streams),
         }
         target = code + found.texts[place]
         key = Key(target, (target,), None, code)
         return Sample("", stratum, index, latent, found.texts, text.question(found.label, place + 1, code), key)
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked reply at its depth, the other matching ones at random places before and behind it."""
         stratum, label = sample.stratum, Label(*sample.latent["key"])
-        everybody = _crowd(own, stratum, self.corpora)
-        asked, places = depths(stratum, sample.index, own, shared)
+        everybody = _crowd(row_streams, stratum, self.corpora)
+        asked, places = depths(stratum, sample.index, row_streams, stratum_streams)
         placed = [
             Placed(self._exchange(label, reply, "relevant" if place == asked else "match"), depth)
             for place, (reply, depth) in enumerate(zip(sample.relevant, places, strict=True))
         ]
         if twins(everybody, stratum):
-            others = _asked(everybody, stratum, sample.index, own, shared).twins
-            found = zip(others, _twin_depths(own, len(others)), strict=True)
+            others = _asked(everybody, stratum, sample.index, row_streams, stratum_streams).twins
+            found = zip(others, _twin_depths(row_streams, len(others)), strict=True)
             placed += [Placed(self._exchange(*twin, "filler"), depth) for twin, depth in found]
         ordered = sorted(placed, key=lambda item: item.depth)
         ranked = tuple(replace(item, rank=rank) for rank, item in enumerate(ordered))
-        head, tail = self._frame(sample, everybody, own)
-        return Layout(head, ranked, filler(own, stratum, everybody, label), tail)
+        head, tail = self._frame(sample, everybody, row_streams)
+        return Layout(head, ranked, filler(row_streams, stratum, everybody, label), tail)
 
     def _exchange(self, label: Label, reply: str, role: Any) -> Unit:
         if self.subtask == "chat":
             return Unit((Piece(text.request(label), "filler", "user"), Piece(reply, role, "assistant")))
         return Unit((Piece(f"User: {text.request(label)}\n", "filler"), Piece(f"Model: {reply}\n", role)))
 
-    def _frame(self, sample: Sample, everybody: Crowd, own: Streams) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+    def _frame(
+        self, sample: Sample, everybody: Crowd, row_streams: Streams
+    ) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
         if self.subtask == "chat":
             return (), (Piece(sample.question, "question", "user"),)
-        library, codes = everybody.library, own.of("shown codes")
+        library, codes = everybody.library, row_streams.of("shown codes")
         shown = [[(library.entries[i].label, library.text(i)) for i in told] for told in sample.latent["shown"]]
         demos = [
             Piece(
-                text.example(number, tuple(told), own.of("shown asked", number).randrange(len(told)), _code(codes)),
+                text.example(
+                    number, tuple(told), row_streams.of("shown asked", number).randrange(len(told)), _code(codes)
+                ),
                 "demo",
             )
             for number, told in enumerate(shown, start=1)
@@ -180,21 +186,25 @@ class Mrcr(Task):
         return () if sample.stratum.knob("corpus", "") else sample.relevant
 
 
-def _crowd(own: Streams, stratum: Stratum, corpora: str) -> Crowd:
+def _crowd(row_streams: Streams, stratum: Stratum, corpora: str) -> Crowd:
     shape = Shape.of(stratum)
-    return crowd(library_of(own, stratum.tier, shape.corpus, corpora, toned=shape.toned), shape.short)
+    return crowd(library_of(row_streams, stratum.tier, shape.corpus, corpora, toned=shape.toned), shape.short)
 
 
-def _asked(everybody: Crowd, stratum: Stratum, index: int, own: Streams, shared: Streams) -> RequestedText:
+def _asked(
+    everybody: Crowd, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+) -> RequestedText:
     short, others = Shape.of(stratum).short, twins(everybody, stratum)
     try:
-        return everybody.library.asked(TextPlan(stratum.rows, index, stratum.complexity, others, short, own, shared))
+        return everybody.library.asked(
+            TextPlan(stratum.rows, index, stratum.complexity, others, short, row_streams, stratum_streams)
+        )
     except PoolError as fault:
         raise PoolError(f"{stratum}: {fault}") from None
 
 
-def _twin_depths(own: Streams, count: int) -> list[float]:
-    rng = own.of("twins")
+def _twin_depths(row_streams: Streams, count: int) -> list[float]:
+    rng = row_streams.of("twins")
     return [rng.random() for _ in range(count)]
 
 
@@ -205,11 +215,11 @@ def _code(rng: Random) -> str:
     return "".join(pool[rng.randrange(len(pool))] for pool in pools)
 
 
-def _shown(everybody: Crowd, stratum: Stratum, shots: int, own: Streams) -> list[tuple[int, int]]:
+def _shown(everybody: Crowd, stratum: Stratum, shots: int, row_streams: Streams) -> list[tuple[int, int]]:
     """Return for each demonstration the indices of its two texts: of two labels first, then of one."""
     if not shots:
         return []
-    rng, library = own.of("shown"), everybody.library
+    rng, library = row_streams.of("shown"), everybody.library
     kept = shown_cells(library)
     if len(kept) < 2:
         raise PoolError(f"{stratum}: demonstrations need texts of topics that are not asked: give more topics")
@@ -222,9 +232,11 @@ def _shown(everybody: Crowd, stratum: Stratum, shots: int, own: Streams) -> list
     return [(told[0], told[1]) for told in chosen[:shots]]
 
 
-def _guesses(everybody: Crowd, stratum: Stratum, asked: RequestedText, place: int, own: Streams) -> dict[str, float]:
+def _guesses(
+    everybody: Crowd, stratum: Stratum, asked: RequestedText, place: int, row_streams: Streams
+) -> dict[str, float]:
     doubles, topical, formal, easy = everybody.hard_and_easy(asked.label)
-    rng, library, turns = own.of("guesses"), everybody.library, int(everybody.turns(stratum))
+    rng, library, turns = row_streams.of("guesses"), everybody.library, int(everybody.turns(stratum))
 
     def some(found: Any, count: int) -> list[str]:
         drawn = rng.sample(found.tolist(), min(count, len(found)))

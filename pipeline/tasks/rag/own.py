@@ -144,7 +144,14 @@ class Ranked:
 
 
 def filler(
-    own: Streams, stratum: Stratum, corpus: Corpus, number: int, out: Iterable[int], pool: str, *, shuffled: bool
+    row_streams: Streams,
+    stratum: Stratum,
+    corpus: Corpus,
+    number: int,
+    out: Iterable[int],
+    pool: str,
+    *,
+    shuffled: bool,
 ) -> Filler:
     """Return a row's filler without the passages that are `out`, by the knobs ``negatives`` and ``beyond``.
 
@@ -153,8 +160,10 @@ def filler(
     question, size = corpus.questions[number], len(corpus.passages)
     hard = stratum.knob("negatives", NEGATIVE_UNITS[0]) == "hard"
     first = np.array([corpus.places[name] for name in question.ranked] if hard else [], dtype=np.int64)
-    others = Shuffled(own.of("filler"), size) if not hard or stratum.knob("beyond", BEYOND[0]) == "others" else None
-    ranks = words(own.of("places"), size).astype(np.int64)
+    others = (
+        Shuffled(row_streams.of("filler"), size) if not hard or stratum.knob("beyond", BEYOND[0]) == "others" else None
+    )
+    ranks = words(row_streams.of("places"), size).astype(np.int64)
     if hard and not shuffled:
         ranks += len(first)
         ranks[first] = np.arange(len(first))
@@ -196,7 +205,7 @@ class OwnRag(Task):
     most_shots = 2
     proof = "checked"
 
-    def at(self, corpora: str) -> OwnRag:
+    def with_corpora(self, corpora: str) -> OwnRag:
         """Return the task with the folder that frozen corpora lie in."""
         return replace(self, corpora=corpora)
 
@@ -204,7 +213,7 @@ class OwnRag(Task):
         """Return the pool of passages."""
         return (spec(stratum, self.corpora),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a question, dealt over all that need as many passages.
 
         Raises:
@@ -214,19 +223,21 @@ class OwnRag(Task):
         some = self.askable(corpus, stratum.complexity)
         if not some:
             raise PoolError(f"{stratum}: {self.lacking}")
-        number = some[deal(shared.of("question"), stratum.rows, index, len(some))]
+        number = some[deal(stratum_streams.of("question"), stratum.rows, index, len(some))]
         question = corpus.questions[number]
-        names, key = self.needed(corpus, question, stratum, own)
+        names, key = self.needed(corpus, question, stratum, row_streams)
         latent = {
             "number": number,
             "question_id": question.id,
-            "depths": _depths(stratum, index, shared, len(names)),
-            "shown": self.shown(corpus, own.of("shown"), stratum, number),
+            "depths": _depths(stratum, index, stratum_streams, len(names)),
+            "shown": self.shown(corpus, row_streams.of("shown"), stratum, number),
         }
         relevant = tuple(self.written(corpus, corpus.places[name]) for name in names)
         return Sample("", stratum, index, latent, relevant, question.question, key)
 
-    def needed(self, corpus: Corpus, question: Question, stratum: Stratum, own: Streams) -> tuple[Sequence[str], Key]:
+    def needed(
+        self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
+    ) -> tuple[Sequence[str], Key]:
         """Return the ids of the passages that a question needs in a row, and its key."""
         return question.gold, self.keyed(corpus, question)
 
@@ -251,7 +262,7 @@ class OwnRag(Task):
             )
         return found
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the documents that are needed at their depths."""
         stratum, latent, corpus = sample.stratum, sample.latent, self.corpus(sample.stratum)
         needed = zip(latent["depths"], sample.relevant, strict=True)
@@ -260,7 +271,7 @@ class OwnRag(Task):
             head=tuple(self._head(corpus, latent["shown"])),
             placed=tuple(Placed(unit(said, "relevant"), depth) for depth, said in needed),
             filler=filler(
-                own,
+                row_streams,
                 stratum,
                 corpus,
                 latent["number"],
@@ -330,10 +341,10 @@ class OwnRag(Task):
         return corpus_of(self.corpora, str(stratum.knob("corpus", "")))
 
 
-def _depths(stratum: Stratum, index: int, shared: Streams, count: int) -> list[float]:
+def _depths(stratum: Stratum, index: int, stratum_streams: Streams, count: int) -> list[float]:
     if stratum.complexity == 1:
-        return [base.depth(stratum, index, shared)]
-    return [spread(shared.of("depth", place), stratum.rows, index) for place in range(count)]
+        return [base.depth(stratum, index, stratum_streams)]
+    return [spread(stratum_streams.of("depth", place), stratum.rows, index) for place in range(count)]
 
 
 def _documents(corpus: Corpus, question: Question, gone: Container[str], held: Sought) -> list[str]:
@@ -468,13 +479,13 @@ class OwnRunning(OwnRag):
         """Return a paragraph as prompts have it."""
         return corpus.passages[place].text + "\n"
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the paragraph at its place in the text, and around it as much as there is room for."""
         corpus, (depth,) = self.corpus(sample.stratum), sample.latent["depths"]
         if not corpus.documents:
             raise PoolError(f"{sample.stratum}: negatives = 'running' needs a corpus of documents: give 'hard'")
         gold = corpus.places[corpus.questions[sample.latent["number"]].gold[0]]
-        order, ranks = _around(corpus, gold, depth, own)
+        order, ranks = _around(corpus, gold, depth, row_streams)
         (spec,) = self.pools(sample.stratum)
         return Layout(
             head=(Piece(own_text.RUNNING, "instruction"), Piece(own_text.TEXT, "instruction")),
@@ -501,10 +512,10 @@ def of_corpus(stratum: Stratum) -> OwnRag:
     return RUNNING if stratum.knob("negatives", NEGATIVE_UNITS[0]) == "running" else SINGLE
 
 
-def _around(corpus: Corpus, gold: int, depth: float, own: Streams) -> tuple[Indices, Indices]:
+def _around(corpus: Corpus, gold: int, depth: float, row_streams: Streams) -> tuple[Indices, Indices]:
     """Return all paragraphs but one in the order in which they enter, and the place of every one in the text."""
     starts, counts, sizes, home = _outline(corpus)
-    others = Shuffled(own.of("filler"), len(starts), frozenset({int(home[gold])})).take(len(starts) - 1)
+    others = Shuffled(row_streams.of("filler"), len(starts), frozenset({int(home[gold])})).take(len(starts) - 1)
     lengths = np.add.reduceat(sizes, starts)[others]
     before = others[: int(np.searchsorted(np.cumsum(lengths), depth * lengths.sum()))] if len(others) else others
     behind = others[len(before) :]

@@ -89,14 +89,14 @@ def _index(streams: Streams, tier: str) -> Index:
     return Index(f"{passage.title} {passage.text}" for passage in gazetteer(streams, tier).passages)
 
 
-def ranking(own: Streams, stratum: Stratum, question: str) -> bytes:
+def ranking(row_streams: Streams, stratum: Stratum, question: str) -> bytes:
     """Return the passages that a search for a question ranks first, as many as a prompt may need.
 
     There are none where the knob ``negatives`` is random.
     """
     if stratum.knob("negatives", NEGATIVES[0]) == "random":
         return b""
-    order, _ = index(own, stratum.tier).ranking(question, own.of("ties"))
+    order, _ = index(row_streams, stratum.tier).ranking(question, row_streams.of("ties"))
     return order[: stratum.length // LEAST + SPARE].astype(STORED).tobytes()
 
 
@@ -106,21 +106,21 @@ def places(ranked: bytes) -> Indices:
 
 
 def filler(
-    own: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool, pool: str = ""
+    row_streams: Streams, stratum: Stratum, ranked: bytes, out: Iterable[int], *, shuffled: bool, pool: str = ""
 ) -> Filler:
     """Return a row's filler without the passages that are `out`, from the stratum's own `pool` unless one is named.
 
     The order, who enters, is that of a search as it was `ranked`, or random by the knob ``negatives``. Hard ones stand
     in the text as the search ranks them, the best first, or `shuffled`.
     """
-    gone, name, size = frozenset(out), pool or spec(stratum).name, len(gazetteer(own, stratum.tier).passages)
+    gone, name, size = frozenset(out), pool or spec(stratum).name, len(gazetteer(row_streams, stratum.tier).passages)
     if not ranked:
-        return Filler(name, Shuffled(own.of("filler"), size, gone), NONE)
+        return Filler(name, Shuffled(row_streams.of("filler"), size, gone), NONE)
     order = places(ranked)
     ranks = np.full(size, size, dtype=np.int64)
     ranks[order] = np.arange(len(order))
     if shuffled:
-        ranks = words(own.of("places"), size).astype(np.int64)
+        ranks = words(row_streams.of("places"), size).astype(np.int64)
     return Filler(name, Given(order[~np.isin(order, sorted(gone))]), NONE, "ranked", ranks=ranks)
 
 
@@ -154,28 +154,32 @@ class Rag(Task):
         """Return the pool of passages."""
         return (spec(stratum),)
 
-    def drawing(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[Streams, int]:
+    def drawing(
+        self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> tuple[Streams, int]:
         """Return the streams that a row is drawn from but for its depth, and the number of its question."""
-        return own, index
+        return row_streams, index
 
-    def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
+    def depths(self, stratum: Stratum, index: int, stratum_streams: Streams) -> list[float]:
         """Return the depths of the documents that are needed: each of them uniform over the rows."""
-        return [spread(shared.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
+        return [spread(stratum_streams.of("depth", place), stratum.rows, index) for place in range(stratum.complexity)]
 
-    def drawn(self, stratum: Stratum, number: int, own: Streams, shared: Streams) -> tuple[Question, int | None]:
+    def drawn(
+        self, stratum: Stratum, number: int, row_streams: Streams, stratum_streams: Streams
+    ) -> tuple[Question, int | None]:
         """Draw question `number` of a stratum, and where its answer stands elsewhere."""
-        world, known = gazetteer(own, stratum.tier), asking_places(self.subtask)
-        place = known[deal(shared.of("asked"), stratum.rows, number, len(known))]
-        first = deal(shared.of("first"), stratum.rows, number, 2)
+        world, known = gazetteer(row_streams, stratum.tier), asking_places(self.subtask)
+        place = known[deal(stratum_streams.of("asked"), stratum.rows, number, len(known))]
+        first = deal(stratum_streams.of("first"), stratum.rows, number, 2)
         for turn in count():
-            asked = ask(world, own.of("question", turn), self.subtask, place, stratum.complexity, first)
+            asked = ask(world, row_streams.of("question", turn), self.subtask, place, stratum.complexity, first)
             others = [one for one in world.holding.get(asked.answer, ()) if one not in asked.golds]
             if others or asked.answer in (*asked.about, ""):
                 break
         wanted = stratum.knob("answer_elsewhere", ELSEWHERE[0]) and asked.answer not in (*asked.about, "")
-        return asked, own.of("elsewhere").choice(others) if wanted else None
+        return asked, row_streams.of("elsewhere").choice(others) if wanted else None
 
-    def golds(self, world: Gazetteer, asked: Question, own: Streams, stratum: Stratum) -> list[Passage]:
+    def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
         """Return the passages that a question needs."""
         return [world.passages[number] for number in asked.golds]
 
@@ -183,31 +187,31 @@ class Rag(Task):
         """Return the key of a question."""
         return Key(text.plain(asked.answer), self.forms(asked.answer))
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a question whose relation is dealt over all that can be asked for."""
-        own, number = self.drawing(stratum, index, own, shared)
-        world = gazetteer(own, stratum.tier)
-        asked, elsewhere = self.drawn(stratum, number, own, shared)
-        golds = self.golds(world, asked, own, stratum)
+        row_streams, number = self.drawing(stratum, index, row_streams, stratum_streams)
+        world = gazetteer(row_streams, stratum.tier)
+        asked, elsewhere = self.drawn(stratum, number, row_streams, stratum_streams)
+        golds = self.golds(world, asked, row_streams, stratum)
         latent = {
             "asked": asked.asks,
-            "depths": self.depths(stratum, index, shared),
-            "first": deal(shared.of("first"), stratum.rows, number, 2),
+            "depths": self.depths(stratum, index, stratum_streams),
+            "first": deal(stratum_streams.of("first"), stratum.rows, number, 2),
             "golds": list(asked.golds),
             "elsewhere": elsewhere,
-            "shown": list(self.shown(world, own, stratum, asked)),
-            **self.searched(own, stratum, asked, golds),
+            "shown": list(self.shown(world, row_streams, stratum, asked)),
+            **self.searched(row_streams, stratum, asked, golds),
         }
         relevant = tuple(text.document(gold, titled=has_titles(stratum)) for gold in golds)
-        ranked = ranking(own, stratum, asked.question)
+        ranked = ranking(row_streams, stratum, asked.question)
         return Sample("", stratum, index, latent, relevant, asked.question, self.keyed(asked, golds), ranked)
 
-    def near(self, own: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
+    def near(self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> list[Passage]:
         """Return the near misses of a row; by the knob ``answer_elsewhere`` they do not name the answer."""
-        world, wanted = gazetteer(own, stratum.tier), int(stratum.knob("decoys", DECOYS[0]))
+        world, wanted = gazetteer(row_streams, stratum.tier), int(stratum.knob("decoys", DECOYS[0]))
         members = [] if asked.golds else [one.thing.name for one in golds]
         for turn in count():
-            found = list(near_misses(world, own.of("decoys", turn), asked, wanted, members))
+            found = list(near_misses(world, row_streams.of("decoys", turn), asked, wanted, members))
             free = stratum.knob("answer_elsewhere", ELSEWHERE[0]) or asked.answer in (*asked.about, "")
             if free or not any(_names(one, asked.answer) for one in found):
                 return found
@@ -217,9 +221,11 @@ class Rag(Task):
         """Return the passages that answer: no other document may be one of them."""
         return {*asked.golds, *asked.sharing}
 
-    def shown(self, world: Gazetteer, own: Streams, stratum: Stratum, asked: Question) -> Iterator[dict[str, Any]]:
+    def shown(
+        self, world: Gazetteer, row_streams: Streams, stratum: Stratum, asked: Question
+    ) -> Iterator[dict[str, Any]]:
         """Yield demonstrations: other questions of the kind, each with its answer and documents of its own."""
-        rng, gone = own.of("shown"), self.out(world, asked)
+        rng, gone = row_streams.of("shown"), self.out(world, asked)
         for _ in range(self.shots_of(stratum)):
             example = self.example(world, rng, stratum)
             while not gone.isdisjoint(example["documents"]):
@@ -244,28 +250,32 @@ class Rag(Task):
         rng.shuffle(numbers)
         return {"question": question, "answer": text.plain(answer), "documents": numbers}
 
-    def searched(self, own: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]) -> dict[str, Any]:
+    def searched(
+        self, row_streams: Streams, stratum: Stratum, asked: Question, golds: Sequence[Passage]
+    ) -> dict[str, Any]:
         """Return what a search over the world and the near misses finds.
 
         That is whether its first hit is a document that the answer needs, how many passages stand before each of these
         (`ranks`), and how many of the world score at least a quarter of the best (`close`).
         """
-        found, question = index(own, stratum.tier), asked.question
+        found, question = index(row_streams, stratum.tier), asked.question
         scores = found.scores(question)
-        scores[sorted(self.out(gazetteer(own, stratum.tier), asked))] = -1
-        near = [found.score(question, f"{one.title} {one.text}") for one in self.near(own, stratum, asked, golds)]
+        scores[sorted(self.out(gazetteer(row_streams, stratum.tier), asked))] = -1
+        near = [
+            found.score(question, f"{one.title} {one.text}") for one in self.near(row_streams, stratum, asked, golds)
+        ]
         needed = [found.score(question, f"{one.title} {one.text}") for one in golds]
         before = [int((scores >= one).sum()) + sum(other >= one for other in near) for one in needed]
         best = max(*needed, *near, int(scores.max()))
         return {"first_hit": min(before) == 0, "ranks": before, "close": int((4 * scores >= best).sum())}
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the documents that are needed at their depths, and near misses anywhere."""
         stratum, latent = sample.stratum, sample.latent
-        own, number = self.drawing(stratum, sample.index, own, shared)
-        world, with_title, rng = gazetteer(own, stratum.tier), has_titles(stratum), own.of("scatter")
-        asked, elsewhere = self.drawn(stratum, number, own, shared)
-        near = self.near(own, stratum, asked, self.golds(world, asked, own, stratum))
+        row_streams, number = self.drawing(stratum, sample.index, row_streams, stratum_streams)
+        world, with_title, rng = gazetteer(row_streams, stratum.tier), has_titles(stratum), row_streams.of("scatter")
+        asked, elsewhere = self.drawn(stratum, number, row_streams, stratum_streams)
+        near = self.near(row_streams, stratum, asked, self.golds(world, asked, row_streams, stratum))
         placed = [
             Placed(unit(said, "relevant"), depth) for depth, said in zip(latent["depths"], sample.relevant, strict=True)
         ]
@@ -281,7 +291,9 @@ class Rag(Task):
         return Layout(
             head=tuple(_head(world, latent["shown"], titled=with_title)),
             placed=tuple(placed),
-            filler=filler(own, stratum, sample.ranking, out | _documents(latent["shown"]), shuffled=self.shuffled),
+            filler=filler(
+                row_streams, stratum, sample.ranking, out | _documents(latent["shown"]), shuffled=self.shuffled
+            ),
             tail=(Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question"),),
         )
 
@@ -346,7 +358,7 @@ class Bridge(Rag):
     complexities = (2, 3, 4)
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.CORPUS})
 
-    def of(self, stratum: Stratum) -> Task:
+    def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
         return own.BRIDGE if stratum.knob("corpus", "") else self
 
@@ -378,13 +390,13 @@ class Listed(Rag):
     reply = text.ALL
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.JUDGED})
 
-    def of(self, stratum: Stratum) -> Task:
+    def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
         return own.LISTED if stratum.knob("corpus", "") else self
 
-    def golds(self, world: Gazetteer, asked: Question, own: Streams, stratum: Stratum) -> list[Passage]:
+    def golds(self, world: Gazetteer, asked: Question, row_streams: Streams, stratum: Stratum) -> list[Passage]:
         """Write the documents of the things that have the value; without near misses each names the next one."""
-        rng, form, found = own.of("golds"), forms()[asked.form], list[Any]()
+        rng, form, found = row_streams.of("golds"), forms()[asked.form], list[Any]()
         for _ in range(stratum.complexity):
             taken = [one.name for one in found]
             found.append(world.invent(rng, form.kind, dict(asked.given), taken))
@@ -435,17 +447,17 @@ class Single(Rag):
     )
     shuffled = False
 
-    def of(self, stratum: Stratum) -> Task:
+    def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
         return own.of_corpus(stratum) if stratum.knob("corpus", "") else self
 
-    def drawing(self, stratum: Stratum, index: int, row: Streams, shared: Streams) -> tuple[Streams, int]:
+    def drawing(self, stratum: Stratum, index: int, row: Streams, stratum_streams: Streams) -> tuple[Streams, int]:
         """Return the streams of a row's question, which by the knob ``crossed`` six rows share."""
-        return base.shared_by_six(stratum, index, row, shared), base.question(stratum, index)
+        return base.shared_by_six(stratum, index, row, stratum_streams), base.question(stratum, index)
 
-    def depths(self, stratum: Stratum, index: int, shared: Streams) -> list[float]:
+    def depths(self, stratum: Stratum, index: int, stratum_streams: Streams) -> list[float]:
         """Return the depth of the document that is needed, by the knob ``depth``."""
-        return [base.depth(stratum, index, shared)]
+        return [base.depth(stratum, index, stratum_streams)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a guess, and of a reader that takes the value from the first hit of a search."""

@@ -32,21 +32,21 @@ def question(stratum: Stratum, index: int) -> int:
     return index // POINTS if is_crossed(stratum) else index
 
 
-def shared_by_six(stratum: Stratum, index: int, own: Streams, shared: Streams) -> Streams:
+def shared_by_six(stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Streams:
     """Return the streams that a row's question and haystack are drawn from: its own, or those of six rows."""
-    return Streams((*shared.path, "crossed", question(stratum, index))) if is_crossed(stratum) else own
+    return Streams((*stratum_streams.path, "crossed", question(stratum, index))) if is_crossed(stratum) else row_streams
 
 
-def point(stratum: Stratum, index: int, shared: Streams) -> int:
+def point(stratum: Stratum, index: int, stratum_streams: Streams) -> int:
     """Return which point of the grid a row is dealt; rows that share a question have all of them."""
-    return deal(shared.of("point"), _block(stratum), index, POINTS)
+    return deal(stratum_streams.of("point"), _block(stratum), index, POINTS)
 
 
-def depth(stratum: Stratum, index: int, shared: Streams) -> float:
+def depth(stratum: Stratum, index: int, stratum_streams: Streams) -> float:
     """Return the depth that a row is dealt, by the knob ``depth``."""
     if stratum.knob("depth", DEPTH["depth"][0]) == "grid":
-        return point(stratum, index, shared) / (POINTS - 1)
-    return spread(shared.of("depth"), _block(stratum), index)
+        return point(stratum, index, stratum_streams) / (POINTS - 1)
+    return spread(stratum_streams.of("depth"), _block(stratum), index)
 
 
 def dealt(depth: object, stratum: Stratum) -> dict[str, tuple[object, int]]:
@@ -83,12 +83,12 @@ def spec(form: str, tier: str) -> PoolSpec:
     return PoolSpec(f"{form}-{tier}", 1, tier, source, make_entries)
 
 
-def filler(form: str, tier: str, own: Streams, without: frozenset[int] = frozenset()) -> Filler:
+def filler(form: str, tier: str, row_streams: Streams, without: frozenset[int] = frozenset()) -> Filler:
     """Return entries in random order, but for some by their places, and others for spares."""
     count = size(form, tier)
     taken = frozenset(place for place in without if place < count)
-    spares = Shuffled(own.of("spares"), count, taken).take(SPARES)
-    order = Shuffled(own.of("filler"), count, taken.union(spares.tolist()))
+    spares = Shuffled(row_streams.of("spares"), count, taken).take(SPARES)
+    order = Shuffled(row_streams.of("filler"), count, taken.union(spares.tolist()))
     return Filler(spec(form, tier).name, order, spares)
 
 

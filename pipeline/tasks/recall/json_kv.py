@@ -57,14 +57,14 @@ class JsonKV(Task):
         """Return the pool of pairs."""
         return (base.spec("pairs", stratum.tier),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the asked pair, those that look like it, those of the examples and the last one."""
-        own = base.shared_by_six(stratum, index, own, shared)
-        rng, side = own.of("pairs"), _side(stratum)
+        row_streams = base.shared_by_six(stratum, index, row_streams, stratum_streams)
+        rng, side = row_streams.of("pairs"), _side(stratum)
         asked = _draw(rng)
         latent = {
-            "depth": base.depth(stratum, index, shared),
-            "near": [list(pair) for pair in _near(stratum, asked[side], own.of("near"))],
+            "depth": base.depth(stratum, index, stratum_streams),
+            "near": [list(pair) for pair in _near(stratum, asked[side], row_streams.of("near"))],
             "examples": [list(_draw(rng)) for _ in range(self.shots_of(stratum))],
             "last": list(_draw(rng)),
         }
@@ -72,10 +72,10 @@ class JsonKV(Task):
         answer = asked[1 - side]
         return Sample("", stratum, index, latent, (_line(asked),), asking, Key(answer, (answer,)))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
-        own = base.shared_by_six(sample.stratum, sample.index, own, shared)
-        latent, rng, side = sample.latent, own.of("depths"), _side(sample.stratum)
+        row_streams = base.shared_by_six(sample.stratum, sample.index, row_streams, stratum_streams)
+        latent, rng, side = sample.latent, row_streams.of("depths"), _side(sample.stratum)
         placed = [Placed(unit(sample.relevant[0], "relevant"), latent["depth"])]
         placed += [Placed(unit(_line(pair), "decoy"), rng.random()) for pair in latent["near"]]
         placed += [Placed(unit(_line(pair), "anchor"), rng.random()) for pair in latent["examples"]]
@@ -83,7 +83,7 @@ class JsonKV(Task):
         return Layout(
             head=tuple(_head(side, latent["examples"])),
             placed=(*placed, Placed(unit(last), 1.0, rank=1)),
-            filler=base.filler("pairs", sample.stratum.tier, own),
+            filler=base.filler("pairs", sample.stratum.tier, row_streams),
             tail=(Piece(TAIL.format(**_names(side), question=sample.question), "question"),),
         )
 

@@ -152,43 +152,43 @@ class Listed(Task):
         """Return about how many tokens a list has in prompts of a length that keep what a reply needs."""
         return length - self.max_new_tokens - self.fixed
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the words that come most often."""
-        every = self.words(own)
-        asked = sorted(every[place] for place in self._places(stratum, own)[: self.count].tolist())
+        every = self.words(row_streams)
+        asked = sorted(every[place] for place in self._places(stratum, row_streams)[: self.count].tolist())
         answer = ", ".join(asked)
         question = QUESTION.format(count=COUNTS[self.count])
         relevant = tuple(f"{word}\n" for word in asked)
         return Sample("", stratum, index, {"words": asked}, relevant, question, Key(answer, (answer,)))
 
-    def _places(self, stratum: Stratum, own: Streams) -> Indices:
+    def _places(self, stratum: Stratum, row_streams: Streams) -> Indices:
         """Draw words: those of the list, the most frequent first, bursts, spares, and those of examples."""
         listed = len(self.weights(stratum)) + self.bursts(stratum).count
         size = listed + SPARES + self.most_shots * 2 * self.count
-        rng, known = own.of("words"), len(self.words(own))
+        rng, known = row_streams.of("words"), len(self.words(row_streams))
         if MANY * size < known:
             return Shuffled(rng, known).take(size)
         return np.asarray(np.argsort(words(rng, known), kind="stable")[:size], dtype=np.int64)
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Deal the list, with words that come once for spares."""
-        stratum, places = sample.stratum, self._places(sample.stratum, own)
+        stratum, places = sample.stratum, self._places(sample.stratum, row_streams)
         spares, others = np.split(places[len(self.weights(stratum)) + self.bursts(stratum).count :], [SPARES])
-        usual = self._dealt(stratum, own, places)
+        usual = self._dealt(stratum, row_streams, places)
 
         def dealt(part: float) -> Indices:
-            return self._dealt(stratum, own, places, part)
+            return self._dealt(stratum, row_streams, places, part)
 
         def fitted(room: int, tokens: Indices) -> Order:
             return Given(_full(usual, dealt, self.places(stratum), room, tokens))
 
         placed = [
-            Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))
+            Placed(unit(line, "relevant"), spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
             for number, line in enumerate(sample.relevant)
         ]
-        shown = [self.words(own)[place] for place in others.tolist()]
+        shown = [self.words(row_streams)[place] for place in others.tolist()]
         return Layout(
-            head=tuple(self._head(stratum, own, shown)),
+            head=tuple(self._head(stratum, row_streams, shown)),
             placed=tuple(placed),
             filler=Filler(
                 self.pools(stratum)[0].name,
@@ -200,18 +200,18 @@ class Listed(Task):
             tail=(Piece(TAIL.format(question=sample.question), "question"),),
         )
 
-    def _dealt(self, stratum: Stratum, own: Streams, places: Indices, part: float = 1) -> Indices:
+    def _dealt(self, stratum: Stratum, row_streams: Streams, places: Indices, part: float = 1) -> Indices:
         """Deal a list, or one of a part of its words or more: of the words at some places, as `_places` has them."""
         weights, bursts = self.weights(stratum, min(part, 1)), self.bursts(stratum, part)
-        ranks = arrivals(own.of("filler"), weights, int(MOST * self.places(stratum, part)), bursts)
+        ranks = arrivals(row_streams.of("filler"), weights, int(MOST * self.places(stratum, part)), bursts)
         ranks[ranks >= len(weights)] += len(self.weights(stratum)) - len(weights)
         return places[ranks]
 
-    def _head(self, stratum: Stratum, own: Streams, shown: Sequence[str]) -> Iterator[Piece]:
+    def _head(self, stratum: Stratum, row_streams: Streams, shown: Sequence[str]) -> Iterator[Piece]:
         yield Piece(INTRODUCTION.format(what=self.what), "instruction")
         for shot in range(self.shots_of(stratum)):
             words = shown[2 * self.count * shot :][: 2 * self.count]
-            yield Piece(_example(own.of("example", shot), words, self.count), "demo")
+            yield Piece(_example(row_streams.of("example", shot), words, self.count), "demo")
         yield Piece(START, "instruction")
 
     def solve(self, turns: Turns) -> tuple[str, ...]:

@@ -131,13 +131,17 @@ def spec(name: str, stratum: Stratum) -> PoolSpec:
     return SPECS[name](stratum) if name in SPECS else base.spec(name, stratum.tier)
 
 
-def filler(name: str, stratum: Stratum, own: Streams, keys: Iterable[str] = ()) -> Filler:
+def filler(name: str, stratum: Stratum, row_streams: Streams, keys: Iterable[str] = ()) -> Filler:
     """Return a row's filler from a haystack, without the entries of some keys."""
     if name in PROSE:
-        return PROSE[name](own, stratum, shuffled=stratum.knob("haystack_order", HAYSTACK_ORDER[0]) == "shuffled")
+        return PROSE[name](
+            row_streams, stratum, shuffled=stratum.knob("haystack_order", HAYSTACK_ORDER[0]) == "shuffled"
+        )
     if name == "noise":
-        return noise(own, stratum)
-    return base.filler(name, stratum.tier, own, needles.places(own, keys) if name == "words" else frozenset())
+        return noise(row_streams, stratum)
+    return base.filler(
+        name, stratum.tier, row_streams, needles.places(row_streams, keys) if name == "words" else frozenset()
+    )
 
 
 Form = Literal["one", "values", "keys"]
@@ -199,32 +203,32 @@ class Niah(Task):
         """Return the pool of the haystack."""
         return (spec(self._haystack(stratum), stratum),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the asked keys with their values, and what is to be mistaken for them."""
-        own, form = base.shared_by_six(stratum, index, own, shared), self._form(stratum)
-        keys = self._keys(stratum, own)
+        row_streams, form = base.shared_by_six(stratum, index, row_streams, stratum_streams), self._form(stratum)
+        keys = self._keys(stratum, row_streams)
         several = self.form == "values"
         each = counts(keys, stratum.complexity) if several else [1] * len(keys.all)
         filed = [(text.CODE, key) for key, count in zip(keys.all, each, strict=True) for _ in range(count)]
-        others = own.of("others").sample(text.OTHERS, self._number("distractors", stratum))
+        others = row_streams.of("others").sample(text.OTHERS, self._number("distractors", stratum))
         filed += [(thing, key) for thing in others for key in keys.all]
-        values = self._values(len(filed), own)
+        values = self._values(len(filed), row_streams)
         lines = [
             text.needle(key, value, thing, text.ONE if several and thing == text.CODE else text.THE)
             for (thing, key), value in zip(filed, values, strict=True)
         ]
-        answer = ", ".join(self._in_order(values[: stratum.complexity], stratum, index, shared))
+        answer = ", ".join(self._in_order(values[: stratum.complexity], stratum, index, stratum_streams))
         latent: dict[str, Any] = {"keys": keys.asked, "decoys": lines[stratum.complexity :]}
         if self.form == "one":
-            latent["depth"] = base.depth(stratum, index, shared)
+            latent["depth"] = base.depth(stratum, index, stratum_streams)
         question = text.asking(form, keys.asked)
         return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key(answer, (answer,)))
 
-    def _in_order(self, values: Sequence[str], stratum: Stratum, index: int, shared: Streams) -> list[str]:
+    def _in_order(self, values: Sequence[str], stratum: Stratum, index: int, stratum_streams: Streams) -> list[str]:
         """Return values in the order of the key: that of the question, of the text, or any where none is asked for."""
         if self._form(stratum) != "ordered":
             return sorted(values) if self.form == "values" else [*values]
-        wanted = [*_spread(stratum, index, len(values), shared)]
+        wanted = [*_spread(stratum, index, len(values), stratum_streams)]
         return [values[place] for place in sorted(range(len(values)), key=wanted.__getitem__)]
 
     def _form(self, stratum: Stratum) -> str:
@@ -236,12 +240,12 @@ class Niah(Task):
         """Return the scorer: values in the order of the text are judged as the nodes of a route are."""
         return "route" if self._form(stratum) == "ordered" else self.scorer
 
-    def _keys(self, stratum: Stratum, own: Streams) -> Keys:
+    def _keys(self, stratum: Stratum, row_streams: Streams) -> Keys:
         """Draw the asked keys, and those that are to be mistaken for them."""
         near = self._number("near", stratum)
         if self.uuids[0]:
-            return draw_uuids(own.of("keys"), near)
-        return draw(own.of("keys"), self._asked(stratum), near, self.unlike)
+            return draw_uuids(row_streams.of("keys"), near)
+        return draw(row_streams.of("keys"), self._asked(stratum), near, self.unlike)
 
     def _asked(self, stratum: Stratum) -> int:
         """Return how many keys are asked about."""
@@ -252,17 +256,20 @@ class Niah(Task):
         near, several = self._number("near", stratum), self.form == "values"
         return alike(self._asked(stratum), near, self.unlike, uuids=self.uuids[0], several=several)
 
-    def _values(self, count: int, own: Streams) -> list[str]:
-        rng = own.of("values")
+    def _values(self, count: int, row_streams: Streams) -> list[str]:
+        rng = row_streams.of("values")
         if self.uuids[1]:
             return [needles.draw_uuid(rng) for _ in range(count)]
-        return needles.draw_values(own, rng, count)
+        return needles.draw_values(row_streams, rng, count)
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put a single needle at its depth, several anywhere, each uniform over the stratum; decoys anywhere."""
         stratum, form = sample.stratum, self._form(sample.stratum)
-        own = base.shared_by_six(stratum, sample.index, own, shared)
-        rng, spread_out = own.of("depths"), _spread(stratum, sample.index, len(sample.relevant), shared)
+        row_streams = base.shared_by_six(stratum, sample.index, row_streams, stratum_streams)
+        rng, spread_out = (
+            row_streams.of("depths"),
+            _spread(stratum, sample.index, len(sample.relevant), stratum_streams),
+        )
         placed = [
             Placed(unit(line, "relevant"), sample.latent["depth"] if self.form == "one" else wanted)
             for line, wanted in zip(sample.relevant, spread_out, strict=True)
@@ -272,7 +279,7 @@ class Niah(Task):
         return Layout(
             head=(Piece(text.head(name, form), "instruction"),),
             placed=tuple(placed),
-            filler=filler(name, stratum, own, _keys_of(sample)),
+            filler=filler(name, stratum, row_streams, _keys_of(sample)),
             tail=(Piece(text.tail(form, sample.question), "question"),),
         )
 
@@ -328,9 +335,9 @@ def _keys_of(sample: Sample) -> list[str]:
     return [one.key for one in text.read_needles("".join([*sample.relevant, *sample.latent["decoys"]]))]
 
 
-def _spread(stratum: Stratum, index: int, count: int, shared: Streams) -> Iterator[float]:
+def _spread(stratum: Stratum, index: int, count: int, stratum_streams: Streams) -> Iterator[float]:
     for number in range(count):
-        yield spread(shared.of("depth", number), stratum.rows, index)
+        yield spread(stratum_streams.of("depth", number), stratum.rows, index)
 
 
 NIAH = (
@@ -385,7 +392,7 @@ class InProse(Niah):
         """What the form leaves open, and a corpus by its digest."""
         return {**Niah.knobs.fget(self), "corpus": CORPUS}  # type: ignore[attr-defined]
 
-    def at(self, corpora: str) -> InProse:
+    def with_corpora(self, corpora: str) -> InProse:
         """Return the task with the folder that frozen corpora lie in."""
         return replace(self, corpora=corpora)
 
@@ -395,20 +402,22 @@ class InProse(Niah):
             return (documents_spec(stratum, self.corpora),)
         return Niah.pools(self, stratum)
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay the needles out among prose; the documents of a corpus take its place."""
         stratum = sample.stratum
         if not stratum.knob("corpus", ""):
-            return Niah.layout(self, sample, own, shared)
+            return Niah.layout(self, sample, row_streams, stratum_streams)
         plain = tuple((name, value) for name, value in stratum.knobs if name not in ("corpus", "haystack"))
         among_noise = replace(self, haystacks=("noise",))
-        laid = Niah.layout(among_noise, replace(sample, stratum=replace(stratum, knobs=plain)), own, shared)
+        laid = Niah.layout(
+            among_noise, replace(sample, stratum=replace(stratum, knobs=plain)), row_streams, stratum_streams
+        )
         shuffled = stratum.knob("haystack_order", HAYSTACK_ORDER[0]) == "shuffled"
         head = laid.head[0].text.replace(text.HAYSTACKS["noise"], text.HAYSTACKS[OWN])
         return replace(
             laid,
             head=(Piece(head, "instruction"),),
-            filler=documents(own, stratum, self.corpora, shuffled=shuffled),
+            filler=documents(row_streams, stratum, self.corpora, shuffled=shuffled),
         )
 
     def _haystack(self, stratum: Stratum) -> str:

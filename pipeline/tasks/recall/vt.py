@@ -50,12 +50,12 @@ class Drawn:
     holders: list[str]
 
 
-def draw(own: Streams, complexity: int, operations: str, twins: int) -> Drawn:
+def draw(row_streams: Streams, complexity: int, operations: str, twins: int) -> Drawn:
     """Draw the asked chain, of which `complexity` variables hold the asked number, `twins` and other chains."""
-    rng = own.of("chains")
+    rng = row_streams.of("chains")
     number = rng.choice(NUMBERS)
     size = complexity if operations == "none" else 2 * complexity
-    fresh = iter(names(own, own.of("names"), size * (1 + twins + OTHERS)))
+    fresh = iter(names(row_streams, row_streams.of("names"), size * (1 + twins + OTHERS)))
     take = [[next(fresh) for _ in range(size)] for _ in range(1 + twins + OTHERS)]
     asked = _asked(rng, take[0], complexity, operations, number)
     holders = [line.name for line in asked if line.value == number]
@@ -129,16 +129,16 @@ def make_chains(streams: Streams, spec: PoolSpec) -> list[Unit]:
     return [unit(f"{line}\n", facts=(f"value({line.name}, {line.value})",)) for chain in chains for line in chain]
 
 
-def filler(own: Streams, tier: str, operations: str, number: int) -> Filler:
+def filler(row_streams: Streams, tier: str, operations: str, number: int) -> Filler:
     """Return whole chains in random order, their lines interleaved, none of which ever holds a number."""
-    shape = outline(own.world(), tier, operations)
+    shape = outline(row_streams.world(), tier, operations)
     whole = len(shape.starts) - SINGLES
     touched = np.unique(shape.chain[shape.values == number])
-    order = Shuffled(own.of("filler"), whole, frozenset(touched[touched < whole].tolist()))
+    order = Shuffled(row_streams.of("filler"), whole, frozenset(touched[touched < whole].tolist()))
     singles = np.setdiff1d(np.arange(whole, len(shape.starts)), touched)
-    spares = shape.starts[singles[Shuffled(own.of("spares"), len(singles)).take(SPARES)]]
+    spares = shape.starts[singles[Shuffled(row_streams.of("spares"), len(singles)).take(SPARES)]]
     name = spec(tier, operations).name
-    return Filler(name, _Chains(order, shape), spares, "ranked", ranks=_interleaved(own.of("ranks"), shape))
+    return Filler(name, _Chains(order, shape), spares, "ranked", ranks=_interleaved(row_streams.of("ranks"), shape))
 
 
 def _interleaved(rng: Random, shape: Outline) -> Indices:
@@ -196,10 +196,10 @@ class VariableTracking(Task):
             return (noise_spec(stratum),)
         return (spec(stratum.tier, str(_knob(stratum, "operations"))),)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the asked chain, its twins, and chains with other numbers."""
         operations = str(_knob(stratum, "operations"))
-        drawn = draw(own, stratum.complexity, operations, int(_knob(stratum, "twins")))
+        drawn = draw(row_streams, stratum.complexity, operations, int(_knob(stratum, "twins")))
         chains = [[f"{line}\n" for line in chain] for chain in drawn.chains]
         latent = {"number": drawn.number, "chains": chains, "needed": drawn.needed}
         relevant = tuple(chains[0][place] for place in drawn.needed)
@@ -207,24 +207,25 @@ class VariableTracking(Task):
         question = text.QUESTION.format(number=drawn.number)
         return Sample("", stratum, index, latent, relevant, question, Key(answer, (answer,)))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Spread the lines that the answer needs over the body, in order, and the other chains anywhere."""
         stratum, latent = sample.stratum, sample.latent
         needed, count = latent["needed"], len(latent["needed"])
         wanted = [
-            (number + spread(shared.of("depth", number), stratum.rows, sample.index)) / count for number in range(count)
+            (number + spread(stratum_streams.of("depth", number), stratum.rows, sample.index)) / count
+            for number in range(count)
         ]
         asked, *others = latent["chains"]
-        rng = own.of("depths")
+        rng = row_streams.of("depths")
         placed = [*_placed(asked, _between(rng, len(asked), needed, wanted), needed)]
         for chain in others:
             placed += _placed(chain, sorted(rng.random() for _ in chain), ())
         is_noise = _knob(stratum, "haystack") == "noise"
-        more = (own, stratum.tier, str(_knob(stratum, "operations")), latent["number"])
+        more = (row_streams, stratum.tier, str(_knob(stratum, "operations")), latent["number"])
         return Layout(
-            head=tuple(_head(self.shots_of(stratum), stratum, own)),
+            head=tuple(_head(self.shots_of(stratum), stratum, row_streams)),
             placed=tuple(placed),
-            filler=noise(own, stratum) if is_noise else filler(*more),
+            filler=noise(row_streams, stratum) if is_noise else filler(*more),
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
 
@@ -282,20 +283,20 @@ def _placed(chain: Sequence[str], depths: Sequence[float], needed: Sequence[int]
         yield Placed(unit(line, "relevant" if place in needed else "decoy"), depth, rank=0)
 
 
-def _head(shots: int, stratum: Stratum, own: Streams) -> Iterator[Piece]:
+def _head(shots: int, stratum: Stratum, row_streams: Streams) -> Iterator[Piece]:
     operations = str(_knob(stratum, "operations"))
     what = text.WHAT[str(_knob(stratum, "haystack"))]
     yield Piece(text.INTRODUCTION.format(what=what, meaning=text.MEANING[operations]), "instruction")
     for shot in range(shots):
-        yield Piece(_example(own, shot, operations), "demo")
+        yield Piece(_example(row_streams, shot, operations), "demo")
     yield Piece(text.START, "instruction")
 
 
-def _example(own: Streams, shot: int, operations: str) -> str:
+def _example(row_streams: Streams, shot: int, operations: str) -> str:
     """Return two short chains, interleaved, with what is asked of one of them and the answer."""
-    rng = own.of("example", shot)
+    rng = row_streams.of("example", shot)
     sizes = [rng.choice(SHOWN), rng.choice(SHOWN)]
-    variables = names(own, own.of("example names", shot), sum(sizes))
+    variables = names(row_streams, row_streams.of("example names", shot), sum(sizes))
     one = draw_chain(rng, variables[: sizes[0]], operations)
     other = draw_chain(rng, variables[sizes[0] :], operations)
     number = rng.choice(one).value

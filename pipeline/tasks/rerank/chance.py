@@ -28,7 +28,7 @@ OTHER = "0"
 
 
 def searched(
-    own: Streams,
+    row_streams: Streams,
     stratum: Stratum,
     asked: Question,
     graded: Sequence[tuple[Passage, int]],
@@ -36,7 +36,7 @@ def searched(
     out: Iterable[int],
 ) -> Mapping[str, Any]:
     """Return the documents that a search for the question ranks first (`hits`; of the world ``0``)."""
-    found = task.index(own, stratum.tier)
+    found = task.index(row_streams, stratum.tier)
     scores = found.scores(asked.question)
     scores[sorted(out)] = -1
     others = [(int(score), OTHER) for score in np.sort(scores)[::-1][:CUT]]

@@ -42,10 +42,12 @@ class OwnBest(OwnNumbered):
     scorer = "ndcg"
     max_new_tokens = 256
 
-    def needed(self, corpus: Corpus, question: Question, stratum: Stratum, own: Streams) -> tuple[Sequence[str], Key]:
+    def needed(
+        self, corpus: Corpus, question: Question, stratum: Stratum, row_streams: Streams
+    ) -> tuple[Sequence[str], Key]:
         """Return the ids of graded passages, grades in turn, and the key."""
-        chosen = in_turn(own.of("graded"), _grades(question), stratum.complexity)
-        return own.of("graded order").sample([*chosen], len(chosen)), _key(corpus, chosen)
+        chosen = in_turn(row_streams.of("graded"), _grades(question), stratum.complexity)
+        return row_streams.of("graded order").sample([*chosen], len(chosen)), _key(corpus, chosen)
 
     def shown(self, corpus: Corpus, rng: Random, stratum: Stratum, number: int) -> list[dict[str, Any]]:
         """Draw demonstrations: other questions, each with a few short documents that stand nowhere else."""

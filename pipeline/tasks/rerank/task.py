@@ -62,7 +62,9 @@ class Rerank(Task):
         return (task.numbered_spec(stratum.tier),)
 
     @abstractmethod
-    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Question:
+    def drawn(
+        self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Question:
         """Draw the question."""
 
     @abstractmethod
@@ -73,21 +75,21 @@ class Rerank(Task):
     def shown(self, world: Gazetteer, rng: Random, asked: Question, taken: set[str]) -> tuple[str, list[Graded]]:
         """Draw the question of a demonstration, and write its documents."""
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw a question, and write the documents that it turns on, with numbers that no other document has.
 
         `Sample.relevant` has all texts that are written for the row: those worth something, near misses and decoys, and
         the documents of demonstrations.
         """
-        world, taken = gazetteer(own, stratum.tier), set[str]()
-        asked = self.drawn(world, stratum, index, own, shared)
-        rng = own.of("documents")
+        world, taken = gazetteer(row_streams, stratum.tier), set[str]()
+        asked = self.drawn(world, stratum, index, row_streams, stratum_streams)
+        rng = row_streams.of("documents")
         graded = self.written(Author(world, rng, asked, taken), rng, asked, stratum)
         examples = [
-            self.shown(world, own.of("shown", number), asked, taken) for number in range(self.shots_of(stratum))
+            self.shown(world, row_streams.of("shown", number), asked, taken) for number in range(self.shots_of(stratum))
         ]
         every = [*graded, *(one for _, some in examples for one in some)]
-        numbers = fresh(own.of("ids"), ids(own, stratum.tier), len(every))
+        numbers = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(every))
         worth = dict(zip(numbers, (value for _, value in graded), strict=False))
         key = text.key_of(worth)
         shown = list(_told(examples, numbers[len(graded) :]))
@@ -95,20 +97,20 @@ class Rerank(Task):
             "asked": asked.form,
             "conditions": [list(each) for each in asked.conditions],
             "scale": f"{asked.scale} {'>' if asked.largest else '<'}" if asked.scale else "",
-            "depths": depths(shared, own, stratum.rows, index, stratum.complexity),
+            "depths": depths(stratum_streams, row_streams, stratum.rows, index, stratum.complexity),
             "documents": len(graded),
             "shown": shown,
-            **chance.searched(own, stratum, asked, graded, numbers, out(world, asked)),
+            **chance.searched(row_streams, stratum, asked, graded, numbers, out(world, asked)),
         }
         texts = tuple(numbered(one, number) for (one, _), number in zip(every, numbers, strict=True))
         return Sample(
-            "", stratum, index, latent, texts, asked.question, key, task.ranking(own, stratum, asked.question)
+            "", stratum, index, latent, texts, asked.question, key, task.ranking(row_streams, stratum, asked.question)
         )
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the documents that are worth something at their depths, and others anywhere."""
-        stratum, latent, rng = sample.stratum, sample.latent, own.of("scatter")
-        world, size = gazetteer(own, stratum.tier), stratum.complexity
+        stratum, latent, rng = sample.stratum, sample.latent, row_streams.of("scatter")
+        world, size = gazetteer(row_streams, stratum.tier), stratum.complexity
         given = tuple((name, value) for name, value in latent["conditions"])
         asked = Question(sample.question, latent["asked"], given, (0, 0))
         written = sample.relevant[: latent["documents"]]
@@ -118,7 +120,7 @@ class Rerank(Task):
         placed += [Placed(unit(said, "decoy"), rng.random()) for said in written[size:]]
         pool = task.numbered_spec(stratum.tier).name
         gone = out(world, asked)
-        filler = task.filler(own, stratum, sample.ranking, gone, shuffled=True, pool=pool)
+        filler = task.filler(row_streams, stratum, sample.ranking, gone, shuffled=True, pool=pool)
         tail = Piece(text.TAIL.format(reply=self.reply, question=sample.question), "question")
         return Layout(tuple(self._head(sample)), tuple(placed), filler, (tail,))
 
@@ -198,15 +200,17 @@ class Conditions(Rerank):
     reply = text.BEST
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, "corpus": own.GRADED})
 
-    def of(self, stratum: Stratum) -> Task:
+    def for_stratum(self, stratum: Stratum) -> Task:
         """Return the task about a user's own passages, where a knob names them."""
         return own.BEST if stratum.knob("corpus", "") else self
 
-    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Question:
+    def drawn(
+        self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Question:
         """Draw three conditions on things of a form that is dealt."""
         known = asked_forms()
-        form = known[deal(shared.of("form"), stratum.rows, index, len(known))]
-        return ask_conditions(world, own.of("question"), form)
+        form = known[deal(stratum_streams.of("form"), stratum.rows, index, len(known))]
+        return ask_conditions(world, row_streams.of("question"), form)
 
     def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write as many documents of each grade, conditions missed in turn, and decoys."""
@@ -250,11 +254,13 @@ class Order(Rerank):
     instruction = text.ORDERS
     reply = text.IN_ORDER
 
-    def drawn(self, world: Gazetteer, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Question:
+    def drawn(
+        self, world: Gazetteer, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Question:
         """Draw a condition on things that are to be put in an order that is dealt."""
         known = list(scales())
-        scale = known[deal(shared.of("scale"), stratum.rows, index, len(known))]
-        return ask_order(world, own.of("question"), scale, FIRST)
+        scale = known[deal(stratum_streams.of("scale"), stratum.rows, index, len(known))]
+        return ask_order(world, row_streams.of("question"), scale, FIRST)
 
     def written(self, author: Author, rng: Random, asked: Question, stratum: Stratum) -> list[Graded]:
         """Write the first ten, others that meet the condition, and decoys with numbers that are better than most."""

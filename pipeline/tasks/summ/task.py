@@ -303,14 +303,23 @@ class Points(Task):
         """Return the pool of numbered entries."""
         return (spec(stratum.tier),)
 
-    def drawn(self, world: Chronicle, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Drawn:
+    def drawn(
+        self, world: Chronicle, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> Drawn:
         """Draw the time and the kinds that are asked about, and what befell the property and its twin."""
-        prop, twin = asked_property(world, index, own, shared)
-        theme = THEMES[deal(shared.of("theme"), stratum.rows, index, len(THEMES))]
-        end = EARLIEST + (LATEST - EARLIEST) * spread(shared.of("end"), stratum.rows, index)
-        mixture, rng, taken = MIXTURES[stratum.complexity], own.of("told"), set[str]()
+        prop, twin = asked_property(world, index, row_streams, stratum_streams)
+        theme = THEMES[deal(stratum_streams.of("theme"), stratum.rows, index, len(THEMES))]
+        end = EARLIEST + (LATEST - EARLIEST) * spread(stratum_streams.of("end"), stratum.rows, index)
+        mixture, rng, taken = MIXTURES[stratum.complexity], row_streams.of("told"), set[str]()
         found = history(
-            world, rng, mixture, prop, theme, end, taken, lambda at: spread(shared.of("depth", at), stratum.rows, index)
+            world,
+            rng,
+            mixture,
+            prop,
+            theme,
+            end,
+            taken,
+            lambda at: spread(stratum_streams.of("depth", at), stratum.rows, index),
         )
         near = history(world, rng, mixture, twin, theme, end, taken, lambda at: rng.random())
         kinds = rng.sample((SALE, *theme), 1 + len(theme))
@@ -319,9 +328,9 @@ class Points(Task):
             asked, (prop, twin), theme, found.told, [replace(one, role="decoy", point=False) for one in near.told]
         )
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw what is asked, and write the entries that its answer needs."""
-        drawn, written = told(self, stratum, index, own, shared)
+        drawn, written = told(self, stratum, index, row_streams, stratum_streams)
         points = {one.named: [number] for one, number, _ in written if one.point}
         others = named_in([one for one in drawn.own if not one.point])
         answers = text.accepted(points, others)
@@ -335,13 +344,13 @@ class Points(Task):
         }
         return Sample("", stratum, index, latent, relevant, drawn.question, Key(answers[0], answers))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put every entry that was written for the row where its date falls among those of the world."""
         stratum = sample.stratum
-        world = chronicle(own, stratum.tier, busy=True)
-        drawn, written = told(self, stratum, sample.index, own, shared)
+        world = chronicle(row_streams, stratum.tier, busy=True)
+        drawn, written = told(self, stratum, sample.index, row_streams, stratum_streams)
         out = frozenset(number for prop in drawn.props for number in world.about.get(prop, ()))
-        order = Shuffled(own.of("filler"), len(world.entries), out)
+        order = Shuffled(row_streams.of("filler"), len(world.entries), out)
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"), Piece(text.START, "instruction")),
             placed=tuple(Placed(unit(said, one.role), world.depth_of(one.day), at=one.day) for one, _, said in written),
@@ -382,14 +391,14 @@ class Points(Task):
 
 @lru_cache(maxsize=ROWS)
 def told(
-    task: Points, stratum: Stratum, index: int, own: Streams, shared: Streams
+    task: Points, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
 ) -> tuple[Drawn, Sequence[tuple[Told, str, str]]]:
     """Return what a row asks, and what is told for it with the numbers and texts of its entries."""
-    world = chronicle(own, stratum.tier, busy=True)
-    drawn = task.drawn(world, stratum, index, own, shared)
+    world = chronicle(row_streams, stratum.tier, busy=True)
+    drawn = task.drawn(world, stratum, index, row_streams, stratum_streams)
     every = [*drawn.own, *drawn.near]
-    free = fresh(own.of("ids"), ids(own, stratum.tier), len(every))
-    texts = [world.write(own.of("text", at), one.day, one.kind, one.about).text for at, one in enumerate(every)]
+    free = fresh(row_streams.of("ids"), ids(row_streams, stratum.tier), len(every))
+    texts = [world.write(row_streams.of("text", at), one.day, one.kind, one.about).text for at, one in enumerate(every)]
     return drawn, [
         (one, number, text.NUMBERED.format(number=number, entry=said))
         for one, number, said in zip(every, free, texts, strict=True)

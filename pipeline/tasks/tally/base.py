@@ -100,11 +100,11 @@ def _lines(streams: Streams, tier: str, *, stated: bool) -> Iterator[str]:
             yield line(dates[at], numbers[whose[at]], message, intent if stated else None)
 
 
-def filler(stratum: Stratum, without: Iterable[Intent], own: Streams) -> Filler:
+def filler(stratum: Stratum, without: Iterable[Intent], row_streams: Streams) -> Filler:
     """Return lines in random order, none of them of some intents."""
     left_out = frozenset(at for intent in without for at in lines_of(stratum.tier, intent))
-    spares = Shuffled(own.of("spares"), each(stratum.tier) * len(INTENTS), left_out).take(SPARES)
-    rest = Shuffled(own.of("filler"), each(stratum.tier) * len(INTENTS), left_out | {*spares.tolist()})
+    spares = Shuffled(row_streams.of("spares"), each(stratum.tier) * len(INTENTS), left_out).take(SPARES)
+    rest = Shuffled(row_streams.of("filler"), each(stratum.tier) * len(INTENTS), left_out | {*spares.tolist()})
     return Filler(spec_of(stratum).name, rest, spares)
 
 
@@ -137,23 +137,28 @@ class TallyTask(Task):
         return [text.line(date, clerk, said, intent if stated else None) for date, clerk, said, intent in some]
 
     def around(
-        self, sample: Sample, decoys: Sequence[Line], without: Sequence[Intent], own: Streams, shared: Streams
+        self,
+        sample: Sample,
+        decoys: Sequence[Line],
+        without: Sequence[Intent],
+        row_streams: Streams,
+        stratum_streams: Streams,
     ) -> Layout:
         """Put relevant lines at depths that are uniform over the stratum, and decoys anywhere, among other lines."""
-        stratum, anywhere = sample.stratum, own.of("decoys")
-        wanted = depths(shared, own, stratum.rows, sample.index, len(sample.relevant))
+        stratum, anywhere = sample.stratum, row_streams.of("decoys")
+        wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant))
         placed = [Placed(unit(one, "relevant"), depth) for one, depth in zip(sample.relevant, wanted, strict=True)]
         placed += [Placed(unit(one, "decoy"), anywhere.random()) for one in self.lines(stratum, decoys)]
         return Layout(
             head=text.head(self.subtask, stated=is_stated(stratum)),
             placed=tuple(placed),
-            filler=filler(stratum, without, own),
+            filler=filler(stratum, without, row_streams),
             tail=text.tail(self.subtask, sample.question),
         )
 
-    def drawn(self, stratum: Stratum, index: int, shared: Streams, purpose: str, kinds: int) -> int:
+    def drawn(self, stratum: Stratum, index: int, stratum_streams: Streams, purpose: str, kinds: int) -> int:
         """Return what a row is dealt of so many kinds."""
-        return deal(shared.of(purpose), stratum.rows, index, kinds)
+        return deal(stratum_streams.of(purpose), stratum.rows, index, kinds)
 
     def made(
         self, stratum: Stratum, index: int, latent: Mapping[str, Any], relevant: Sequence[Line], asked: str, key: str

@@ -27,33 +27,35 @@ class OfOneClerk(TallyTask):
         """Return the kind of message that is asked about."""
         return {"kind": (sample.latent["kind"], len(base.INTENTS))}
 
-    def asked(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> tuple[int, Intent, str]:
+    def asked(
+        self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams
+    ) -> tuple[int, Intent, str]:
         """Deal a kind, and draw a clerk of whom no line of the pool is."""
-        kind = self.drawn(stratum, index, shared, "kind", len(base.INTENTS))
-        return kind, base.INTENTS[kind], own.of("clerk").choice(base.clerks(own)[1])
+        kind = self.drawn(stratum, index, stratum_streams, "kind", len(base.INTENTS))
+        return kind, base.INTENTS[kind], row_streams.of("clerk").choice(base.clerks(row_streams)[1])
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put near misses beside what is asked."""
         intent, clerk = base.INTENTS[sample.latent["kind"]], sample.latent["clerk"]
-        rng = own.of("misses")
+        rng = row_streams.of("misses")
         more = self.later(sample, rng)
         mine = misses(intent, rng, sample.latent["own"])
         more += [(date, clerk, said, what) for date, (what, said) in zip(dates(rng, len(mine)), mine, strict=True)]
-        known, free = base.clerks(own)
+        known, free = base.clerks(row_streams)
         others = sample.latent["others"]
         near = near_numbers(clerk, free, rng, 3)
         whose = [rng.choice(near) if rng.random() < 0.5 else rng.choice(known) for _ in range(others)]
         theirs = zip(dates(rng, others), whose, told(intent, rng, others), strict=True)
         more += [(date, one, said, intent) for date, one, said in theirs]
-        return self.around(sample, more, (intent,), own, shared)
+        return self.around(sample, more, (intent,), row_streams, stratum_streams)
 
     def later(self, sample: Sample, rng: Random) -> list[Line]:
         """Return messages of the kind to the clerk that do not count."""
         return []
 
-    def numbers(self, stratum: Stratum, own: Streams) -> dict[str, int]:
+    def numbers(self, stratum: Stratum, row_streams: Streams) -> dict[str, int]:
         """Draw how many near misses there are."""
-        rng = own.of("numbers")
+        rng = row_streams.of("numbers")
         return {"own": rng.randint(*OWN[stratum.complexity]), "others": rng.randint(*OTHERS[stratum.complexity])}
 
 
@@ -68,14 +70,14 @@ class Count(OfOneClerk):
     shortest = 16_384
     fits = MappingProxyType({20: 8192, 80: 16_384})
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a number, and write so many messages."""
-        kind, intent, clerk = self.asked(stratum, index, own, shared)
+        kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
         counts = COUNTS[stratum.complexity]
-        count = counts[self.drawn(stratum, index, shared, "count", len(counts))]
-        rng = own.of("relevant")
+        count = counts[self.drawn(stratum, index, stratum_streams, "count", len(counts))]
+        rng = row_streams.of("relevant")
         said = zip(dates(rng, count), told(intent, rng, count), strict=True)
-        latent = {"kind": kind, "clerk": clerk, "effective_complexity": count, **self.numbers(stratum, own)}
+        latent = {"kind": kind, "clerk": clerk, "effective_complexity": count, **self.numbers(stratum, row_streams)}
         relevant = [(date, clerk, message, intent) for date, message in said]
         return self.made(stratum, index, latent, relevant, text.counting(clerk, intent), str(count))
 
@@ -105,16 +107,16 @@ class When(OfOneClerk):
     complexities = (5, 20)
     fits = MappingProxyType({20: 8192})
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a month: the last of the messages comes in it, and all further ones in later months."""
-        kind, intent, clerk = self.asked(stratum, index, own, shared)
-        month, count = self.drawn(stratum, index, shared, "month", MONTHS), stratum.complexity
-        rng = own.of("relevant")
+        kind, intent, clerk = self.asked(stratum, index, row_streams, stratum_streams)
+        month, count = self.drawn(stratum, index, stratum_streams, "month", MONTHS), stratum.complexity
+        rng = row_streams.of("relevant")
         days = dates(rng, count - 1, 0, (month + 1) * text.DAYS) + dates(
             rng, 1, month * text.DAYS, (month + 1) * text.DAYS
         )
-        later = 0 if month == MONTHS - 1 else own.of("later").randint(2, count)
-        latent = {"kind": kind, "clerk": clerk, "month": month, "later": later, **self.numbers(stratum, own)}
+        later = 0 if month == MONTHS - 1 else row_streams.of("later").randint(2, count)
+        latent = {"kind": kind, "clerk": clerk, "month": month, "later": later, **self.numbers(stratum, row_streams)}
         latent["effective_complexity"] = count
         relevant = [(date, clerk, said, intent) for date, said in zip(days, told(intent, rng, count), strict=True)]
         return self.made(stratum, index, latent, relevant, text.dating(clerk, intent, count), text.MONTHS[month])
@@ -150,32 +152,32 @@ class Users(TallyTask):
     max_new_tokens = 128
     complexities = (2, 4, 8)
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal a kind, and draw another and the clerks."""
-        kind = self.drawn(stratum, index, shared, "kind", len(base.INTENTS))
-        intent, rng = base.INTENTS[kind], own.of("clerks")
+        kind = self.drawn(stratum, index, stratum_streams, "kind", len(base.INTENTS))
+        intent, rng = base.INTENTS[kind], row_streams.of("clerks")
         near = [one for one in base.INTENTS if (one.act == intent.act) != (one.thing == intent.thing)]
         other = rng.choice(near)
-        clerks = rng.sample(base.clerks(own)[0], 4 * stratum.complexity)
+        clerks = rng.sample(base.clerks(row_streams)[0], 4 * stratum.complexity)
         both = clerks[: stratum.complexity]
         latent = {"kind": kind, "other": base.INTENTS.index(other), "clerks": clerks}
         latent["effective_complexity"] = 2 * stratum.complexity
-        relevant = [*_once(own, "first", intent, both), *_once(own, "second", other, both)]
+        relevant = [*_once(row_streams, "first", intent, both), *_once(row_streams, "second", other, both)]
         return self.made(stratum, index, latent, relevant, text.pairing(intent, other), ", ".join(sorted(both)))
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put clerks beside them who received two messages of one kind, or a near miss of the second."""
         latent, count = sample.latent, sample.stratum.complexity
         intent, other = base.INTENTS[latent["kind"]], base.INTENTS[latent["other"]]
         one, two, three = (latent["clerks"][at * count : (at + 1) * count] for at in (1, 2, 3))
-        more = [*_once(own, "one", intent, [*one, *one]), *_once(own, "two", other, [*two, *two])]
-        more += _once(own, "three", intent, three)
-        rng = own.of("misses")
+        more = [*_once(row_streams, "one", intent, [*one, *one]), *_once(row_streams, "two", other, [*two, *two])]
+        more += _once(row_streams, "three", intent, three)
+        rng = row_streams.of("misses")
         missed = [each for each in misses(other, rng, 2 * count) if each[0] != intent][:count]
         more += [
             (date, who, said, what) for date, who, (what, said) in zip(dates(rng, count), three, missed, strict=False)
         ]
-        return self.around(sample, more, (intent, other), own, shared)
+        return self.around(sample, more, (intent, other), row_streams, stratum_streams)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the first kind that is asked about."""
@@ -187,8 +189,8 @@ class Users(TallyTask):
         return {"uniform": count / base.CLERKS, "either": 2 * count / (count + 4 * count)}
 
 
-def _once(own: Streams, purpose: str, intent: Intent, clerks: Sequence[str]) -> list[Line]:
+def _once(row_streams: Streams, purpose: str, intent: Intent, clerks: Sequence[str]) -> list[Line]:
     """Write a message of an intent to each of some clerks."""
-    rng = own.of("told", purpose)
+    rng = row_streams.of("told", purpose)
     said = zip(dates(rng, len(clerks)), clerks, told(intent, rng, len(clerks)), strict=True)
     return [(date, clerk, message, intent) for date, clerk, message in said]

@@ -40,22 +40,22 @@ class Shares(TallyTask):
     first: int
     """The rank of the act that is the answer: 0 is the most frequent one."""
 
-    def ranks(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> list[str]:
+    def ranks(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> list[str]:
         """Return all acts, the most frequent first, with a dealt one in the place of the answer."""
-        answer = ACTS[self.drawn(stratum, index, shared, "act", len(ACTS))]
-        others = own.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
+        answer = ACTS[self.drawn(stratum, index, stratum_streams, "act", len(ACTS))]
+        others = row_streams.of("ranks").sample([act for act in ACTS if act != answer], len(ACTS) - 1)
         return [*others[: self.first], answer, *others[self.first :]]
 
-    def sample(self, stratum: Stratum, index: int, own: Streams, shared: Streams) -> Sample:
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Deal the act that leads, and the end of the text towards which it does not."""
-        ranks = self.ranks(stratum, index, own, shared)
-        rng = own.of("relevant")
-        clerk = rng.choice(base.clerks(own)[0])
+        ranks = self.ranks(stratum, index, row_streams, stratum_streams)
+        rng = row_streams.of("relevant")
+        clerk = rng.choice(base.clerks(row_streams)[0])
         lead, rival = ranks[self.first], ranks[self.first + 1]
         some = [Intent(act, rng.choice(THINGS)) for act in (lead, rival)]
         relevant = [(date, clerk, told(one, rng, 1)[0], one) for date, one in zip(dates(rng, 2), some, strict=True)]
-        options = own.of("options").sample(self.options(ranks), len(self.options(ranks)))
-        ends = self.drawn(stratum, index, shared, "end", 2)
+        options = row_streams.of("options").sample(self.options(ranks), len(self.options(ranks)))
+        ends = self.drawn(stratum, index, stratum_streams, "end", 2)
         latent = {"ranks": ranks, "end": ends}
         question = text.weighing(self.subtask, options)
         return self.made(stratum, index, latent, relevant, question, kinds("act")[lead].word)
@@ -64,40 +64,40 @@ class Shares(TallyTask):
         """Return what is offered for an answer."""
         return ranks
 
-    def layout(self, sample: Sample, own: Streams, shared: Streams) -> Layout:
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Mark a line of the act that leads and one of its rival; the rest is dealt."""
         stratum = sample.stratum
         placed = [
-            Placed(unit(line, "relevant"), spread(shared.of("depth", number), stratum.rows, sample.index))
+            Placed(unit(line, "relevant"), spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
             for number, line in enumerate(sample.relevant)
         ]
         return Layout(
             head=text.head(self.subtask, stated=base.is_stated(stratum)),
             placed=tuple(placed),
-            filler=self.filler(sample, own),
+            filler=self.filler(sample, row_streams),
             tail=text.tail(self.subtask, sample.question),
         )
 
-    def filler(self, sample: Sample, own: Streams) -> Filler:
+    def filler(self, sample: Sample, row_streams: Streams) -> Filler:
         """Return the dealt lines; none mentions the leader where it is not wanted, and many do so with the rival."""
         stratum, ranks = sample.stratum, sample.latent["ranks"]
         lead, rival = (ACTS.index(ranks[self.first + step]) for step in (0, 1))
-        queues = _queues(own, stratum.tier, [ACTS.index(act) for act in ranks], lead, rival)
-        order = _order(arrivals(own.of("filler"), WEIGHTS, len(acts(stratum.tier)), NO_BURSTS), queues)
+        queues = _queues(row_streams, stratum.tier, [ACTS.index(act) for act in ranks], lead, rival)
+        order = _order(arrivals(row_streams.of("filler"), WEIGHTS, len(acts(stratum.tier)), NO_BURSTS), queues)
         spares = np.concatenate([queue[-base.SPARES // LOW :] for queue in queues[-LOW:]])
         return Filler(
             base.spec_of(stratum).name,
             _Dealt(order[~np.isin(order, spares)]),
             spares,
             "ranked",
-            self._places(sample, own, lead, rival),
+            self._places(sample, row_streams, lead, rival),
             least=LINES,
         )
 
-    def _places(self, sample: Sample, own: Streams, lead: int, rival: int) -> Indices:
+    def _places(self, sample: Sample, row_streams: Streams, lead: int, rival: int) -> Indices:
         """Return where lines stand: those of the leader nearer to one end, those of its rival nearer to the other."""
         of_act, size = acts(sample.stratum.tier), base.each(sample.stratum.tier) * len(base.INTENTS)
-        one, two = words(own.of("places"), 2 * size).astype(np.int64).reshape(2, size)
+        one, two = words(row_streams.of("places"), 2 * size).astype(np.int64).reshape(2, size)
         early, late = (lead, rival) if sample.latent["end"] else (rival, lead)
         one = np.where(of_act == early, np.minimum(one, two), one)
         return np.where(of_act == late, np.maximum(one, two), one)
@@ -171,10 +171,10 @@ def _mentions(world: Streams, tier: str) -> Indices:
     return np.array([ACTS.index(name) if name else -1 for name in names], dtype=np.int64)
 
 
-def _queues(own: Streams, tier: str, ranks: Sequence[int], lead: int, rival: int) -> list[Indices]:
+def _queues(row_streams: Streams, tier: str, ranks: Sequence[int], lead: int, rival: int) -> list[Indices]:
     """Return the lines of each act, in the order of ranks: random, but for those that mention leader or rival."""
-    of_act, said = acts(tier), _mentions(own.world(), tier)
-    mixed = np.argsort(words(own.of("queues"), len(of_act)), kind="stable")
+    of_act, said = acts(tier), _mentions(row_streams.world(), tier)
+    mixed = np.argsort(words(row_streams.of("queues"), len(of_act)), kind="stable")
     mixed = mixed[said[mixed] != lead]
     found = []
     for act in ranks:
