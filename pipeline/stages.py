@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipeline.artifacts.manifest import Manifest
+from pipeline.artifacts.manifest import Manifest, ShardRecord
 from pipeline.artifacts.recipes import building, check_release, hold_recipe, keep_recipe, unchanged
 from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.homes import with_caches_of
@@ -27,7 +27,6 @@ from pipeline.terminal.spent import Spent
 from pipeline.verify.lock import check_frozen
 from pipeline.verify.seal import check_recipe, check_sealed, invalidate_seals, listed, seal_if_proven, verify_seal
 from pipeline.verify.shard import (
-    Proof,
     ProveJob,
     home_by_home,
     judge,
@@ -58,7 +57,7 @@ class Stages:
     """Seconds of CPU time of each stage, so far."""
     even: set[str] = field(default_factory=set, compare=False)
     """Families of which it is known that their rows were dealt evenly."""
-    fresh: dict[Path, Proof] = field(default_factory=dict, compare=False)
+    fresh: dict[Path, ShardRecord] = field(default_factory=dict, compare=False)
     """What was proven here, by the files of the proofs."""
 
     def sample(self) -> int:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builds import recipe_file, stages
-from pipeline.artifacts.manifest import NONE, ProvenCounts
+from pipeline.artifacts.manifest import NONE, ProvenCounts, ShardRecord
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.profiles import profile as profiles
@@ -22,7 +22,7 @@ from pipeline.profiles.counters import KINDS, Counter, ToktokCounter
 from pipeline.profiles.spec import Engine
 from pipeline.typed import read_json
 from pipeline.verify import row
-from pipeline.verify.shard import Proof, read_recorded
+from pipeline.verify.shard import read_proof_file
 
 pytest.importorskip("toktok")
 
@@ -185,16 +185,16 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
     assert (found.second, found.quick) == (("tiktoken 0.14.0",), ("toktok-rs 0.3.0",))
     once = msgspec.structs.replace(found, second=("tiktoken 0.14.0", "toktok-rs 0.3.0"))  # what manifests once said
     assert (once.recounts, once.again) == (found.recounts, found.again)
-    [proof] = (read_recorded(path) for path in (tmp_path / "large").glob("o200k/proofs/*/*/*"))
-    [plain] = (read_recorded(path) for path in (tmp_path / "small").glob("o200k/proofs/*/*/*"))
+    [proof] = (read_proof_file(path) for path in (tmp_path / "large").glob("o200k/proofs/*/*/*"))
+    [plain] = (read_proof_file(path) for path in (tmp_path / "small").glob("o200k/proofs/*/*/*"))
     assert proof
     assert plain
     assert plain.quick is None
-    assert "quick" not in plain.record
+    assert "quick" not in msgspec.to_builtins(plain)
     assert proof.agrees(plain)
     assert plain.agrees(proof)
-    old = {name: value for name, value in proof.record.items() if not name.startswith("quick")}
-    assert msgspec.convert(old, Proof).agrees(proof)
+    old = {name: value for name, value in msgspec.to_builtins(proof).items() if not name.startswith("quick")}
+    assert msgspec.convert(old, ShardRecord).agrees(proof)
     stages(recipe, tmp_path / "large").verify()
     assert proven(tmp_path / "large") == proven(tmp_path / "small")
 
@@ -202,7 +202,7 @@ def test_a_large_build_is_counted_by_it_and_a_sample_by_tiktoken(
 def test_without_a_second_encoder_no_recount_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles.Profile, "second", lambda self: None)
     stages(recipe_file(tmp_path / "r.toml", rows=1), tmp_path / "out").build()
-    [proof] = (read_recorded(path) for path in (tmp_path / "out").glob("o200k/proofs/*/*/*"))
+    [proof] = (read_proof_file(path) for path in (tmp_path / "out").glob("o200k/proofs/*/*/*"))
     assert proof
     assert (proof.second, proof.recounted, proof.quick) == (NONE, 0, None)
     found = proven(tmp_path / "out")

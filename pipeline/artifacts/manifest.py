@@ -231,8 +231,16 @@ class Portions(ManifestRecord, kw_only=True, frozen=True):
     reply: Whole
 
 
-class SealedShard(ManifestRecord, kw_only=True, frozen=True):
-    """A shard with the sizes and digests of its files; `tokens` are context tokens."""
+COUNTED = ("recounted", "counter", "second", "quick", "quick_recounted")
+"""The fields in which builds that hold the same rows may differ: who counted them again, and how many."""
+
+
+class ShardRecord(ManifestRecord, kw_only=True, frozen=True):
+    """What was proven about one shard, as its proof and the manifest say it; a public manifest says less.
+
+    `tokens` are context tokens. Of the `recounted` rows, `quick` counted `quick_recounted` and `second` the others;
+    where `second` is NONE, no row is recounted. Rows that are not `solved` from their text are checked.
+    """
 
     shard: ShardName
     key: Sha256 | None = None
@@ -259,6 +267,19 @@ class SealedShard(ManifestRecord, kw_only=True, frozen=True):
         """Return size and SHA-256 of the shard's file in ``data``, ``index`` or ``keys``; None where it has none."""
         return getattr(self, f"{part}_bytes"), getattr(self, f"{part}_sha256")
 
+    @property
+    def is_proof(self) -> bool:
+        """Whether it says everything that a proof of a shard says."""
+        return None not in (
+            self.key, self.solved, self.recounted, self.counter, self.second, self.row_digest, self.keys_bytes,
+            self.keys_sha256,
+        )  # fmt: skip
+
+    def agrees(self, other: ShardRecord) -> bool:
+        """Return whether two proofs say the same, whoever counted; `other` may have recounted fewer rows."""
+        counted = replace(self, **{name: getattr(other, name) for name in COUNTED})
+        return counted == other and (other.recounted or 0) <= (self.recounted or 0)
+
 
 class TierManifest(ManifestRecord, kw_only=True, frozen=True):
     """What one recipe made: a tier."""
@@ -275,7 +296,7 @@ class TierManifest(ManifestRecord, kw_only=True, frozen=True):
     budgets: dict[str, Portions] | None = None
     proven: ProvenCounts
     totals: Totals
-    shards: Annotated[tuple[SealedShard, ...], Meta(min_length=1)]
+    shards: Annotated[tuple[ShardRecord, ...], Meta(min_length=1)]
 
 
 class Manifest(ManifestRecord, kw_only=True, frozen=True):
@@ -315,7 +336,7 @@ class Manifest(ManifestRecord, kw_only=True, frozen=True):
         return json.dumps(table, indent=1) + "\n"
 
 
-def shard_faults(folder: Path, shard: SealedShard) -> Iterator[tuple[str, Path, str]]:
+def shard_faults(folder: Path, shard: ShardRecord) -> Iterator[tuple[str, Path, str]]:
     """Compare the files of a shard with the manifest, reading all bytes.
 
     Yields:

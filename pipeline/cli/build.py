@@ -82,7 +82,8 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: boo
 def sample(plan: Plan, **how: Any) -> None:
     """Draw the samples of RECIPE (structures, questions and keys); no tokenizer is needed."""
     made = open_stages(plan, **how).sample()
-    say(f"{plan.out / 'samples'}: {made} of {len(plan.families)} files written, the others already existed")
+    files = sum(len(plan.cuts(family)) for family in plan.families)
+    say(f"{plan.out / 'samples'}: {made} of {files} files written, the others already existed")
 
 
 @cli.command()

@@ -19,7 +19,7 @@ from pipeline.artifacts.files import atomic_folder, file_digest, files_below, li
 from pipeline.artifacts.manifest import (
     Manifest,
     ProvenCounts,
-    SealedShard,
+    ShardRecord,
     StratumRecord,
     TierManifest,
     Totals,
@@ -159,8 +159,8 @@ def _names(split: Split) -> dict[str, str]:
 
 
 def _shard(
-    split: Split, shard: SealedShard, public: Path, private: Path, names: Mapping[str, str]
-) -> tuple[SealedShard, SealedShard]:
+    split: Split, shard: ShardRecord, public: Path, private: Path, names: Mapping[str, str]
+) -> tuple[ShardRecord, ShardRecord]:
     """Write one shard's public rows, their index, and its keys; return it as either manifest has it."""
     file = f"{shard.shard}.parquet"
     data, index, keys = (
@@ -173,7 +173,7 @@ def _shard(
     write_table(index, _shown(own, INDEX), NO_KEY)
     write_table(keys, own, str(shard.key))
     at = _digests("data", data)
-    told = SealedShard(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
+    told = ShardRecord(**{name: getattr(shard, name) for name in SHARD}, **at, **_digests("index", index))
     return told, replace(shard, **at, row_digest=row_digest(own.to_pylist()), **_digests("keys", keys))
 
 
@@ -197,7 +197,7 @@ def _put(table: pa.Table, name: str, values: list[str]) -> pa.Table:
     return table.set_column(at, table.schema.field(at), pa.array(values, pa.string()))
 
 
-def public_tier(made: TierManifest, totals: Totals, shards: tuple[SealedShard, ...]) -> TierManifest:
+def public_tier(made: TierManifest, totals: Totals, shards: tuple[ShardRecord, ...]) -> TierManifest:
     """Return what the public manifest says of a tier: no seed, no digest of it, no recipe, no chance, no depths."""
     return TierManifest(
         tag=made.tag,

@@ -17,7 +17,7 @@ from pipeline import __version__
 from pipeline.artifacts.files import check_regular
 from pipeline.artifacts.manifest import (
     Manifest,
-    SealedShard,
+    ShardRecord,
     StratumRecord,
     TierManifest,
     read_manifest,
@@ -232,7 +232,7 @@ def _split(folder: Path, made: TierManifest) -> SplitLock:
     return SplitLock(stratum_digests(folder, dict(sorted(sizes.items())), made.strata), shards)
 
 
-def _bytes_of(shard: SealedShard) -> int:
+def _bytes_of(shard: ShardRecord) -> int:
     return shard.data_bytes
 
 

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from pipeline.artifacts.files import atomic_write, copy_file
-from pipeline.artifacts.manifest import Manifest, SealedShard
+from pipeline.artifacts.manifest import Manifest, ShardRecord
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
 from pipeline.stages import Stages
@@ -98,7 +98,7 @@ def _states(lock: Lock, tier: str, profile: str, manifest: Manifest | None) -> I
         yield _state(f"{profile} {name}", frozen, made.get(name), library_difference(lock))
 
 
-def _state(name: str, frozen: ShardLock, made: SealedShard | None, libraries: str) -> str:
+def _state(name: str, frozen: ShardLock, made: ShardRecord | None, libraries: str) -> str:
     if made is None or made.row_digest != frozen.row_digest:
         return f"{name}: when rebuilt from the lock, its rows differ"
     if (made.data_sha256, made.keys_sha256) == (frozen.data_sha256, frozen.keys_sha256):

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts.journal import UNREADABLE
-from pipeline.artifacts.manifest import PARTS, Manifest, SealedShard, TierManifest, describe_answers, shard_faults
+from pipeline.artifacts.manifest import PARTS, Manifest, ShardRecord, TierManifest, describe_answers, shard_faults
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import Split
 from pipeline.assemble.jobs import draw_sample
@@ -56,7 +56,7 @@ class CheckJob:
 
     folder: Path
     plan: Plan
-    shard: SealedShard
+    shard: ShardRecord
     withheld: bool
     tag: str
     locked: ShardLock | None = None

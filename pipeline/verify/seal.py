@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,14 @@ import msgspec
 from pipeline import __version__
 from pipeline.artifacts.files import exclusive_lock, remove_temporary
 from pipeline.artifacts.manifest import (
+    COUNTED,
     DEPTH_BINS,
     PORTIONS,
     Manifest,
     Pool,
     Portions,
     ProvenCounts,
-    SealedShard,
+    ShardRecord,
     StratumRecord,
     TierManifest,
     Tokenizer,
@@ -47,14 +47,14 @@ from pipeline.storage import map_in_order, prefetch
 from pipeline.tasks import task_of
 from pipeline.typed import PLAIN, read_record
 from pipeline.verify.lock import check_rows
-from pipeline.verify.shard import COUNTED, Proof, ProveJob, read_proofs, read_recorded
+from pipeline.verify.shard import ProveJob, read_proof_file, read_proofs
 from pipeline.verify.statistics import CHANCE_COLUMNS, chances
 
 SOUGHT = frozenset({"relevant", "match"})
 """Roles of the segments whose depths are counted: what a reader has to find, and what looks the same."""
 
 
-def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+def seal(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
     """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
     path = manifest_path(plan.out, profile.name)
     with exclusive_lock(path.parent):  # another tier may be sealed at the same time
@@ -63,7 +63,7 @@ def seal(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
     return manifest
 
 
-def manifest_of(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+def manifest_of(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
     """Return what `seal` writes."""
     before, head = read_manifest(plan.out, profile.name), header(plan.recipe, profile)
     same = before is not None and {name: getattr(before, name) for name in head} == head
@@ -100,14 +100,14 @@ def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
     }
 
 
-def _tier(plan: Plan, profile: Profile, proofs: list[Proof]) -> TierManifest:
-    sizes = {proof.shard: proof.keys_bytes for proof in proofs}
+def _tier(plan: Plan, profile: Profile, proofs: list[ShardRecord]) -> TierManifest:
+    sizes = {proof.shard: proof.keys_bytes or 0 for proof in proofs}
     return TierManifest(
         **outline(plan, profile),
         **key_tables(partial(_keys, plan, profile, sizes)),
         proven=proven_of(proofs),
         totals=shard_totals(proofs),
-        shards=tuple(SealedShard(**asdict(proof)) for proof in proofs),
+        shards=tuple(proofs),
     )
 
 
@@ -207,7 +207,7 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> StratumRecord:
     )
 
 
-def shard_totals(proofs: Sequence[Proof]) -> Totals:
+def shard_totals(proofs: Sequence[ShardRecord]) -> Totals:
     """Return what some shards hold together."""
     return Totals(
         rows=sum(proof.rows for proof in proofs),
@@ -216,16 +216,16 @@ def shard_totals(proofs: Sequence[Proof]) -> Totals:
     )
 
 
-def proven_of(proofs: Sequence[Proof]) -> ProvenCounts:
+def proven_of(proofs: Sequence[ShardRecord]) -> ProvenCounts:
     """Return what the proofs of some shards say together."""
     quick = {proof.quick for proof in proofs if proof.quick}
     return ProvenCounts(
         rows=sum(proof.rows for proof in proofs),
         exact=sum(proof.rows for proof in proofs),
-        solved=sum(proof.solved for proof in proofs),
-        recounted=sum(proof.recounted for proof in proofs),
-        counter=tuple(sorted({proof.counter for proof in proofs})),
-        second=tuple(sorted({proof.second for proof in proofs})),
+        solved=sum(proof.solved or 0 for proof in proofs),
+        recounted=sum(proof.recounted or 0 for proof in proofs),
+        counter=tuple(sorted({proof.counter for proof in proofs if proof.counter})),
+        second=tuple(sorted({proof.second for proof in proofs if proof.second})),
         quick=tuple(sorted(quick)) or None,
         quick_recounted=sum(proof.quick_recounted or 0 for proof in proofs) if quick else None,
     )
@@ -248,15 +248,12 @@ def check_recipe(out: Path, recipe: Recipe) -> None:
             )
 
 
-def listed(plan: Plan, profile: Profile) -> dict[str, Proof]:
+def listed(plan: Plan, profile: Profile) -> dict[str, ShardRecord]:
     """Return what a profile's manifest says of the shards of the plan's tier."""
     known = read_manifest(plan.out, profile.name)
     tier = known.tiers.get(plan.recipe.tier) if known else None
-    try:
-        proofs = msgspec.convert(tier.shards if tier else (), list[Proof], from_attributes=True)
-    except msgspec.ValidationError:  # the manifest of a published split tells less of a shard
-        return {}
-    return {proof.shard: proof for proof in proofs}
+    shards = tier.shards if tier else ()  # the public manifest of a withheld split says less of them
+    return {shard.shard: shard for shard in shards} if all(shard.is_proof for shard in shards) else {}
 
 
 def check_sealed(plan: Plan, profile: Profile) -> None:
@@ -284,7 +281,7 @@ def check_sealed(plan: Plan, profile: Profile) -> None:
             )
 
 
-def manifest_as_proven(plan: Plan, profile: Profile, proofs: Iterable[Proof]) -> Manifest:
+def manifest_as_proven(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
     """Return a manifest made again from the bytes.
 
     Raises:
@@ -320,7 +317,7 @@ def _short(value: Any) -> str:
 
 
 def seal_if_proven(
-    plan: Plan, profile: Profile, seen: Mapping[Path, Proof], check_balance: Callable[[], None]
+    plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord], check_balance: Callable[[], None]
 ) -> Manifest | None:
     """Seal a profile if the proofs of the whole recipe are there; keep a manifest that already says so.
 
@@ -336,7 +333,7 @@ def seal_if_proven(
     proofs = _proofs(plan, profile, seen)
     if proofs is None:
         return None
-    check_rows(plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
+    check_rows(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     remove(stale_shards(plan, profile))
     remove_temporary([plan.out / MARK, *owned_folders(plan, profile)])
     known = read_manifest(plan.out, profile.name)
@@ -348,7 +345,7 @@ def seal_if_proven(
 
 
 def verify_seal(
-    plan: Plan, profile: Profile, fresh: Mapping[Path, Proof], check_balance: Callable[[], None]
+    plan: Plan, profile: Profile, fresh: Mapping[Path, ShardRecord], check_balance: Callable[[], None]
 ) -> Manifest | None:
     """Hold a manifest to what was proven just now; seal a profile that has none.
 
@@ -370,7 +367,7 @@ def verify_seal(
     proofs = _proofs(plan, profile, fresh)
     if proofs is None:
         return None
-    check_rows(plan.out, profile.name, {proof.shard: proof.row_digest for proof in proofs})
+    check_rows(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     for path in stale_shards(plan, profile):
         if path.suffix == ".parquet" and path.exists():  # a store may list what is gone
             raise CorruptError(f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it")
@@ -391,7 +388,7 @@ def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
     return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
 
 
-def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, Proof]) -> list[Proof] | None:
+def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) -> list[ShardRecord] | None:
     """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
     jobs = [_job(plan, shard) for shard in plan.of_profile(profile)]
     read = read_proofs([job for job in jobs if job.path not in seen], plan.out)
@@ -400,8 +397,8 @@ def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, Proof]) -> list[Pr
     return found if len(found) == len(jobs) else None
 
 
-def _says(tier: TierManifest, recipe: str, proofs: Sequence[Proof]) -> bool:
-    shards = tuple(SealedShard(**asdict(proof)) for proof in sorted(proofs, key=lambda proof: proof.shard))
+def _says(tier: TierManifest, recipe: str, proofs: Sequence[ShardRecord]) -> bool:
+    shards = tuple(sorted(proofs, key=lambda proof: proof.shard))
     return (tier.recipe_digest, tier.shards) == (recipe, shards)
 
 
@@ -451,7 +448,7 @@ def _stale(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
     profile = profile or _loaded(plan, name)
     keys = {shard.path(plan.out, "proofs"): shard.key for shard in plan.of_profile(profile)} if profile else {}
     paths = sorted((plan.out / name / "proofs").glob(f"*/{plan.recipe.tier}/test-*.json"))
-    for path, proof in zip(paths, map_in_order(read_recorded, paths, plan.out), strict=True):
+    for path, proof in zip(paths, map_in_order(read_proof_file, paths, plan.out), strict=True):
         if proof is None or proof.key != keys.get(path):
             yield path
 

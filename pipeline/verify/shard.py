@@ -11,14 +11,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+from msgspec import to_builtins
 
 from pipeline.artifacts.files import atomic_write, denied, file_digest, quarantine, read_fault
 from pipeline.artifacts.journal import UNREADABLE
-from pipeline.artifacts.manifest import NONE, manifest_path, unseal
+from pipeline.artifacts.manifest import NONE, ShardRecord, manifest_path, unseal
 from pipeline.artifacts.parquet import content_key, is_done
 from pipeline.assemble.cache import LAYOUTS
 from pipeline.assemble.fit import FitJob
@@ -30,64 +31,24 @@ from pipeline.rows import row_digest
 from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
 from pipeline.tasks.base import Sample
 from pipeline.terminal.spent import Spent
-from pipeline.typed import Line, Sha256, ShardName, Whole, read_record
+from pipeline.typed import read_record
 from pipeline.verify.row import Witness
 from pipeline.verify.statistics import BalanceJob
 
-COUNTED = ("recounted", "counter", "second", "quick", "quick_recounted")
-"""What differs between builds that hold the same rows: who counted them again, and how many."""
 
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """What was proven about one shard. `tokens` are context tokens; `recounted` are rows counted by another encoder.
-
-    That is `quick` for `quick_recounted` of them, where there is one, and `second` for the others. Where `second` is
-    NONE, no row is recounted. Rows that are not `solved` from their text are checked.
-    """
-
-    shard: ShardName
-    key: Sha256
-    rows: Whole
-    tokens: Whole
-    prompt_tokens: Whole
-    fewest_tokens: Whole
-    most_tokens: Whole
-    solved: Whole
-    recounted: Whole
-    counter: Line
-    second: Line
-    row_digest: Sha256
-    data_bytes: Whole
-    data_sha256: Sha256
-    keys_bytes: Whole
-    keys_sha256: Sha256
-    quick: Line | None = None
-    quick_recounted: Whole | None = None
-
-    def agrees(self, other: Proof) -> bool:
-        """Tell whether two proofs say the same, whoever counted; `other` may have recounted fewer rows."""
-        counted = replace(self, **{name: getattr(other, name) for name in COUNTED})
-        return counted == other and other.recounted <= self.recounted
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """What is written of it: what it may lack only where it has it."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
-def read_recorded(path: Path) -> Proof | None:
+def read_proof_file(path: Path) -> ShardRecord | None:
     """Return the proof in a file; None if there is none.
 
     Raises:
         BuildError: if the machine does not let it be read.
     """
     try:
-        return read_record(path, Proof)
+        record = read_record(path, ShardRecord)
     except (OSError, ValueError) as fault:
         if denied(fault):
             raise BuildError(read_fault(path, fault)) from fault
         return None
+    return record if record.is_proof else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +60,7 @@ class ProveJob:
 
     pack: PackJob
     full: bool = False
-    listed: Proof | None = None
+    listed: ShardRecord | None = None
 
     @property
     def home(self) -> Home:
@@ -131,14 +92,14 @@ class Verdict:
     """
 
     path: Path
-    proof: Proof | None = None
+    proof: ShardRecord | None = None
     fault: str = ""
     broken: tuple[Path, ...] = ()
     kind: type[CarraraError] = CorruptError
-    known: Proof | None = None
+    known: ShardRecord | None = None
 
 
-def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
+def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[ShardRecord | None]:
     """Yield for each shard what `read_proof` returns; of a store the sizes of all files are asked for at once.
 
     Args:
@@ -152,12 +113,12 @@ def read_proofs(jobs: Sequence[ProveJob], out: Path) -> Iterator[Proof | None]:
     return map_in_order(partial(read_proof, shown=shown), jobs, out)
 
 
-def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> Proof | None:
+def read_proof(job: ProveJob, shown: Mapping[Path, int] | None = None) -> ShardRecord | None:
     """Return the proof of a shard if it is of this plan's content and neither files nor manifest contradict it.
 
     `shown` are sizes of files as a listing has them; where they do not agree, the file itself is asked for.
     """
-    proof, key = read_recorded(job.path), job.pack.shard.key
+    proof, key = read_proof_file(job.path), job.pack.shard.key
     if proof is None or proof.key != key:
         return None
     wanted = (proof.data_bytes, proof.keys_bytes)
@@ -177,7 +138,7 @@ def _sizes(job: ProveJob) -> tuple[int, int] | None:
         return None
 
 
-def run_prove(job: ProveJob) -> Proof:
+def run_prove(job: ProveJob) -> ShardRecord:
     """Prove a shard and write its proof; what is proven broken is moved aside.
 
     Raises:
@@ -198,7 +159,7 @@ def write_proof(verdict: Verdict) -> None:
     """Write the proof of a shard, unless it is there."""
     if verdict.proof and verdict.proof != verdict.known:
         with atomic_write(verdict.path) as aside:
-            aside.write_text(json.dumps(verdict.proof.record, indent=1, sort_keys=True) + "\n", encoding="ascii")
+            aside.write_text(json.dumps(to_builtins(verdict.proof), indent=1, sort_keys=True) + "\n", encoding="ascii")
 
 
 def move_aside(job: ProveJob, verdict: Verdict) -> str:
@@ -244,7 +205,7 @@ def _is_of_another(job: ProveJob) -> bool:
 def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
     found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
     held = job.listed if job.full else None  # a build may have packed anew what is listed
-    known = [record for record in (job.listed, read_recorded(job.path)) if record and record.key == key]
+    known = [record for record in (job.listed, read_proof_file(job.path)) if record and record.key == key]
     unlisted = [path for path, name in job.files.items() if held and getattr(held, name) != found[path]]
     unknown = [path for path, name in job.files.items() if found[path] not in {getattr(one, name) for one in known}]
     if broken := tuple(path for path in unlisted if path in unknown):
@@ -259,13 +220,13 @@ def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
         ours = all(content_key(path) == key for path in job.files)
         guilty = unlisted or (unknown if ours and not held else [])
         return Verdict(job.path, None, said, tuple(guilty))
-    return Verdict(job.path, fresh, _record_fault(job, fresh), known=read_recorded(job.path))
+    return Verdict(job.path, fresh, _record_fault(job, fresh), known=read_proof_file(job.path))
 
 
-def _record_fault(job: ProveJob, fresh: Proof) -> str:
+def _record_fault(job: ProveJob, fresh: ShardRecord) -> str:
     """Tell which record of a shard that holds says something else."""
     there = job.path.exists()  # asked first: another process may write it just now
-    known = read_recorded(job.path)
+    known = read_proof_file(job.path)
     for path, said in ((job.manifest, job.listed), (job.path, known)):
         if (said is None and path == job.path and there) or (said and not fresh.agrees(said)):
             return (
@@ -275,7 +236,7 @@ def _record_fault(job: ProveJob, fresh: Proof) -> str:
     return ""
 
 
-def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
+def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> ShardRecord:
     pack = job.pack
     for path in job.files:
         if content_key(path) != pack.shard.key:
@@ -283,7 +244,7 @@ def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> Proof:
     digest = row_digest(witness.rows(pack.data, pack.keys, _samples(job)))
     if witness.seen != pack.shard.rows:
         raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")
-    return Proof(
+    return ShardRecord(
         shard=pack.shard.name,
         key=pack.shard.key,
         rows=witness.seen,
@@ -346,7 +307,7 @@ def run_timed_pack(job: ProveJob) -> Spent:
     return spent
 
 
-def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, Proof]:
+def run_pack_and_prove(job: ProveJob) -> tuple[Spent, Path, ShardRecord]:
     """Pack a shard and prove it in the same process, which has the vocabulary in memory.
 
     Returns:
