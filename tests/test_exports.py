@@ -14,12 +14,12 @@ import yaml
 from click.testing import CliRunner
 
 import builds
-from pipeline import metrics
 from pipeline.artifacts.split import Selection, Split, open_split
 from pipeline.cli import cli
 from pipeline.errors import ExportError, SplitError
 from pipeline.export import EXPORTS, Export, Written, by_stratum, export, export_of
 from pipeline.export.by_stratum import CARRIED, write_parts
+from pipeline.metrics.join import joined_metrics
 
 RECIPE = """
 release = "Tiny set"
@@ -99,7 +99,7 @@ def test_an_export_is_the_same_bytes_again_and_knows_no_path(name: str, split: S
 def test_metrics_go_along_as_they_are(name: str, split: Split, tmp_path: Path) -> None:
     export(EXPORTS[name], split, Selection(families=("bio",)), tmp_path / "out")
     (copy,) = (tmp_path / "out").rglob("metrics.py")
-    assert copy.read_bytes() == Path(metrics.__file__).read_bytes()
+    assert copy.read_bytes() == joined_metrics().encode()
 
 
 @pytest.mark.parametrize("name", PARQUET)

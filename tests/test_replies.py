@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipeline
+import pipeline.metrics
 from pace import within
-from pipeline.metrics import LONGEST, SCORERS, STOPS, score
+from pipeline.metrics import LONGEST, SCORERS, STOPS, figures, score
+from pipeline.metrics.join import joined_metrics, write_metrics
 
 FOLDER = Path(__file__).parent / "replies"
 LEAST, LEAST_HELD_OUT = 40, 20
@@ -56,6 +63,44 @@ ROWS = {id(each.row): each.row for each in CORPUS}
 @pytest.mark.parametrize("each", CORPUS, ids=lambda each: f"{each.scorer}-{each.reply[:30]!r}")
 def test_every_reply_is_judged_as_the_corpus_says(each: Graded) -> None:
     assert (score(each.row, each.reply) == 1.0) is each.judged
+
+
+@pytest.fixture(scope="session")
+def published(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The joined file, imported as its users do."""
+    path = tmp_path_factory.mktemp("published") / "metrics.py"
+    write_metrics(path)
+    spec = importlib.util.spec_from_file_location("published_metrics", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rules_of(module: Any) -> list[str]:
+    return ["", *(f"{name}={quirk}" for name, scorer in module.SCORERS.items() for quirk in scorer.quirks)]
+
+
+@pytest.mark.parametrize("scorer", sorted(SCORERS))
+def test_the_published_file_judges_every_reply_as_the_package_does(scorer: str, published: ModuleType) -> None:
+    own = [each for each in CORPUS if each.scorer == scorer]
+    assert rules_of(published) == rules_of(pipeline.metrics)
+    for rule in ("", *(f"{scorer}={quirk}" for quirk in SCORERS[scorer].quirks)):
+        ours, theirs = (module.scorers_of([rule] if rule else []) for module in (pipeline.metrics, published))
+        for each in own:
+            assert score(each.row, each.reply, ours) == published.score(each.row, each.reply, theirs), each.reply
+    for each in own:
+        assert figures(each.row, each.reply) == published.figures(each.row, each.reply)
+
+
+def test_the_published_file_depends_on_the_sources_alone() -> None:
+    write = [sys.executable, "-m", "pipeline.metrics.join"]
+    runs = [
+        subprocess.run(write, capture_output=True, check=True, env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        for seed in ("0", "1")
+    ]
+    assert runs == [joined_metrics().encode()] * 2
 
 
 @pytest.mark.parametrize("scorer", sorted(SCORERS))

@@ -26,6 +26,7 @@ from pipeline.cli import cli
 from pipeline.errors import PredictionsError
 from pipeline.metrics import LONGEST
 from pipeline.metrics import main as metrics_main
+from pipeline.metrics.join import write_metrics
 from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, UNUSABLE, Scored
 from pipeline.score.scoring import score_predictions
 
@@ -490,14 +491,12 @@ def test_workers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [record.score for record in one] == [float(at % 3 > 0) for at in range(40)]
 
 
-def test_the_published_file_scores_by_itself(
-    folder: Path, root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_published_file_scores_by_itself(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     keys = made.split(tmp_path / "o200k", [*ROWS, *made.pair(0), *made.pair(1)])
     rows = [*ROWS[:5], *made.pair(0), made.pair(1)[1]]
     replies = made.lines(tmp_path / "a.jsonl", made.answers(rows))
     alone = tmp_path / "metrics.py"
-    alone.write_bytes((root / "pipeline" / "metrics.py").read_bytes())
+    write_metrics(alone)
     command = [sys.executable, str(alone), str(replies), str(keys / "keys"), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={}, cwd=tmp_path)
     assert done.returncode == 2

@@ -18,6 +18,7 @@ from pipeline import metrics
 from pipeline.artifacts.files import file_digest
 from pipeline.artifacts.split import Split, open_split
 from pipeline.errors import CorruptError, StageError
+from pipeline.metrics.join import joined_metrics
 from pipeline.publish.staging import WITHHELD, Staged
 from pipeline.recipe import is_secret
 from pipeline.release.recut import new_seed
@@ -37,7 +38,7 @@ def test_shards_with_keys_are_those_of_the_build(split: Split, inline: Path) -> 
         for path in split.shards(part):
             assert file_digest(inline / path.relative_to(split.folder)) == file_digest(path)
     assert (inline / "manifest.json").read_bytes() == (split.folder / "manifest.json").read_bytes()
-    assert (inline / "metrics.py").read_bytes() == Path(metrics.__file__).read_bytes()
+    assert (inline / "metrics.py").read_bytes() == joined_metrics().encode()
     assert open_split(inline).manifest == split.manifest
     assert {path.name for path in inline.iterdir()} == {
         *("LICENSE", "README.md", "SOURCES.md", "croissant.json", "data", "eval.yaml", "keys", "manifest.json"),

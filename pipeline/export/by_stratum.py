@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
-from importlib.resources import as_file, files
+from importlib.resources import files
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +20,7 @@ from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import ExportError
 from pipeline.export.base import Tally, Written, add_line
 from pipeline.metrics import SCORERS, STOPS, UNKNOWN, Scorer, facts
+from pipeline.metrics.join import write_metrics
 from pipeline.rows import DATA_SCHEMA, Row, text_bytes
 
 CARRIED = (
@@ -172,8 +172,7 @@ def _schema(columns: Iterable[str]) -> pa.Schema:
 
 def copy_metrics(folder: Path) -> None:
     """Put metrics.py, as it is published, into a folder."""
-    with as_file(files("pipeline") / "metrics.py") as path:
-        shutil.copyfile(path, folder / "metrics.py")
+    write_metrics(folder / "metrics.py")
 
 
 def write_card(folder: Path, parts: Iterable[Part]) -> None:

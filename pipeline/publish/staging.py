@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import pyarrow as pa
 from msgspec.structs import replace
 
-from pipeline import metrics
 from pipeline.artifacts.files import atomic_folder, file_digest, files_below, link
 from pipeline.artifacts.manifest import (
     Manifest,
@@ -30,6 +29,7 @@ from pipeline.artifacts.parquet import column, read_table, rewrite, write_table
 from pipeline.artifacts.split import Split
 from pipeline.assemble.plan import placed_names
 from pipeline.errors import CorruptError, StageError, unknown
+from pipeline.metrics.join import joined_metrics
 from pipeline.profiles.adopt import KEPT, PROFILE
 from pipeline.publish.card import Curve, Facts, croissant_of, evaluation_of, keys_card_of, pages_of
 from pipeline.publish.card.tables import NOTHING, Notes, license_text, sources_text
@@ -377,7 +377,7 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
     _write(folder / "manifest.json", split.manifest.text)
     if shown.exhibit:
         _write(folder / "gallery.html", shown.exhibit(split))
-    _write(folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
+    _write(folder / "metrics.py", joined_metrics())
     _write(folder / "LICENSE", license_text())
     _write(folder / "SOURCES.md", sources_text())
     for name, page in pages_of(facts).items():
@@ -389,7 +389,7 @@ def _finish(split: Split, shown: Shown, keys: str) -> None:
 
 def _finish_keys(split: Split, shown: Shown) -> None:
     _write(split.folder / "manifest.json", split.manifest.text)
-    _write(split.folder / "metrics.py", Path(metrics.__file__).read_text(encoding="utf-8"))
+    _write(split.folder / "metrics.py", joined_metrics())
     _write(split.folder / "README.md", keys_card_of(Facts(split, shown.repo, "private")))
 
 

@@ -1,0 +1,92 @@
+r"""Scores of replies. Standard library alone: what is published beside the data is this, in one file.
+
+``score(row, prediction)`` takes a row (or its key) and a model's reply, and returns a number from 0 to 1.
+
+``python metrics.py PREDICTIONS KEYS [--json] [--quirk mrcr=starts]`` prints mean scores by family, subtask and length,
+and that of all rows, which is the headline (`headline`).
+PREDICTIONS is JSON Lines with ``id`` and ``prediction``; KEYS is JSON Lines of rows, or a Parquet file or a folder of
+them (which needs pyarrow). Rows without a prediction score 0, and so do rows with two different ones; both forms of
+a pair must be right. Exit code 2 says that something was missing or wrong; it is named on stderr.
+
+How the answer is found in a reply, by every scorer but ``mrcr``:
+
+1. What is not the reply is dropped: reasoning as every family of models marks it (`OPENED`, `CHANNEL`; all that
+   follows a mark without an end), tokens that end a turn and what follows them, a further question that a base model
+   has put to itself (`STOPS`), and the markup of Markdown, LaTeX, XML and JSON.
+2. The last marked answer wins (``\boxed{...}``, ``the answer is ...``, ``Answer: ...``, ``Output: ...``), and of what
+   follows the mark its first sentence that says something.
+3. Without a mark the first sentence that says something is the answer if it can be one as it stands: a bare value, or
+   a sentence that gives what is asked. Else the answer is the last sentence that says something.
+
+In either case what else is said must not take the answer back (``or ...``, ``wait, ...``), and no other bare value
+may stand on a line of its own: a reply that lists values scores 0. Only where a set, a route or a ranking is asked all
+that the final answer lists is taken (see `members` and `ndcg`).
+"""
+
+from __future__ import annotations
+
+from pipeline.metrics.command import main
+from pipeline.metrics.dates import dated
+from pipeline.metrics.forms import MEMBERS, NO_MEMBERS, listed
+from pipeline.metrics.means import counted, headline
+from pipeline.metrics.numbers import closeness, last_integer, latent_list
+from pipeline.metrics.parts import all_in_order, pair
+from pipeline.metrics.rankings import CUT, RANKED, TIED, ndcg, worth_of
+from pipeline.metrics.registry import SCORERS, UNKNOWN, facts, figures, score, scorers_of
+from pipeline.metrics.reply import END, LONGEST, PART, STOPS, thought
+from pipeline.metrics.scorer import JUDGED, LETTERED, NUMBER, Row, Rule, Scorer
+from pipeline.metrics.sources import FIGURES, NUMBERS, SOURCED, cited
+from pipeline.metrics.summaries import points_of
+from pipeline.metrics.text import NORMALISED, PUNCTUATION, REFUSAL, TOKEN, normalised
+from pipeline.metrics.texts import mrcr, similarity
+from pipeline.metrics.values import exact
+
+__all__ = [
+    "CUT",
+    "END",
+    "FIGURES",
+    "JUDGED",
+    "LETTERED",
+    "LONGEST",
+    "MEMBERS",
+    "NORMALISED",
+    "NO_MEMBERS",
+    "NUMBER",
+    "NUMBERS",
+    "PART",
+    "PUNCTUATION",
+    "RANKED",
+    "REFUSAL",
+    "SCORERS",
+    "SOURCED",
+    "STOPS",
+    "TIED",
+    "TOKEN",
+    "UNKNOWN",
+    "Row",
+    "Rule",
+    "Scorer",
+    "all_in_order",
+    "cited",
+    "closeness",
+    "counted",
+    "dated",
+    "exact",
+    "facts",
+    "figures",
+    "headline",
+    "last_integer",
+    "latent_list",
+    "listed",
+    "main",
+    "mrcr",
+    "ndcg",
+    "normalised",
+    "pair",
+    "points_of",
+    "score",
+    "scorers_of",
+    "similarity",
+    "thought",
+    "worth_of",
+]

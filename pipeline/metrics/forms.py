@@ -1,0 +1,114 @@
+"""Values that are known by their form: UUIDs, numbers, hexadecimal names, words in capitals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+
+from pipeline.metrics.numbers import SMALL, TENS
+from pipeline.metrics.reply import after_mark, without_markup
+from pipeline.metrics.scorer import Row
+from pipeline.metrics.text import (
+    CHOOSING,
+    DENIALS,
+    JOINTS,
+    NEUTRAL,
+    REFUSAL,
+    SEVERAL,
+    TOKEN,
+    settled_on,
+    words_asked,
+    words_of,
+)
+
+MEMBERS = ", "
+"""What stands between the members of a target, which is `NO_MEMBERS` where there are none."""
+NO_MEMBERS = "none"
+GROUPED = re.compile(r"(?<![\w.])\d{1,3}(,|\{,\}|[. _'])\d{3}(?:\1\d{3})+(?!\w|\1\d{3}(?!\d))")
+"""A number of seven digits and more with its digits in groups."""
+UUID = re.compile(
+    r"(?<![\w-])(?:[0-9a-f]{6,10}(?:-[0-9a-f]{2,6}){3}-[0-9a-f]{10,14}|[0-9a-f]{30,34})(?![\w-])", re.IGNORECASE
+)
+HEX = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE)
+CLAUSES = re.compile(r"; |,? (?:but|while|whereas)\b")
+UNABLE = re.compile(
+    r"\b(?:cannot|can't|could(?: not|n't)|unable|impossible|not possible|do(?: not|n't) (?:know|have)|no idea|unsure"
+    r"|not sure|not enough|insufficient|no (?:\w+ )?(?:information|answer|way))\b",
+    re.IGNORECASE,
+)
+COUNTING = words_of(
+    "appearance assigned assignment code coded common commonest count counting direct directly distance each equal "
+    "frequency frequent frequently initially item level member node none number occur occurrence occurring often once "
+    "reach reachable reached respectively set step time top total transitively twice value var variable via word",
+    *SMALL,
+    *TENS,
+)
+"""Words of talk about members of sets, in the singular, beside those that are neutral everywhere."""
+WITHOUT = DENIALS | {"except", "excluded", "excluding", "nor"}
+
+
+def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
+    """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
+
+    Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
+    the last one; no other clause may say another value in such words. ``or`` and a refusal score 0.
+    """
+    talk = words_asked(row) | COUNTING
+
+    def read(sentence: str) -> Hashable:
+        items = frozenset(shaped_in(form, sentence, talk))
+        unsure = not CHOOSING.isdisjoint(TOKEN.findall(sentence.lower())) or REFUSAL.search(sentence)
+        return SEVERAL if (items and unsure) or UNABLE.search(sentence) else items or None
+
+    def presents(sentence: str) -> bool:
+        return all(is_talk(token, talk) for token in TOKEN.findall(form.sub(" ", sentence).lower()))
+
+    text, marked = after_mark(ungrouped(without_markup(row, prediction)))
+    found = settled_on(CLAUSES.sub("\n", text), read, presents, marked=marked, bare=presents)
+    return float(found in [frozenset({compared(str(answer))}) for answer in row["answers"]])
+
+
+def listed(row: Row) -> list[str]:
+    """Return the members of a row's target as they are written."""
+    return [] if row["target"] == NO_MEMBERS else str(row["target"]).split(MEMBERS)
+
+
+def compared(item: str) -> str:
+    """Return an item as it is compared: in small letters, without hyphens."""
+    return item.lower().replace("-", "")
+
+
+def ungrouped(text: str) -> str:
+    """Return a text with numbers of seven digits and more in one piece, however their digits are grouped."""
+    return GROUPED.sub(lambda found: re.sub(r"\D", "", found[0]), text)
+
+
+def form_of(values: Sequence[str], text: str = "") -> re.Pattern[str] | None:
+    """Return a pattern of what has the form of some values: UUIDs, numbers, hexadecimal names; None for words.
+
+    Words in capitals are a form too, where a text holds any.
+    """
+    if not values or min(map(len, values)) < 2:
+        return None
+    least, most = min(map(len, values)), max(map(len, values))
+    same, about = f"{{{least},{most}}}", f"{{{max(2, least - 2)},{most + 2}}}"
+    if all(map(UUID.fullmatch, values)):
+        return UUID
+    if least > 4 and all(map(str.isdigit, values)):
+        return re.compile(rf"(?<![\w.-])\d{about}(?![\w-]|[.,]\d{{1,3}}\b)")
+    if least > 4 and any(map(HEX.fullmatch, values)) and re.fullmatch("[0-9a-f]+", "".join(values)):
+        return re.compile(rf"(?<![\w-])(?:[0-9a-f]{same}|(?=[a-f]*\d)[0-9a-f]{about})(?![\w-])", re.IGNORECASE)
+    capitals = re.compile(rf"(?<![\w-])[A-Z]{about}(?![\w-])")
+    return capitals if all(map(capitals.fullmatch, values)) and capitals.search(text) else None
+
+
+def shaped_in(form: re.Pattern[str], text: str, talk: frozenset[str]) -> list[str]:
+    """Return what has a form in a text, as it is compared, but for what is denied, neutral or of talk."""
+    pieces = (piece for piece in JOINTS.split(text) if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())))
+    found = (found[0] for piece in pieces for found in form.finditer(piece))
+    return [compared(item) for item in found if item.lower() not in NEUTRAL and item.lower() not in talk]
+
+
+def is_talk(token: str, talk: frozenset[str]) -> bool:
+    """Tell whether a word is a number, neutral, or of talk about sets or of the question."""
+    return token.isdigit() or token in NEUTRAL or not talk.isdisjoint((token, token.rstrip("s")))

@@ -1,0 +1,231 @@
+"""Values of several parts: in order, in a pair, each with its source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from pipeline.metrics.dates import DATED
+from pipeline.metrics.reply import PART, after_mark, plain
+from pipeline.metrics.scorer import Row, Scorer
+from pipeline.metrics.text import (
+    BULLET,
+    FINITE,
+    LONG_LINE,
+    NEUTRAL,
+    RETRACTION,
+    SENTENCE_END,
+    TOKEN,
+    alike,
+    is_idle,
+    is_strange,
+    phrase,
+    words_asked,
+    words_of,
+)
+from pipeline.metrics.values import gives, stands_alone
+
+
+def _passages(text: str, parts: int, *, marked: bool) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield where an answer of several parts may stand, with the lines before and behind it.
+
+    At the beginning, or without a mark at the end: a sentence, a line, as many lines as there are parts, or twice as
+    many, a paragraph; and all of the text. Lines of neutral words alone do not count.
+    """
+    shown = [line for line in re.sub(r"\n\s*\n", "\n\n", text).splitlines() if not line or not is_idle(line)]
+    paragraphs = "\n".join(shown).strip().split("\n\n")
+    lines = [line for line in shown if line]
+    for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[0].splitlines()), len(lines))):
+        yield "\n".join(lines[:size]), [], lines[size:]
+    first = SENTENCE_END.split(lines[0]) if lines else [""]
+    yield first[0], [], [*first[1:], *lines[1:]]
+    if marked:
+        return
+    for size in dict.fromkeys((1, parts, 2 * parts, len(paragraphs[-1].splitlines()))):
+        yield "\n".join(lines[-size:]), lines[:-size], []
+    last = SENTENCE_END.split(lines[-1]) if lines else [""]
+    yield last[-1], [*lines[:-1], *last[:-1]], []
+
+
+def _listed(
+    row: Row,
+    prediction: str,
+    parts: int,
+    judge: Callable[[str], bool],
+    lists: Callable[[str], bool],
+    strays: Callable[[str], bool],
+) -> bool:
+    """Tell whether a reply gives an answer of several parts in one place, and no other.
+
+    Other lines may not list values, nor may lines behind the answer have what `strays` finds: values of another one.
+    """
+    text, marked = after_mark(plain(row, prediction))
+    for passage, before, behind in _passages(text, parts, marked=marked):
+        if len(passage) <= LONG_LINE + 500 * parts and judge(passage):
+            others = [line for line in (*before, *behind) if not judge(line)]
+            taken_back = any(map(RETRACTION.match, behind))
+            return not (taken_back or any(map(lists, others)) or (not marked and any(map(strays, behind))))
+    return False
+
+
+LISTING = re.compile(r"[,;/&]|\band\b")
+
+
+def _lists_values(line: str, known: frozenset[str]) -> bool:
+    """Tell whether a line, and no sentence, sets values beside each other, or says one that is not known."""
+    words = TOKEN.findall(line.lower())
+    values = [word for word in words if word not in NEUTRAL and not re.fullmatch(r"\d{1,3}", word)]
+    fresh = any(is_strange(word, known) for word in words)
+    return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
+
+
+def all_in_order(row: Row, prediction: str) -> float:
+    """Score several values: every part of the answer in order, each in any accepted wording, and no other value.
+
+    Parts are separated by ``; ``; several answers of a row are other wordings of the same parts. They stand in one
+    place of the reply, one after the other, none of them twice, and what stands between them is judged as by `exact`;
+    numbering and ages do not count, and ``than`` compares and lists nothing.
+    """
+    wordings = [str(answer).split(PART) for answer in row["answers"]]
+    parts = [tuple(dict.fromkeys(forms)) for forms in zip(*wordings, strict=True)]
+    asked = words_asked(row)
+    known = asked | words_of(*map(DATED, row["answers"]))
+
+    def judge(text: str) -> bool:
+        return _lists_only(text, parts, asked)
+
+    def strays(line: str) -> bool:
+        places = [_first_of(line, [phrase(form) for form in forms]) for forms in parts]
+        starts = [place.start() for place in places if place]
+        turned = len(starts) == len(parts) and starts != sorted(starts)
+        return turned or bool(alike(line, parts[0][0], known))
+
+    return float(_listed(row, prediction, len(parts), judge, lambda line: _lists_values(line, known), strays))
+
+
+def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
+    """Tell whether a text lists the parts in order, each in one of its forms, and no other value."""
+    rest, masked = "\n".join(BULLET.sub("", line) for line in text.splitlines()), ""
+    patterns = [[phrase(form) for form in forms] for forms in parts]
+    gaps = []
+    for forms in patterns:
+        found = _first_of(rest, forms)
+        if found is None:
+            return False
+        gaps.append(rest[: found.start()])
+        rest = rest[found.end() :]
+    gaps.append(rest)
+    said_again = any(_first_of(gap, forms) for gap in gaps for forms in patterns)
+    masked = " \x01 ".join(gaps)
+    return (
+        not said_again
+        and "than" not in TOKEN.findall(masked.lower())
+        and stands_alone(masked, DATED(parts[0][0]), asked)
+    )
+
+
+def _first_of(text: str, forms: Iterable[re.Pattern[str]]) -> re.Match[str] | None:
+    """Return the first place where one of the forms stands; of two that begin there, the longer."""
+    found = [match for form in forms if (match := form.search(text))]
+    return min(found, key=lambda match: (match.start(), -match.end()), default=None)
+
+
+PAIR = " and "
+"""What stands between the two names of a pair."""
+
+
+def pair(row: Row, prediction: str) -> float:
+    """Score two names, in any order, of people whose ages differ as asked.
+
+    Judged as by `all_in_order`; a name may lack its middle name, and no third person may be named. Where any pair that
+    fits is right, the first answer is one, and all answers after the second are people of the text with their ages,
+    ``name, age``: the two named must be among them, and as far apart as those of the first answer.
+    """
+    target = str(row["answers"][0]).split(PAIR)
+    known = dict(entry.rsplit(", ", 1) for entry in row["answers"][2:])
+    asked = words_asked(row)
+
+    def judge(text: str) -> bool:
+        named = _named(text, known) if known else target
+        fits = len(named) == 2 and (not known or _apart(named, known) == _apart(target, known))
+        orders = ([_name_forms(name) for name in order] for order in (named, named[::-1]))
+        return fits and any(_lists_only(text, parts, asked) for parts in orders)
+
+    people = asked | words_of(*row["answers"])
+
+    def strays(line: str) -> bool:
+        return bool(alike(line, target[0], people)) or len(_named(line, known)) > 1
+
+    return float(_listed(row, prediction, 2, judge, lambda line: _lists_values(line, people), strays))
+
+
+def _named(final: str, known: Mapping[str, str]) -> list[str]:
+    """Return who of the people known is named."""
+    said = final.lower()
+    return [name for name in known if any(form.lower() in said for form in _name_forms(name))]
+
+
+def _apart(names: list[str], known: Mapping[str, str]) -> int:
+    one, other = (int(known[name]) for name in names)
+    return abs(one - other)
+
+
+def _name_forms(name: str) -> tuple[str, ...]:
+    """Return a name in full, and first and last name alone."""
+    return name, f"{name.split()[0]} {name.split()[-1]}"
+
+
+CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d{5})(?![\w-]|[.,]\d)")
+"""A label: a number in square brackets, its digits maybe in pairs, or one of five digits."""
+
+
+def citation(row: Row, prediction: str) -> float:
+    """Score values with their sources: every value, each with the label of its biography, in order.
+
+    A label is a number in square brackets or one of five digits; a place of the reply must have just as many as the
+    answer has parts. What stands before a label (behind it, if the text starts with one) is the part's value and judged
+    as by `exact`: neither values nor labels can be listed.
+    """
+    answers = [[_sourced(part)[0] for part in str(answer).split(PART)] for answer in row["answers"]]
+    wanted = list(zip(*answers, strict=True))
+    asked = words_asked(row)
+
+    def judge(text: str) -> bool:
+        given = _sourced(text)
+        return len(given) == len(wanted) and all(map(matches, given, wanted))
+
+    def matches(given: tuple[str, int], forms: tuple[tuple[str, int], ...]) -> bool:
+        said, number = given
+        return number == forms[0][1] and bool(gives(said, [value for value, _ in forms], asked))
+
+    def lists(line: str) -> bool:
+        return CITED.search(line) is not None and FINITE.isdisjoint(TOKEN.findall(line.lower()))
+
+    labels = {forms[0][1] for forms in wanted}
+
+    def strays(line: str) -> bool:
+        return any(number not in labels for _, number in _sourced(line))
+
+    return float(_listed(row, prediction, len(wanted), judge, lists, strays))
+
+
+def _sourced(text: str) -> list[tuple[str, int]]:
+    """Return each label of a text with what stands before it, or behind it where the text starts with a label."""
+    labels = list(CITED.finditer(text))
+    if not labels:
+        return []
+    numbers = [int((label[1] or label[2]).replace(".", "")) for label in labels]
+    edges = [0, *(edge for label in labels for edge in label.span()), len(text)]
+    gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    leads = TOKEN.search(gaps[0]) is None
+    said = gaps[1:] if leads else [*gaps[:-2], f"{gaps[-2]} {gaps[-1]}"]
+    return list(zip((one.strip(" \t\n;,.") for one in said), numbers, strict=True))
+
+
+CITATION_SCORER = Scorer(
+    citation,
+    "cited",
+    unnormalised="HELMET asks for several values in words that have no place for how to cite",
+)
+ALL_IN_ORDER_SCORER = Scorer(all_in_order, "parts")
+PAIR_SCORER = Scorer(pair, "pair")

@@ -1,0 +1,88 @@
+"""Every scorer by its name, and scoring by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from pipeline.metrics.choices import CHOICE_OR_REFUSAL_SCORER, CHOICE_SCORER
+from pipeline.metrics.labels import LABEL_SCORER
+from pipeline.metrics.numbers import COUNT_SCORER, LAST_INTEGER_SCORER, LATENT_LIST_SCORER
+from pipeline.metrics.parts import ALL_IN_ORDER_SCORER, CITATION_SCORER, PAIR_SCORER
+from pipeline.metrics.rankings import NDCG_SCORER
+from pipeline.metrics.scorer import Row, Rule, Scorer
+from pipeline.metrics.sets import MEMBERS_SCORER, ROUTE_SCORER
+from pipeline.metrics.sources import CITED_SCORER
+from pipeline.metrics.summaries import KEY_POINTS_SCORER
+from pipeline.metrics.texts import MRCR_SCORER
+from pipeline.metrics.values import EXACT_SCORER, IDK_PAIR_SCORER
+
+
+def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
+    """Return the score of a reply to a row, from 0 to 1; anything that is no text scores 0.
+
+    `scorers` are the defaults, or what `scorers_of` returns.
+
+    Raises:
+        KeyError: if the row names a scorer that this version does not know.
+    """
+    rule = (SCORERS if scorers is None else scorers)[row["scorer"]]
+    return rule(row, prediction) if isinstance(prediction, str) else 0.0
+
+
+def figures(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> dict[str, float]:
+    """Return the figures that the score of a reply is made of, by name; none where it is a single one."""
+    names = facts(row["scorer"]).figures
+    rule: Callable[..., float] = (scorers_of(()) if scorers is None else scorers)[row["scorer"]]
+    return {name: score(row, prediction, {row["scorer"]: partial(rule, figure=name)}) for name in names}
+
+
+SCORERS: dict[str, Scorer] = {
+    "mrcr": MRCR_SCORER,
+    "latent_list": LATENT_LIST_SCORER,
+    "exact": EXACT_SCORER,
+    "choice_or_refusal": CHOICE_OR_REFUSAL_SCORER,
+    "citation": CITATION_SCORER,
+    "idk_pair": IDK_PAIR_SCORER,
+    "all_in_order": ALL_IN_ORDER_SCORER,
+    "last_integer": LAST_INTEGER_SCORER,
+    "pair": PAIR_SCORER,
+    "members": MEMBERS_SCORER,
+    "route": ROUTE_SCORER,
+    "label": LABEL_SCORER,
+    "cited": CITED_SCORER,
+    "ndcg": NDCG_SCORER,
+    "count": COUNT_SCORER,
+    "choice": CHOICE_SCORER,
+    "key_points": KEY_POINTS_SCORER,
+}
+"""Every scorer by the name that rows give it."""
+
+
+def _unknown(row: Row, prediction: str) -> float:
+    raise KeyError(row["scorer"])
+
+
+UNKNOWN = Scorer(_unknown, "", ungraded="this version does not know its scorer", stops=False)
+
+
+def facts(scorer: str) -> Scorer:
+    """Return what is known of a scorer; of one that this version does not know, that nothing is."""
+    return SCORERS.get(scorer, UNKNOWN)
+
+
+def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
+    """Return the scorers under quirks like ``mrcr=starts``; several of one scorer add up.
+
+    Raises:
+        ValueError: for a quirk that is not known, naming those that are.
+    """
+    chosen: dict[str, Rule] = {name: scorer.rule for name, scorer in SCORERS.items()}
+    for quirk in quirks:
+        name, _, value = quirk.partition("=")
+        if value not in facts(name).quirks:
+            known = ", ".join(f"{other}={each}" for other, scorer in SCORERS.items() for each in scorer.quirks)
+            raise ValueError(f"unknown quirk {quirk!r} (known: {known})")
+        rule = SCORERS[name].quirks[value]
+        chosen[name] = partial(chosen[name], **rule) if isinstance(rule, Mapping) else rule
+    return chosen

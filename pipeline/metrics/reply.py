@@ -1,0 +1,171 @@
+"""What a reply says: without its reasoning, tokens of templates, further questions and markup."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from itertools import filterfalse
+
+from pipeline.metrics.dates import dated
+from pipeline.metrics.scorer import Row
+
+LONGEST = 200_000
+"""Characters of a reply that are looked at, from its end."""
+STOPS = ("\nQuestion:", "\nQuestions:", "\nBiographies:", "\n--- Program")
+"""Where a base model that has answered goes on to another question of the kind it was shown."""
+END = re.compile(
+    r"<\|[^<>|\n]{1,40}\|>|<\uff5c[^<>\n]{1,40}\uff5c>|</?(?:\w{1,20}_)?s>|<(?:\w{1,20}:)?eos>|<(?:end|start)_of_turn>|<turn\|>|\[/?INST\]|\[e~\["
+)
+"""Tokens of chat templates that some engines leave in a reply."""
+NAMED = r"(?:\w{1,20}[:_])?(?:think|thinking|thought|thoughts|reasoning)"
+OPENED = re.compile(
+    rf"<{NAMED}>|\[THINK\]|\u25c1think\u25b7|<\|channel>|<\|START_THINKING\|>|<\|begin_of_thought\|>|<\|inner_prefix\|>"
+    r"|<\|open\|>\s?think\s?<\|sep\|>|<unused94>"
+)
+ENDED = re.compile(
+    rf"</{NAMED}>|\[/THINK\]|\u25c1/think\u25b7|<channel\|>|<\|END_THINKING\|>|<\|end_of_thought\|>|<\|inner_suffix\|>"
+    r"|<\|close\|>\s?think\s?<\|sep\|>|<unused95>"
+)
+"""Marks around reasoning: of DeepSeek, Qwen, GLM and most others (``<think>``), ByteDance, MiniMax and LongCat (with a
+name in it), Mistral, Kimi, Gemma, Command, OpenThinker, Apertus, Kimi K3, and MedGemma."""
+IN_WORDS = re.compile(
+    r"\A\s*Here(?:'s| is) my thought process:(?:.*?\n[^\S\n]*Here(?:'s| is) my response:\s*|.*\Z)", re.DOTALL
+)
+"""The same as Granite marks it."""
+CHANNEL = re.compile(r"<\|channel\|>\s*(\w{1,40})[^<>]{0,200}(?:<\|constrain\|>[^<>]{0,200})?<\|message\|>")
+BARE_CHANNEL = re.compile(r"\A\s*(?:analysis|commentary)(?:.*assistantfinal|(?=[A-Z\"'\d*]).*\Z)", re.DOTALL)
+"""Channels of Harmony, the format of gpt-oss, of which `final` alone is the reply; and the same where an engine has
+left out the special tokens."""
+FRAMED = re.compile(r"\s*(?:<response>|<\|START_RESPONSE\|>|<\|begin_of_solution\|>|<\|open\|>\s?response\s?<\|sep\|>)")
+UNFRAMED = re.compile(r"</response>|<\|END_RESPONSE\|>|<\|end_of_solution\|>|<\|close\|>\s?response\s?<\|sep\|>")
+"""What some families put around the reply itself, behind their reasoning."""
+
+
+def spoken(prediction: str, question: str = "") -> str:
+    """Return a reply without reasoning, ends of turns, code fences and further questions.
+
+    `question` is the row's own, which a reply may repeat before it answers.
+    """
+    text = next((part for part in END.split(thought(prediction)) if part.strip()), "").strip()
+    text = text[: min((at for stop in STOPS if (at := _stopped(text, stop, question)) >= 0), default=len(text))]
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("```", "~~~"))).strip()
+
+
+def thought(prediction: str) -> str:
+    """Return a reply without its reasoning, if it has any; of one that is too long the end.
+
+    What follows the last end of reasoning is the reply, or what stands before it all where nothing follows; reasoning
+    that has no end takes all that follows it along.
+    """
+    text = _final(prediction)
+    reply = text[max((end.end() for end in ENDED.finditer(text)), default=0) :]
+    if len(reply) < len(text):
+        reply = reply.lstrip()
+    begun = OPENED.search(reply) or (None if reply else OPENED.search(text))
+    reply = (reply or text)[: begun.start()] if begun else reply
+    if frame := FRAMED.match(reply):
+        reply = UNFRAMED.split(reply[frame.end() :], maxsplit=1)[0].strip()
+    return reply[-LONGEST:]
+
+
+def _final(prediction: str) -> str:
+    """Return what stands in the last final channel, or all of it where a reply has no channels."""
+    if bare := BARE_CHANNEL.match(prediction) or IN_WORDS.match(prediction):
+        return prediction[bare.end() :]
+    channels = list(CHANNEL.finditer(prediction))
+    if not channels:
+        return prediction
+    last = next((each for each in reversed(channels) if each[1] == "final"), None)
+    return END.split(prediction[last.end() :], maxsplit=1)[0] if last else prediction[: channels[0].start()]
+
+
+def _stopped(text: str, stop: str, question: str) -> int:
+    """Return where a further question begins, or -1."""
+    at = text.find(stop)
+    own = question and text[at + len(stop) :].lstrip().startswith(question)
+    return text.find(stop, at + len(stop)) if own else at
+
+
+MARKUP = re.compile(r"[*`$]+|(?<!\w)_{1,3}|_{1,3}(?!\w)|\\[\[\]()!,;: ]|(?m:^[ \t]*(?:#{1,6}|>)[ \t]+)|</?\w{1,20}>")
+WORDED = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit|operatorname)\s?\{([^{}\n]{0,2000})\}")
+STRAIGHT = str.maketrans(
+    {
+        "\u2019": "'",
+        "\u2018": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2212": "-",
+        "\u2010": "-",
+        "\u2011": "-",
+        "\u2013": "-",
+        "\u2014": " - ",
+        "\u00a0": " ",
+        "\u2009": " ",
+        "\u202f": " ",
+        "\x01": " ",
+    }
+)
+
+
+def plain(row: Row, prediction: str) -> str:
+    """Return what a reply says as plain text: without markup and accents, quotes straight, dates as numbers."""
+    return dated(without_markup(row, prediction))
+
+
+def without_markup(row: Row, prediction: str) -> str:
+    """Return what a reply says as plain text, dates as they are."""
+    text = unaccented(_unwrapped(spoken(prediction, str(row.get("question") or ""))))
+    text = re.sub(r"<(?:final_)?answer>", "\nAnswer: ", text, flags=re.IGNORECASE)
+    return MARKUP.sub("", WORDED.sub(r"\1", text.replace("</answer>", "\n")))
+
+
+def unaccented(text: str) -> str:
+    """Return a text with straight quotes and without accents; answers of users' own texts may have some."""
+    straight = text.translate(STRAIGHT)
+    if straight.isascii():
+        return straight
+    return "".join(filterfalse(unicodedata.combining, unicodedata.normalize("NFD", straight)))
+
+
+def _unwrapped(text: str) -> str:
+    """Return the answer that an object of JSON holds, or all its values; any other text as it is."""
+    if not text.startswith("{"):
+        return text
+    try:
+        held = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    answers = [held[name] for name in ("final_answer", "answer", "answers") if name in held]
+    found = answers[0] if answers else list(held.values())
+    if isinstance(found, list) and len(found) == 1:
+        found = found[0]
+    if isinstance(found, list) and not all(isinstance(each, int) for each in found):
+        return PART.join(map(str, found))
+    return str(found)
+
+
+BOXED = re.compile(r"\\boxed\s?\{((?:[^{}\n]|\{[^{}\n]{0,200}\}){0,2000})\}")
+MARK = re.compile(
+    r"\b(?:final answer|answers?|final output|output|final result)\b(?: to (?:the|your|this) questions?)?\s{0,3}[:=]"
+    r"|\b(?:the|my|final|correct) (?:(?:final|correct|right|best|short) ){0,2}(?:answers?|option|choice|output)"
+    r"(?: to (?:the|your|this) questions?)? (?:is|are|was|(?:would|must|should) be)\b(?! (?:not|never|in)\b)\s{0,3}:?",
+    re.IGNORECASE,
+)
+
+
+def after_mark(text: str) -> tuple[str, bool]:
+    """Return what follows the last mark, and True; all of the text, and False, where nothing does."""
+    marks = [found.end() for found in MARK.finditer(text)]
+    boxes = [found.start() for found in BOXED.finditer(text)]
+    if boxes and boxes[-1] > max(marks, default=-1):
+        start = max(text.rfind("\n", 0, boxes[-1]) + 1, *marks, 0)
+        first = next(at for at in boxes if at >= start)
+        return BOXED.sub(r"\1", text[first:]), True
+    behind = text[marks[-1] :] if marks else ""
+    return (behind, True) if re.search(r"\w", behind) else (text, False)
+
+
+PART = "; "
+"""What stands between the parts of an answer that has several."""
+TABLE_HEAD = re.compile(r"^.*\|.*\n[ \t|]*:?-+:?[ \t]*\|[-:| \t]*$", re.MULTILINE)

@@ -1,0 +1,206 @@
+"""Sets and routes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import groupby, takewhile
+
+from pipeline.metrics.forms import (
+    COUNTING,
+    HEX,
+    MEMBERS,
+    UNABLE,
+    UUID,
+    WITHOUT,
+    compared,
+    form_of,
+    is_talk,
+    listed,
+    shaped_in,
+    ungrouped,
+)
+from pipeline.metrics.reply import TABLE_HEAD, after_mark, thought, without_markup
+from pipeline.metrics.scorer import Row, Scorer
+from pipeline.metrics.text import EXPLAINED, FINITE, JOINTS, NEUTRAL, TOKEN, f1, phrase, sentences_of, words_of
+
+EMPTY = re.compile(r"\[\s*\]|\{\s*\}|\\(?:emptyset|varnothing)\b|\u2205|\bset\(\)")
+"""A set without members, as it is written."""
+NONE = re.compile(r"\b(?:none|no|nothing|empty|zero|0|(?:not|n't) (?:\w+ )?any)\b", re.IGNORECASE)
+COPULA = re.compile(r"\b(?:is|are|was|were|be|includes?|namely|as follows)\b", re.IGNORECASE)
+CONCLUSION = re.compile(
+    r"(?:so|thus|hence|therefore|consequently|overall|altogether|in (?:conclusion|summary|total|all|short))\b",
+    re.IGNORECASE,
+)
+"""How a sentence begins that says what came out."""
+GROUNDS = re.compile(r"explanation\b|(?:reasoning|working|derivation|details?|notes?|steps) ?:", re.IGNORECASE)
+"""How a sentence begins that says why."""
+ASIDE = re.compile(r"\([^()\n]*\)")
+WORKING = re.compile(r"->|=|\u2192|\u21d2")
+SPLIT = re.compile(f"({JOINTS.pattern})")
+GLOSSES = frozenset({":", "-", "(", ")", "<", ">", "->"})
+"""Joints behind which something is said of what stands before them."""
+GLOSS = re.compile(
+    r"(?:\s-{1,2}|\s?[\u2013\u2014:])\s(?:[a-z]|.*\b(?:is|are|was|were|has|had|says?|states?|stands?)\b).*$"
+)
+"""What is said of a name behind a dash."""
+CAPITALS = re.compile(r"(?<![\w\x02])[A-Z][\w'-]*(?:(?: (?:of|the|at|near|in|on|&))* [A-Z][\w'-]*)*")
+"""Words with capitals that make one name."""
+SERVING = FINITE | words_of("the a an also sure thus hence therefore however finally consequently overall altogether")
+"""Words that are no item even where they stand alone."""
+
+
+def members(row: Row, prediction: str) -> float:
+    """Score a set by the F1 of the items of the final answer, in any order, an item said twice counting once.
+
+    The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
+    of it the lines that are lists, if there are any. An item is what has the form of the row's members (UUIDs; numbers
+    or hexadecimal names of about their length; words in capitals; names of several words), else a word that stands
+    alone or that ordinary talk does not have; what the question names or ``not`` denies is none. An empty set must be
+    said to be empty.
+    """
+    wanted = set(_members(row))
+    given, said = _given(row, prediction)
+    if not wanted:
+        return float(not given and NONE.search(said) is not None and not UNABLE.search(said))
+    return f1(len(wanted.intersection(given)), len(wanted), len(set(given)))
+
+
+def route(row: Row, prediction: str) -> float:
+    """Score a route by the share of its nodes that are right, from the first one to the first wrong one.
+
+    Nodes are the items of `members` in their order; one that stands next to itself counts once, and those of the
+    question do not count. Whoever gives more nodes than the route has is measured by the number given.
+    """
+    wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
+    pairs = zip(given, wanted, strict=False)
+    right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return right / max(len(given), len(wanted))
+
+
+def _members(row: Row) -> list[str]:
+    """Return the members of a row's target as they are compared."""
+    return list(map(compared, listed(row)))
+
+
+def _given(row: Row, prediction: str) -> tuple[list[str], str]:
+    """Return the items of a reply's final answer, in order, and the text of that answer."""
+    question = str(row.get("question") or "")
+    text, marked = after_mark(ungrouped(TABLE_HEAD.sub("", EMPTY.sub(" none ", without_markup(row, prediction)))))
+    form = form_of(listed(row) or [found[0] for kind in (UUID, HEX) for found in kind.finditer(question)][:1], text)
+    talk = words_of(question) | COUNTING
+
+    names = listed(row) if " " in row["target"].replace(MEMBERS, "") else []
+
+    def read(text: str) -> list[str]:
+        return _titled(names, text, talk) if names else shaped_in(form, text, talk) if form else _worded(text, talk)
+
+    forms = (GLOSS, EXPLAINED, ASIDE) if names else (EXPLAINED, ASIDE)
+    sentences = [_told(sentence, read, forms) for sentence in sentences_of(text)]
+    sentences = sentences[_span(sentences, list(map(read, sentences)), marked=marked)]
+    passages = [(lists, read("\n".join(some))) for lists, some in groupby(sentences, _lists)]
+    listing = any(items for lists, items in passages if lists)
+    return [item for lists, items in passages if lists or not listing for item in items], "\n".join(sentences)
+
+
+def _span(sentences: Sequence[str], said: Sequence[object], *, marked: bool) -> slice:
+    """Return where the final answer stands: from the last conclusion on, or up to where grounds begin."""
+    places = [at for at, items in enumerate(said) if items] or [0]
+    ends = [at for at, each in enumerate(sentences[: places[-1] + 1]) if CONCLUSION.match(each)]
+    if ends and not marked:
+        return slice(ends[-1], None)
+    return slice(0, next((at for at, each in enumerate(sentences) if at > places[0] and GROUNDS.match(each)), None))
+
+
+def _titled(names: Sequence[str], text: str, talk: frozenset[str]) -> list[str]:
+    """Return the names of several words in a text, as they are compared: those that are known, and runs of capitals."""
+    known = sorted(names, key=len, reverse=True)
+    for number, name in enumerate(known):
+        for form in {name, name.replace(" & ", " and ")}:
+            text = phrase(form).sub(f"\x02{number}\x02", text)
+    items = []
+    for piece in JOINTS.split(text):
+        if WITHOUT.isdisjoint(TOKEN.findall(piece.lower())):
+            items += [known[int(number)] for number in re.findall("\x02(\\d+)\x02", piece)]
+            runs = (TOKEN.findall(run) for run in CAPITALS.findall(piece))
+            kept = ([word for word in run if not is_talk(word.lower(), talk | SERVING)] for run in runs)
+            items += [" ".join(run) for run in kept if run]
+            small = text == text.lower() and "\x02" not in piece
+            items += (
+                [piece] if small and not all(is_talk(word, talk | SERVING) for word in TOKEN.findall(piece)) else []
+            )
+    return list(map(compared, items))
+
+
+def _worded(text: str, talk: frozenset[str]) -> list[str]:
+    """Return the words of a text that are items, as they are compared.
+
+    Between commas and the like they are words alone, if there are several, a row of words most of which are strange, or
+    the one strange word of talk.
+    """
+    head, colon, rest = text.partition(":")
+    if colon and "\n" not in head and all(is_talk(token, talk) for token in TOKEN.findall(head.lower())):
+        return _worded(rest, talk)
+    pieces = _pieces(text)
+    alone = [len(words) == 1 and not gloss and words[0] not in SERVING for words, gloss in pieces]
+    items = []
+    for (words, _), single in zip(pieces, alone, strict=True):
+        kept = [word for word in words if talk.isdisjoint((word, word.rstrip("s"))) and word not in SERVING]
+        strange = [word for word in kept if word not in NEUTRAL]
+        row = 2 * len(strange) > len(kept) and FINITE.isdisjoint(words)
+        if single and sum(alone) > 1:
+            items += words
+        elif WITHOUT.isdisjoint(words) and (row or len(strange) == 1):
+            items += kept if row else strange
+    return list(map(compared, items))
+
+
+def _pieces(text: str) -> list[tuple[list[str], bool]]:
+    """Return the words between the joints of a text, numbers left out, and whether they gloss what stands before."""
+    first, *rest = SPLIT.split(COPULA.sub("\n", text))
+    parts = [("\n", first), *zip(rest[::2], rest[1::2], strict=True)]
+    return [
+        ([word for word in TOKEN.findall(part.lower()) if not word.isdigit()], joint.strip() in GLOSSES)
+        for joint, part in parts
+    ]
+
+
+def _told(sentence: str, read: Callable[[str], object], forms: Sequence[re.Pattern[str]]) -> str:
+    """Return a sentence without explanations and asides, if it names items without them."""
+    for form in forms:
+        without = form.sub(" ", sentence)
+        sentence = without if read(without) else sentence
+    return sentence
+
+
+def _lists(sentence: str) -> bool:
+    """Tell whether a text is a list, and neither a sentence, a heading nor working."""
+    headed = sentence.endswith(":") or WORKING.search(sentence) is not None
+    return not headed and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
+
+
+def held(row: Row, prediction: str) -> float:
+    """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case.
+
+    RULER has no empty sets: one is judged as by `members`, since there is nothing to look for.
+    """
+    wanted, reply = listed(row), thought(prediction).lower()
+    return sum(member.lower() in reply for member in wanted) / len(wanted) if wanted else members(row, prediction)
+
+
+def last_line(row: Row, prediction: str) -> float:
+    """Score as openai/graphwalks: F1 of a list behind ``Final Answer:`` in the last line; 1 if both sets are empty.
+
+    The card's code leaves those words on the first node, and scores 1 where nothing is right: here neither is so.
+    """
+    line = thought(prediction).split("\n")[-1]
+    found = re.search(r"Final Answer: ?(\[.*\])", line)
+    if not found:
+        return 0.0
+    wanted = set(listed(row))
+    given = {item.strip() for item in found[1].strip("[]").split(",")} - {""}
+    return f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
+
+
+MEMBERS_SCORER = Scorer(members, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
+ROUTE_SCORER = Scorer(route, "route", ungraded="the order of the nodes counts, which the rule cannot see")

@@ -1,0 +1,187 @@
+"""One value, and its refusal where the text does not give it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pipeline.metrics.dates import DATED
+from pipeline.metrics.forms import form_of, shaped
+from pipeline.metrics.published import substring, token_f1
+from pipeline.metrics.reply import after_mark, plain, unaccented
+from pipeline.metrics.scorer import Row, Scorer
+from pipeline.metrics.text import (
+    CHOOSING,
+    DENIALS,
+    EXPLAINED,
+    FINITE,
+    HEDGE,
+    JOINTS,
+    LINKS,
+    LONG_LINE,
+    NEUTRAL,
+    REFUSAL,
+    TOKEN,
+    alike,
+    is_bare,
+    is_idle,
+    is_strange,
+    phrase,
+    sentences_of,
+    settled_on,
+    words_asked,
+    words_of,
+)
+
+SLACK = 3
+"""Further words that may stand beside an answer, but not next to it."""
+
+
+def gives(sentence: str, answers: Iterable[str], asked: frozenset[str]) -> bool | None:
+    """Tell whether a sentence gives one of the answers and no other value; None if it gives no value at all."""
+    if len(sentence) > LONG_LINE:
+        return False
+    for answer in sorted(map(DATED, answers), key=len, reverse=True):
+        masked, found = phrase(answer).subn(" \x01 ", sentence)
+        if found:
+            head, _, behind = masked.rpartition("\x01")
+            return stands_alone(f"{head}\x01{EXPLAINED.sub('', behind)}", answer, asked)
+    strange = any(is_strange(word, asked) for word in TOKEN.findall(sentence))
+    return False if strange or REFUSAL.search(sentence) else None
+
+
+def stands_alone(masked: str, answer: str, asked: frozenset[str]) -> bool:
+    """Tell whether a text names no value beside the masked ones: a name, a date, a piece of strange words.
+
+    Words that are strange, because they are neither neutral nor of the question, may only stand in the piece of a
+    value, not next to it, and no more than three of them.
+    """
+    words = TOKEN.findall(masked.lower().replace("not far", ""))
+    if not (CHOOSING | DENIALS).isdisjoint(words) or REFUSAL.search(masked):
+        return False
+    names, digits = answer != answer.lower(), any(map(str.isdigit, answer))
+    cased = names and masked != masked.lower()
+    for piece in JOINTS.split(masked):
+        tokens = TOKEN.findall(piece)
+        strange = [is_strange(token, asked, digits=digits) for token in tokens]
+        if "\x01" not in tokens:
+            if any(strange):
+                return False
+            continue
+        beside = any(
+            odd and (token[0].isupper() if cased else _touches(tokens, at))
+            for at, (token, odd) in enumerate(zip(tokens, strange, strict=True))
+        )
+        rival_number = digits and any(odd and token[0].isdigit() for token, odd in zip(tokens, strange, strict=True))
+        if beside or rival_number or sum(strange) > SLACK:
+            return False
+    return True
+
+
+def _touches(tokens: Sequence[str], at: int) -> bool:
+    """Tell whether a word stands next to a masked value, or a preposition away from it: history of art."""
+    for near in (tokens[:at][::-1], tokens[at + 1 :]):
+        first = near[1:] if near and near[0] in LINKS else near
+        if first and first[0] == "\x01":
+            return True
+    return False
+
+
+def exact(row: Row, prediction: str) -> float:
+    """Score one value: the sentence that answers must give an accepted answer as whole words, and no other value.
+
+    Another value is a name (or a date, where the answer is one) that the question does not name, or words between
+    commas, ``and`` and the like that neither the question nor ordinary talk has. ``or``, ``not`` and a refusal in that
+    sentence score 0; dates may be written in any way that is clear. If the answer is a UUID or a number, only another
+    of its form is another value.
+    """
+    asked, answers = words_asked(row), [unaccented(str(answer)) for answer in row["answers"]]
+    if form := form_of(answers):
+        return shaped(row, prediction, form)
+    text, marked = after_mark(plain(row, prediction))
+
+    def leads(sentence: str) -> bool:
+        return bool(gives(sentence, answers, asked) or is_bare(sentence) or REFUSAL.search(sentence))
+
+    def rival(sentence: str) -> bool:
+        own = any(phrase(answer).search(sentence) for answer in answers)
+        refused = REFUSAL.search(sentence) and is_idle(sentence)
+        return bool(refused) or is_bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
+
+    found = settled_on(text, lambda each: gives(each, answers, asked), leads, marked=marked, bare=rival)
+    return float(found is True and (marked or not _ends_otherwise(text, answers, asked)))
+
+
+def _ends_otherwise(text: str, answers: Sequence[str], asked: frozenset[str]) -> bool:
+    """Tell whether a text begins with a sentence and ends with another value, so that it would answer twice."""
+    said = [each for each in sentences_of(text) if gives(each, answers, asked) is not None]
+    other = gives(said[-1], answers, asked) is False and bool(alike(said[-1], answers[0], asked))
+    return other and not is_bare(said[0])
+
+
+PRESENTING = words_of(
+    "it he she is was the answer correct right could may might also be however but i think believe read say would so"
+)
+"""Words that present a value and say nothing more of it."""
+
+
+def _answers_again(sentence: str, answer: str, asked: frozenset[str]) -> bool:
+    """Tell whether a sentence says a value of the answer's kind in words of the question, or says that it is so."""
+    words = TOKEN.findall(sentence)
+    strange = [word for word in words if is_strange(word, asked)]
+    presented = PRESENTING.issuperset(word.lower() for word in words if word not in strange and word not in LINKS)
+    return bool(alike(sentence, answer, asked)) and (presented or _in_words_of(asked, sentence))
+
+
+def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
+    """Tell whether a sentence has a word of the question that says what is asked: born, hobby, graduate."""
+    roots = tuple(word for word in asked if len(word) > 3 and word in NEUTRAL and word not in FINITE)
+    return bool(roots) and any(word.startswith(roots) for word in TOKEN.findall(sentence.lower()))
+
+
+def idk_pair(row: Row, prediction: str) -> float:
+    """Score one form of a pair: the answer where it is stated (as `exact`), a refusal where it is not.
+
+    A refusal is a sentence that says that the text does not tell, or that one cannot answer, without a guess
+    (``probably``) or a value beside it. No reply scores in both forms; a pair is passed by who scores in both.
+    """
+    if not REFUSAL.search(str(row["target"])):
+        return exact(row, prediction)
+    asked = words_asked(row)
+    text, marked = after_mark(plain(row, prediction))
+
+    def leads(sentence: str) -> bool:
+        return bool(REFUSAL.search(sentence) or is_bare(sentence))
+
+    def rival(sentence: str) -> bool:
+        strange = any(is_strange(word, asked) for word in TOKEN.findall(sentence))
+        return is_bare(sentence) or (strange and _in_words_of(asked, sentence) and not REFUSAL.search(sentence))
+
+    return float(settled_on(text, lambda each: _refuses(each, asked), leads, marked=marked, bare=rival) is True)
+
+
+def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
+    """Tell whether a sentence refuses and gives no value; None if it says nothing."""
+    if len(sentence) > LONG_LINE:
+        return False
+    if not REFUSAL.search(sentence):
+        return False if any(is_strange(word, asked) for word in TOKEN.findall(sentence)) else None
+    return not HEDGE.search(sentence) and not any(_names_value(piece, asked) for piece in JOINTS.split(sentence))
+
+
+def _names_value(piece: str, asked: frozenset[str]) -> bool:
+    """Tell whether a piece of a refusal names a value: in the piece that refuses a name or number, else any word."""
+    tokens = TOKEN.findall(piece)
+    if not REFUSAL.search(piece):
+        return any(is_strange(token, asked) for token in tokens)
+    return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
+
+
+EXACT_SCORER = Scorer(exact, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+IDK_PAIR_SCORER = Scorer(
+    idk_pair,
+    "value",
+    refuses=True,
+    paired=True,
+    aggregate="pairs",
+    ungraded="a row of a pair, of which one is to be refused: refusals have no fixed wording",
+)
