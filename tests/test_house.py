@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import walk_packages
+from types import FunctionType
 
 import pytest
 from click.testing import CliRunner
 
+import pipeline
 from pipeline.cli import cli
 from pipeline.cli.group import COMMANDS
 from pipeline.metrics.join import joined_metrics
@@ -63,6 +67,19 @@ def test_scorers_need_the_standard_library_alone() -> None:
             assert alias.name.split(".")[0] in sys.stdlib_module_names
         if isinstance(node, ast.ImportFrom):
             assert (node.module or "").split(".")[0] in sys.stdlib_module_names
+
+
+def test_public_methods_say_what_they_do_or_override_one_that_does() -> None:
+    bare = []
+    for module in (importlib.import_module(found.name) for found in walk_packages(pipeline.__path__, "pipeline.")):
+        for kind in (kind for name, kind in vars(module).items() if isinstance(kind, type) and name[0] != "_"):
+            for name, member in vars(kind).items() if kind.__module__ == module.__name__ else ():
+                method = isinstance(member, FunctionType | property | classmethod | staticmethod)
+                public = getattr(member, "__name__", name) == name and not name.startswith("_")
+                if method and public and not member.__doc__:
+                    inherited = (vars(base)[name] for base in kind.__mro__[1:] if name in vars(base))
+                    bare += [f"{kind.__qualname__}.{name}"] if not any(each.__doc__ for each in inherited) else []
+    assert not bare, f"no docstring, own or inherited: {bare}"
 
 
 @pytest.mark.parametrize("folder", ["tokenizers", "schemas", "outputs"])

@@ -45,7 +45,7 @@ class Stock:
 class TokensOf(Protocol):
     """Counts fixed pieces; `opens`: from the first character of the prompt."""
 
-    def __call__(self, pieces: Sequence[Piece], *, opens: bool = False) -> int: ...  # noqa: D102
+    def __call__(self, pieces: Sequence[Piece], *, opens: bool = False) -> int: ...
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -20,6 +20,7 @@ import numpy as np
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Streams, words
 from pipeline.tasks.layout import (
+    NO_UNITS,
     Filler,
     FillerOrder,
     Joints,
@@ -39,6 +40,7 @@ from pipeline.tasks.layout import (
 )
 
 __all__ = [
+    "NO_UNITS",
     "CorpusKnob",
     "Filler",
     "FillerOrder",
@@ -63,6 +65,7 @@ __all__ = [
 ]
 
 Proof = Literal["solved", "checked"]
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,14 @@ class Published:
     def text(self) -> str:
         """The text of a single-turn prompt."""
         return self.turns[-1][1]
+
+    def spans(self, *roles: str) -> list[Span]:
+        """Return where the needles of some roles stand in the prompt, in order: start and end of each."""
+        return [(needle.char_start, needle.char_end) for needle in self.needles if needle.role in roles]
+
+    def marked(self, *roles: str) -> list[str]:
+        """Return the texts of the needles of some roles, in order."""
+        return [self.prompt[start:end] for start, end in self.spans(*roles)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,17 +204,37 @@ class Task(ABC):
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Lay a sample out as text; the same for every profile."""
 
-    @abstractmethod
     def solve(self, turns: Turns) -> tuple[str, ...]:
         """Re-derive the answers from what is sent, by code that shares nothing with `sample`.
 
         Raises:
             ValueError: if the text cannot be read as this task's, or states no answer or two.
         """
+        return self.answers(turns[-1][1])
 
-    @abstractmethod
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Re-derive the answers from the text of the last turn, which is the whole prompt in most tasks.
+
+        Raises:
+            ValueError: as in `solve`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has neither `answers` nor `solve`")
+
     def check(self, row: Published) -> list[str]:
-        """Return what is wrong with a row: relevance, irrelevance, uniqueness, offsets, tells. Empty if proven."""
+        """Return what is wrong with a row: relevance, irrelevance, uniqueness, offsets, tells. Empty if proven.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        return list(self.faults(row))
+
+    def faults(self, row: Published) -> Iterable[str]:
+        """Yield what is wrong with a row, for `check`.
+
+        Raises:
+            ValueError: if the prompt cannot be read.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has neither `faults` nor `check`")
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the expected score of guessers that do not read the context, and of naive ones that do.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -76,6 +76,14 @@ class Placed:
     rank: int | None = None
     at: int | None = None
 
+    @classmethod
+    def line(cls, text: str, role: Role, depth: float, rank: int | None = None, at: int | None = None) -> Placed:
+        """Return a unit of one piece without turns in its place."""
+        return cls(unit(text, role), depth, rank, at)
+
+
+NO_UNITS: Indices = np.empty(0, dtype=np.int64)
+
 
 class Order(Protocol):
     """One order of pool indices for all profiles, of which a budget takes a prefix."""
@@ -99,7 +107,7 @@ class Filler:
 
     pool: str
     order: Order
-    spares: Indices
+    spares: Indices = field(default_factory=lambda: NO_UNITS)
     policy: FillerOrder = "free"
     ranks: Indices | None = None
     joints: Joints | None = None
@@ -130,6 +138,14 @@ class Layout:
     tail: tuple[Piece, ...]
     numbering: Numbering | None = None
 
+    @classmethod
+    def haystack(
+        cls, introduction: str, placed: Iterable[Placed], filler: Filler, question: str, demos: Iterable[str] = ()
+    ) -> Layout:
+        """Return the usual layout: an introduction (and demonstrations), units among filler, and the question last."""
+        head = (Piece(introduction, "instruction"), *(Piece(demo, "demo") for demo in demos))
+        return cls(head, tuple(placed), filler, (Piece(question, "question"),))
+
 
 @dataclass(frozen=True, slots=True)
 class Key:
@@ -139,6 +155,11 @@ class Key:
     answers: tuple[str, ...]
     choices: tuple[str, ...] | None = None
     random_string_to_prepend: str | None = None
+
+    @classmethod
+    def accepting(cls, *forms: str, choices: tuple[str, ...] | None = None) -> Key:
+        """Return the key with these accepted forms, of which the first is the target."""
+        return cls(forms[0], forms, choices)
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Key:

@@ -122,7 +122,6 @@ class Ages(Biographies):
     max_new_tokens = 512
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of biographies with ages."""
         source = f"{WORLD}:{AGES}:{source_digest()}"
         return (PoolSpec(pool_name(stratum, POOL), 1, stratum.tier, source, make_ages),)
 
@@ -162,7 +161,7 @@ def placed(
     wanted += [(places.random(), "decoy", one) for one in latent.get("decoys", ())]
     texts = told(row_streams, stratum.tier, [one for _, _, one in wanted])
     return in_sequence(
-        Placed(unit(text, said_as), depth) for text, (depth, said_as, _) in zip(texts, wanted, strict=True)
+        Placed.line(text, said_as, depth) for text, (depth, said_as, _) in zip(texts, wanted, strict=True)
     )
 
 

@@ -8,7 +8,7 @@ country for the other of the two places, half name the country in their hobby. N
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from random import Random
@@ -17,7 +17,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample
 from pipeline.tasks.bio import text
 from pipeline.tasks.bio.base import Biographies, dealt_kinds, kind_of, scattered, tail
 from pipeline.tasks.bio.haystack import DEPTH, depths, others
@@ -79,7 +79,6 @@ class Association(Biographies):
         return int(stratum.knob("decoys", DECOYS[0]))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -116,7 +115,7 @@ class Association(Biographies):
         size = len(people(row_streams, stratum.tier))
         return Layout(
             head=(Piece(text.INTRODUCTION, "instruction"),),
-            placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *scattered(row_streams, latent["near"])),
+            placed=(Placed.line(sample.relevant[0], "relevant", depth), *scattered(row_streams, latent["near"])),
             filler=others(row_streams, stratum, STYLES[PLAIN].pool, size, taken),
             tail=(tail(INSTRUCTION, (), sample.question),),
         )
@@ -128,21 +127,15 @@ class Association(Biographies):
             "country": kind_of(sample.latent["country"], tuple(telling())),
         }
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Look everybody's city up in the countries of the world.
-
-        Raises:
-            ValueError: if the text cannot be read, or not just one person fits.
-        """
-        place, country = _asked(turns[-1][1])
-        found = [one for one in parse_biographies(turns[-1][1]) if country in _met(one, place)]
+    def answers(self, text: str) -> tuple[str, ...]:
+        place, country = _asked(text)
+        found = [one for one in parse_biographies(text) if country in _met(one, place)]
         if len(found) != 1:
             raise ValueError(f"{len(found)} people fit {country}")
         return _accepted(found[0].name, place, found[0].stated[place])
 
-    def check(self, row: Published) -> list[str]:
-        """Prove that one person fits, that no word of the question is in their paragraph, and who else comes near."""
-        return list(_faults(row, self.solve(row.turns), self.decoys_of(row.stratum)))
+    def faults(self, row: Published) -> Iterable[str]:
+        return _faults(row, self.solve(row.turns), self.decoys_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the score of a guess among those who come near, and of the one who names the country."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Permutation, Shuffled, Streams, deal
-from pipeline.tasks.base import CorpusKnob, Piece, Placed, Published, Task, unit
+from pipeline.tasks.base import CorpusKnob, Piece, Placed, Published, Task
 from pipeline.tasks.bio import haystack
 from pipeline.tasks.bio.solve import Entry, mark_faults
 from pipeline.worlds.people import CLAN, NAMES, ROUNDS, apart, namesakes, people
@@ -182,7 +182,7 @@ def shown_people(row_streams: Streams, tier: str, asked: Iterable[int], count: i
 def scattered(row_streams: Streams, texts: Iterable[str]) -> list[Placed]:
     """Place the biographies of namesakes anywhere."""
     places = row_streams.of("namesakes depth")
-    return [Placed(unit(said, "decoy"), places.random()) for said in texts]
+    return [Placed.line(said, "decoy", places.random()) for said in texts]
 
 
 def tail(instruction: str, shown: Iterable[tuple[str, str]], question: str, asks: str = "Question: ") -> Piece:

@@ -13,7 +13,7 @@ from itertools import product
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
+from pipeline.tasks.base import Key, Layout, Published, Sample
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio.ages import (
     Ages,
@@ -66,7 +66,7 @@ class Calculation(Ages):
         asked = _question([everybody[one] for one in named])
         target = str(older[1] - younger[1])
         return Sample(
-            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key(target, (target,))
+            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key.accepting(target)
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -81,21 +81,10 @@ class Calculation(Ages):
         (one, age), (_, other) = sample.latent["people"]
         return {"order": kind_of((age < other, (age < other) == (sample.latent["named"][0] == one)), ORDERS)}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and subtract.
-
-        Raises:
-            ValueError: if the text cannot be read, or one of the two is not there just once with an age.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         return answer(parse_question(text)[-1].question, parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that the needles are the biographies of the two, in a haystack of distinct people.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
         entries, names = parse_biographies(row.text), understood(ASKED, row.question).groups()
         found = alike(row, entries, names, self.namesakes_of(row.stratum))
         return [*faults(row, entries, names, answer), *found]

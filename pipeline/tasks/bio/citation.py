@@ -16,7 +16,7 @@ from itertools import count, zip_longest
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
 from pipeline.tasks.bio.base import (
@@ -195,7 +195,6 @@ class Citation(Biographies):
     knobs = NAMESAKE_KNOBS | {"labels": LABELS}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of labelled biographies."""
         tier = stratum.tier
         source = f"{WORLD}:{source_digest()}:{LABELLED}"
         return (PoolSpec(pool_name(stratum, POOLS[_kind(stratum)]), 1, tier, source, make_cited),)
@@ -218,7 +217,7 @@ class Citation(Biographies):
         who = [everybody[one] for one in asked]
         said = tuple(cited(everybody[asked[place]], labels[asked[place]]) for place in order)
         answers = replies([one.value(attribute) for one in who], [labels[one] for one in asked], attribute)
-        return Sample("", stratum, index, latent, said, asks(who, attribute), Key(answers[0], answers))
+        return Sample("", stratum, index, latent, said, asks(who, attribute), Key.accepting(*answers))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put each asked person into a section of the text, at a stratified depth, and the shown ones anywhere."""
@@ -254,21 +253,10 @@ class Citation(Biographies):
         order = kind_of(tuple(sample.latent["order"]), ORDERS[sample.stratum.complexity])
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES), "order": order}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and look up what each of the asked states, and its label.
-
-        Raises:
-            ValueError: if the text cannot be read, or a person is not there just once.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         return proof.looked_up(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that every answer is stated once, by the marked paragraph, under a label of its own.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
         entries, is_running = parse_biographies(row.text), _kind(row.stratum) == "running"
         found = [*proof.faults(row, entries, count=row.stratum.complexity), *proof.stated_faults(row, entries)]
         if len({kind for kind, _ in parse_question(row.text)[-1].about}) > 1:
@@ -291,8 +279,7 @@ def _placed(sample: Sample, row_streams: Streams, wanted: Sequence[float]) -> di
     everybody, labels = people(row_streams, tier), _labels(row_streams, tier, _kind(sample.stratum))
     who = [latent["people"][place] for place in latent["order"]]
     placed = {
-        one: Placed(unit(said, "relevant"), depth)
-        for one, said, depth in zip(who, sample.relevant, wanted, strict=True)
+        one: Placed.line(said, "relevant", depth) for one, said, depth in zip(who, sample.relevant, wanted, strict=True)
     }
     for demo in latent["shown"]:
         for number, one in enumerate(demo):

@@ -17,7 +17,7 @@ from typing import Any
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import CorpusKnob, Key, Layout, Needle, Piece, PoolSpec, Published, Sample, Turns
+from pipeline.tasks.base import CorpusKnob, Key, Layout, Needle, Piece, PoolSpec, Published, Sample
 from pipeline.tasks.bio.base import Biographies
 from pipeline.tasks.bio.calculation import Calculation
 from pipeline.tasks.bio.multihop import Multihop
@@ -65,7 +65,6 @@ class Among(Biographies):
     """Whether biographies name each other."""
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of paragraphs."""
         return (essays_spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -88,20 +87,10 @@ class Among(Biographies):
         """Return what the plain subtask was dealt."""
         return self.plain.dealt(sample)
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Take the prose out, and solve what is left as the plain subtask.
-
-        Raises:
-            ValueError: if what is left cannot be read, or has no answer.
-        """
-        return self.plain.solve((("user", parted(turns[-1][1]).text),))
+    def answers(self, text: str) -> tuple[str, ...]:
+        return self.plain.solve((("user", parted(text).text),))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that the prose tells nothing, and what the plain subtask proves of the rest.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
         found_apart = parted(row.text)
         needed = row.stratum.complexity * (1 + self.shots_of(row.stratum)) + self.plain.decoys_of(row.stratum)
         found = len(found_apart.places)

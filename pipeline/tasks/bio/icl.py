@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Permutation, Streams, words
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.bio import icl_solve
 from pipeline.tasks.bio.base import Biographies, dealt_kinds
 from pipeline.tasks.bio.haystack import KNOBS, depths
@@ -258,7 +258,6 @@ class Icl(Biographies):
     knobs = MappingProxyType({"depth": KNOBS["depth"]})
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pools of examples, one for each mapping."""
         return pools(stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -282,7 +281,7 @@ class Icl(Biographies):
             "initial": asked.initial,
         }
         person, forms = asked.people[asked.asked], accepted(number)
-        return Sample("", stratum, index, latent, (biography(person),), question(person), Key(forms[0], forms))
+        return Sample("", stratum, index, latent, (biography(person),), question(person), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the anchor at a stratified depth of the examples, and the case behind them."""
@@ -292,7 +291,7 @@ class Icl(Biographies):
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
-            placed=(Placed(unit(_text(among.examples[anchor]), "anchor"), depth),),
+            placed=(Placed.line(_text(among.examples[anchor]), "anchor", depth),),
             filler=among.filler(row_streams, pool_name(stratum.tier, which), key, anchor),
             tail=self._tail(sample, among.examples[key]),
         )
@@ -309,18 +308,12 @@ class Icl(Biographies):
         """Return which category is the answer, and by which mapping."""
         return {"category": (int(sample.key.answers[-1]) - 1, LABELS), "mapping": (sample.latent["world"], WORLDS)}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Learn the categories of initials from the examples, and apply them.
-
-        Raises:
-            ValueError: if the text cannot be read, or the examples do not tell.
-        """
-        number = icl_solve.solve(turns[-1][1])
+    def answers(self, text: str) -> tuple[str, ...]:
+        number = icl_solve.solve(text)
         return f"Category {number}", str(number)
 
-    def check(self, row: Published) -> list[str]:
-        """Prove that examples agree, are balanced and about distinct people, and leave the asked university out."""
-        return list(icl_solve.faults(row, LABELS, SLACK))
+    def faults(self, row: Published) -> Iterable[str]:
+        return icl_solve.faults(row, LABELS, SLACK)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams, words
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Unit, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
 from pipeline.tasks.bio.base import Biographies, asked_people, dealt_kinds, kind_of, scattered, shown_people, tail
@@ -151,7 +151,6 @@ class Idk(Biographies):
     paired = True
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of biographies, half of them with a gap."""
         source = f"{WORLD}:{source_digest()}:{GAPS}"
         return (PoolSpec(pool_name(stratum, "people-partial"), 1, stratum.tier, source, make_with_gaps),)
 
@@ -171,7 +170,7 @@ class Idk(Biographies):
         person, stated = everybody[asked], stratum.complexity == 1
         said = biography(person, "" if stated else attribute)
         forms = accepted(person.value(attribute), attribute) if stated else REFUSALS
-        return Sample("", stratum, index, latent, (said,), question(person, attribute), Key(forms[0], forms))
+        return Sample("", stratum, index, latent, (said,), question(person, attribute), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at a stratified depth among the others, and people of demonstrations anywhere."""
@@ -179,13 +178,13 @@ class Idk(Biographies):
         everybody, attribute = people(row_streams, stratum.tier), latent["asked"]
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         placed, places, examples = (
-            [Placed(unit(sample.relevant[0], "relevant"), depth)],
+            [Placed.line(sample.relevant[0], "relevant", depth)],
             row_streams.of("shown depth"),
             [],
         )
         for one, stated in latent["shown"]:
             said = biography(everybody[one], "" if stated else attribute)
-            placed.append(Placed(unit(said, "demo"), places.random()))
+            placed.append(Placed.line(said, "demo", places.random()))
             reply = everybody[one].value(attribute) if stated else REFUSALS[0]
             examples.append((question(everybody[one], attribute), reply))
         placed += scattered(row_streams, _others_told(row_streams, stratum.tier, latent["namesakes"], attribute))
@@ -201,17 +200,10 @@ class Idk(Biographies):
         """Return which attribute is asked."""
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and look the answer up, or find that it is not stated.
-
-        Raises:
-            ValueError: if the text cannot be read, or the person is not there just once.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         return answers(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that the answer is stated once or nowhere, as the form wants it, in a haystack with gaps."""
         entries = parse_biographies(row.text)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         alike = base.faults(row, entries, about, self.namesakes_of(row.stratum))

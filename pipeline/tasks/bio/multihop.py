@@ -18,7 +18,7 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Shuffled, Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Role, Sample
 from pipeline.tasks.bio import base, multihop_solve
 from pipeline.tasks.bio.base import (
     NAMESAKE_KNOBS,
@@ -206,7 +206,6 @@ class Multihop(Biographies):
         return stratum.complexity * self.chains_of(stratum)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -229,7 +228,7 @@ class Multihop(Biographies):
         said = biographies_of([everybody[one] for one in chain], attribute)
         forms = accepted(everybody[chain[-1]].value(attribute), attribute)
         asking = question(everybody[first], attribute)
-        return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key(forms[0], forms))
+        return Sample("", stratum, index, latent, tuple(said[one] for one in places), asking, Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put one biography of the chain into each section of the text, and those of other chains likewise."""
@@ -250,7 +249,7 @@ class Multihop(Biographies):
         examples = [example([everybody[one] for one in chain], attribute) for chain in latent["shown"]]
         return Layout(
             head=(Piece(INTRODUCTION, "instruction"),),
-            placed=in_sequence(Placed(unit(said, role), depth) for depth, said, role in found),
+            placed=in_sequence(Placed.line(said, role, depth) for depth, said, role in found),
             filler=others(row_streams, stratum, STYLES[PLAIN].pool, len(everybody), taken, ATTRIBUTES.index(attribute)),
             tail=(tail(INSTRUCTION, examples, sample.question),),
         )
@@ -262,20 +261,13 @@ class Multihop(Biographies):
         end = {"end": (places.index(count - 1), count)} if mixed else {}
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES), **end}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and follow the references.
-
-        Raises:
-            ValueError: if the text cannot be read, or the references end in no value.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         ((attribute, name),) = parse_question(text)[-1].about
         table = multihop_solve.table_in(text)
         return accepted(multihop_solve.follow(table, name, attribute)[1], attribute)
 
-    def check(self, row: Published) -> list[str]:
-        """Prove the chain, its length, order and marks, that no other meets it, and the decoys' number."""
-        return list(multihop_solve.faults(row, self.chains_of(row.stratum), self.namesakes_of(row.stratum)))
+    def faults(self, row: Published) -> Iterable[str]:
+        return multihop_solve.faults(row, self.chains_of(row.stratum), self.namesakes_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a uniform guess, and of the end of any chain about the asked attribute."""

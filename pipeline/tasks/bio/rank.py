@@ -16,7 +16,7 @@ from math import factorial
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Published, Sample, Turns
+from pipeline.tasks.base import Key, Layout, Published, Sample
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio.ages import (
     Ages,
@@ -78,7 +78,7 @@ class Rank(Ages):
         asked = _question([everybody[person] for person, _ in named], first)
         forms = accepted([everybody[person].name for person, _ in right])
         return Sample(
-            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key(forms[0], forms)
+            "", stratum, index, latent, told(row_streams, stratum.tier, standing), asked, Key.accepting(*forms)
         )
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
@@ -96,21 +96,10 @@ class Rank(Ages):
         kinds = {"standing": kind_of(standing, every), "named": kind_of(named, every)}
         return {"direction": kind_of(latent["asked"], tuple(ORDERS)), **kinds}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and sort the asked.
-
-        Raises:
-            ValueError: if the text cannot be read, or one of the asked is not there just once with an age of their own.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         return answer(parse_question(text)[-1].question, parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that the needles are the biographies of the asked, in a haystack of distinct people.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
         entries, names = parse_biographies(row.text), _names(row.question)
         found = alike(row, entries, names, self.namesakes_of(row.stratum))
         return [*faults(row, entries, names, answer), *found]

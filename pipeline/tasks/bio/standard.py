@@ -16,7 +16,7 @@ from math import prod
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, unit
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
 from pipeline.tasks.bio.base import (
@@ -54,7 +54,6 @@ class Standard(Biographies):
         return STYLES[self.subtask]
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of biographies."""
         return (self.style.spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -72,16 +71,16 @@ class Standard(Biographies):
             "namesakes": base.drawn(row_streams, [asked], self.namesakes_of(stratum))[0],
         }
         said = (self.style.told(row_streams, stratum.tier, asked),)
-        return Sample("", stratum, index, latent, said, question(person, attribute), Key(forms[0], forms))
+        return Sample("", stratum, index, latent, said, question(person, attribute), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked person at the wanted depth among the others, and people of demonstrations anywhere."""
         stratum, latent, everybody = sample.stratum, sample.latent, people(row_streams, sample.stratum.tier)
         (depth,) = depths(stratum, sample.index, stratum_streams, 1)
         places, asked = row_streams.of("shown depth"), latent["asked"]
-        placed = [Placed(unit(sample.relevant[0], "relevant"), depth)]
+        placed = [Placed.line(sample.relevant[0], "relevant", depth)]
         placed += [
-            Placed(unit(self.style.told(row_streams, stratum.tier, one), "demo"), places.random())
+            Placed.line(self.style.told(row_streams, stratum.tier, one), "demo", places.random())
             for one in latent["shown"]
         ]
         placed += scattered(
@@ -101,21 +100,10 @@ class Standard(Biographies):
         """Return which attribute is asked."""
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and look the answer up.
-
-        Raises:
-            ValueError: if the text cannot be read, or the person is not there just once, or does not state it.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         return proof.looked_up(parse_question(text)[-1], self.style.read(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that the answer is stated once, by the marked paragraph, in a haystack of distinct people.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
         entries = self.style.read(row.text)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         found = base.faults(row, entries, about, self.namesakes_of(row.stratum))
@@ -152,7 +140,6 @@ class Multi(Biographies):
     knobs = NAMESAKE_KNOBS | {"attributes": KINDS}
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of plain biographies."""
         return (STYLES[PLAIN].spec(stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -177,7 +164,7 @@ class Multi(Biographies):
         }
         said = tuple(STYLES[PLAIN].told(row_streams, stratum.tier, one) for one in asked)
         forms = joined([accepted(everybody[one].value(attribute), attribute) for one, attribute in pairs])
-        return Sample("", stratum, index, latent, said, _questions(row_streams, stratum, pairs), Key(forms[0], forms))
+        return Sample("", stratum, index, latent, said, _questions(row_streams, stratum, pairs), Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the people asked about into sections of the text in any order, and people of demonstrations anywhere."""
@@ -185,7 +172,7 @@ class Multi(Biographies):
         order = list(sample.relevant)
         row_streams.of("order").shuffle(order)
         wanted = depths(stratum, sample.index, stratum_streams, stratum.complexity)
-        placed = [Placed(unit(said, "relevant"), depth) for said, depth in zip(order, wanted, strict=True)]
+        placed = [Placed.line(said, "relevant", depth) for said, depth in zip(order, wanted, strict=True)]
         places = row_streams.of("shown depth")
         for example in latent["shown"]:
             for place, (one, _) in enumerate(example):
@@ -213,21 +200,10 @@ class Multi(Biographies):
         asked = sample.latent["attributes"]
         return {f"attribute {place}": kind_of(kind, ATTRIBUTES) for place, kind in enumerate(asked, start=1)}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and look every answer up.
-
-        Raises:
-            ValueError: if the text cannot be read, or a person is not there just once, or does not state it.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         return proof.looked_up(parse_question(text)[-1], parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that each answer is stated once, by a marked paragraph, in a haystack of distinct people.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
         entries = parse_biographies(row.text)
         found = proof.faults(row, entries, count=row.stratum.complexity)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}

@@ -21,7 +21,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams
-from pipeline.tasks.base import Filler, Key, Layout, Order, PoolSpec, Published, Role, Sample, Turns, Unit
+from pipeline.tasks.base import Filler, Key, Layout, Order, PoolSpec, Published, Role, Sample, Unit
 from pipeline.tasks.bio.ages import (
     STATED,
     Ages,
@@ -181,7 +181,6 @@ class Twodiff(Ages):
     knobs = KNOBS | {"pairs": (ONE, ANY)}  # nobody is named: namesakes of a pair would point at it
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of biographies with ages: of few ages, so that others are free to stand once."""
         if _pairs(stratum) == ANY:
             return super(Twodiff, self).pools(stratum)
         source = f"{WORLD}:{FEW_AGES}:{source_digest()}"
@@ -214,7 +213,7 @@ class Twodiff(Ages):
         said = [*standing, *(one for cast in shown for one in cast)]
         forms = accepted(everybody[pair[0]].name, everybody[pair[1]].name)
         asked = QUESTION.format(years=years)
-        return Sample("", stratum, index, latent, told(row_streams, stratum.tier, said), asked, Key(forms[0], forms))
+        return Sample("", stratum, index, latent, told(row_streams, stratum.tier, said), asked, Key.accepting(*forms))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the pair at the wanted depths among people of common ages, and all others who are placed anywhere."""
@@ -235,28 +234,17 @@ class Twodiff(Ages):
         texts = [*sample.relevant, *(unit.pieces[0].text for unit in packed)]
         stated = {found[1]: int(found[2]) for found in map(STATED.match, texts) if found}
         forms = ruled(stated, sample.latent["years"])
-        return Key(forms[0], forms)
+        return Key.accepting(*forms)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         """Return the difference that is asked for, and whether the older stands first."""
         (_, age), (_, other) = sample.latent["people"]
         return {"difference": kind_of(sample.latent["years"], DIFFERENCES), "order": (int(age > other), 2)}
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the whole table of people and find who fits.
-
-        Raises:
-            ValueError: if the text cannot be read, or no two people fit.
-        """
-        text = turns[-1][1]
+    def answers(self, text: str) -> tuple[str, ...]:
         return answer(parse_question(text)[-1].question, parse_biographies(text))
 
     def check(self, row: Published) -> list[str]:
-        """Prove that the needles fit, that nobody else does, and that other ages too stand once.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
         entries, role = parse_biographies(row.text), _role(row.stratum)
         marked = set(spans(row, role))
         pair = [entry for entry in entries if (entry.start, entry.end) in marked]

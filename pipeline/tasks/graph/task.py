@@ -27,10 +27,8 @@ from pipeline.tasks.base import (
     Published,
     Sample,
     Task,
-    Turns,
     Unit,
     depths,
-    unit,
 )
 from pipeline.tasks.graph import solve as proof
 from pipeline.tasks.graph import solve as reader
@@ -218,7 +216,6 @@ class GraphTask(Task):
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(BRANCHES)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of the edges of a graph."""
         return (spec_of(stratum),)
 
     @abstractmethod
@@ -240,15 +237,15 @@ class GraphTask(Task):
         names = [graph.names[node] for node in walk.answers]
         target = ", ".join(names if self.subtask == "route" else sorted(names)) or NO_MEMBERS
         asked = text.question_of(self.subtask, graph.names[walk.root], stratum.complexity)
-        return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key(target, (target,)))
+        return Sample("", stratum, index, latent, tuple(map(graph.text, walk.relevant)), asked, Key.accepting(target))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put relevant edges at depths that are uniform over the stratum, and decoys anywhere."""
         stratum, latent, graph = sample.stratum, sample.latent, graph_of(row_streams, sample.stratum)
         anywhere, shots = row_streams.of("decoys"), self.shots_of(stratum)
         wanted = depths(stratum_streams, row_streams, stratum.rows, sample.index, len(sample.relevant))
-        placed = [Placed(unit(line, "relevant"), depth) for line, depth in zip(sample.relevant, wanted, strict=True)]
-        placed += [Placed(unit(graph.text(edge), "decoy"), anywhere.random()) for edge in latent["decoys"]]
+        placed = [Placed.line(line, "relevant", depth) for line, depth in zip(sample.relevant, wanted, strict=True)]
+        placed += [Placed.line(graph.text(edge), "decoy", anywhere.random()) for edge in latent["decoys"]]
         kept_out = {*latent["relevant"], *latent["decoys"], *latent["left_out"]}
         return Layout(
             head=text.head(self.subtask, stratum.complexity, shots, graph.reserved, row_streams.of("demo")),
@@ -257,21 +254,11 @@ class GraphTask(Task):
             tail=text.tail(sample.question, shots),
         )
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read all edges and answer the question.
+    def answers(self, text: str) -> tuple[str, ...]:
+        return reader.solve(text)
 
-        Raises:
-            ValueError: if the text cannot be read, or has no answer.
-        """
-        return reader.solve(turns[-1][1])
-
-    def check(self, row: Published) -> list[str]:
-        """Prove that marked edges are relevant, decoys and all others not, and that the graph is a plain one.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
-        return list(proof.faults(row, self.subtask, self.shots_of(row.stratum)))
+    def faults(self, row: Published) -> Iterable[str]:
+        return proof.faults(row, self.subtask, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the edges."""

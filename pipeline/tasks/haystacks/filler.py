@@ -6,7 +6,8 @@ The first begins at any of its paragraphs, so that no two prompts begin alike.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
@@ -88,9 +89,6 @@ def _outline() -> tuple[Indices, Indices, Sequence[Mapping[range, list[int]]], J
     return starts, counts, fit, joints
 
 
-NONE = np.empty(0, dtype=np.int64)
-
-
 def make_documents(streams: Streams, spec: PoolSpec) -> Iterable[Unit]:
     """Write every paragraph of a corpus. They state no facts that a program could read."""
     corpus = corpus_of(spec.corpora, spec.source.rsplit(" ", 1)[1])
@@ -109,13 +107,13 @@ def documents(row_streams: Streams, stratum: Stratum, corpora: str, *, shuffled:
     starts, counts = outline(corpus_of(corpora, str(stratum.knob("corpus", ""))))
     name = documents_spec(stratum, corpora).name
     if shuffled:
-        return Filler(name, Shuffled(row_streams.of("shuffled"), int(counts.sum())), NONE)
+        return Filler(name, Shuffled(row_streams.of("shuffled"), int(counts.sum())))
     order = Shuffled(row_streams.of("filler"), len(starts)).take(len(starts))
     starts, counts = starts[order], counts[order]
     skipped = row_streams.of("start").randrange(counts[0])
     starts[0] += skipped
     counts[0] -= skipped
-    return Filler(name, Given(in_runs(starts, counts)), NONE, "sequence")
+    return Filler(name, Given(in_runs(starts, counts)), policy="sequence")
 
 
 @lru_cache(maxsize=4)
@@ -214,3 +212,19 @@ class _Essays:
         """Return the first `count` paragraphs."""
         starts, counts = self._whole[self._order.take(count // (MIDDLES[0] + 2) + 1)].T
         return in_runs(starts, counts)[:count]
+
+
+@dataclass(frozen=True, slots=True)
+class Haystack:
+    """What fills the prompts of a stratum: its pool, and the filler of a row, by the row's streams."""
+
+    pool: Callable[[Stratum], PoolSpec]
+    filler: Callable[[Streams, Stratum], Filler]
+
+
+ESSAYS, ADDRESSES, NOISE = (
+    Haystack(essays_spec, prose),
+    Haystack(addresses_spec, addresses),
+    Haystack(noise_spec, noise),
+)
+"""Whole essays, whole addresses, or one paragraph again and again."""

@@ -21,7 +21,6 @@ from pipeline.tasks.base import (
     Published,
     Sample,
     Task,
-    Turns,
     Unit,
     unit,
 )
@@ -225,7 +224,6 @@ class Idk(Task):
     shortest = 2048
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of letters or of stories of a tier."""
         return specs(self.subtask, stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -262,7 +260,7 @@ class Idk(Task):
         opening = text.INTRODUCTIONS[self.subtask] + (text.EXAMPLES if demos else "")
         return Layout(
             head=(Piece(opening, "instruction"), *demos, Piece(text.START, "instruction")),
-            placed=(Placed(unit(sample.relevant[0], "relevant"), depth), *around),
+            placed=(Placed.line(sample.relevant[0], "relevant", depth), *around),
             filler=filler(self.subtask, stratum.tier, row_streams, self._taken(sample, row_streams)),
             tail=(Piece(_tail(sample), "question"),),
         )
@@ -283,7 +281,7 @@ class Idk(Task):
             able = [one for one in kind if one not in latent["shown"] and everybody[one].split(" ")[0] not in wrong]
             name, plot = everybody[rng.choice(able)], plot_named(latent["plot"])
             story = draw_story(rng, name, plot, details={latent["noun"]: value})
-            yield Placed(unit(story.text, "decoy"), rng.random())
+            yield Placed.line(story.text, "decoy", rng.random())
 
     def _examples(self, sample: Sample, row_streams: Streams) -> list[str]:
         """Return the demonstrations, answerable ones and others by turns, about people who are not in the text."""
@@ -296,21 +294,11 @@ class Idk(Task):
             found.append(text.example(number + 1, asked.story.text, asked.question, asked.choices, asked.letter))
         return found
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the story of the asked person, and choose what it states, or (D).
+    def answers(self, text: str) -> tuple[str, ...]:
+        return reader.solve(text)
 
-        Raises:
-            ValueError: if the text cannot be read, or that person has not just one story.
-        """
-        return reader.solve(turns[-1][1])
-
-    def check(self, row: Published) -> list[str]:
-        """Prove that the marked story is the asked one, that it states what it should, and that no filler does.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
-        return list(proof.faults(row, self.subtask))
+    def faults(self, row: Published) -> Iterable[str]:
+        return proof.faults(row, self.subtask)
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[int, int]]:
         """Return the row's plot and kind of detail, which thing it asks for, and where its near choice stands."""

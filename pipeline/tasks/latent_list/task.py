@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from random import Random
@@ -23,7 +23,6 @@ from pipeline.tasks.base import (
     Role,
     Sample,
     Task,
-    Turns,
     Unit,
     unit,
 )
@@ -133,7 +132,6 @@ class LatentList(Task):
     shortest = 2048
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of filler of a tier."""
         return specs(stratum.tier)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -189,21 +187,11 @@ class LatentList(Task):
             tail=prompt.tail(sample.question),
         )
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Run the last program of the prompt.
+    def answers(self, text: str) -> tuple[str, ...]:
+        return solver.solve(text)
 
-        Raises:
-            ValueError: if it cannot be read, or fails.
-        """
-        return solver.solve(turns[-1][1])
-
-    def check(self, row: Published) -> list[str]:
-        """Prove that marked operations are relevant, that all others are not, and that examples are right.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
-        return list(proof.faults(row, self.subtask, self.shots_of(row.stratum)))
+    def faults(self, row: Published) -> Iterable[str]:
+        return proof.faults(row, self.subtask, self.shots_of(row.stratum))
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return what guessers score who do not follow the program."""

@@ -9,7 +9,7 @@ matching replies of each row for that row alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -72,7 +72,6 @@ class Mrcr(Task):
     """The folder of frozen corpora."""
 
     def with_corpora(self, corpora: str) -> Mrcr:
-        """Return the task with the folder that frozen corpora lie in."""
         return replace(self, corpora=corpora)
 
     def golden_stratum(self, complexity: int) -> Stratum:
@@ -82,7 +81,6 @@ class Mrcr(Task):
         return Stratum(self.family, self.subtask, "32k", 2048, complexity, 1, 0, (("replies", "short"),))
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of exchanges."""
         return (Shape.of(stratum).pool(stratum.tier, self.corpora),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -149,25 +147,18 @@ class Mrcr(Task):
         return head, (Piece(f"User: {sample.question}\nModel:", "question"),)
 
     def packed_metadata(self, sample: Sample, places: Sequence[int]) -> dict[str, Any]:
-        """Return openai/mrcr's columns: how many replies match, and the place of the asked one among the messages."""
         asked = places[sample.latent["ahead"]]
         return {"n_needles": sample.stratum.complexity, "desired_msg_index": 2 * asked + 1}
 
     def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the conversation and find the n-th reply to what is asked.
-
-        Raises:
-            ValueError: if the text cannot be read, or holds fewer such replies.
-        """
         conversation = read_conversation(tuple(turns))
         found, asked = conversation.matching(), conversation.asked
         if len(found) < asked.place:
             raise ValueError(f"reply {asked.place} to {asked.key!r} is asked for, there are {len(found)}")
         return (asked.code + found[asked.place - 1].text,)
 
-    def check(self, row: Published) -> list[str]:
-        """Prove the number of matching replies, their marks, that none is another's double, and the distractors."""
-        return list(proof.faults(row))
+    def faults(self, row: Published) -> Iterable[str]:
+        return proof.faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the score of any reply, any that shares format or topic, any that matches, and the last of these."""
@@ -182,7 +173,6 @@ class Mrcr(Task):
         return {**ordinal, "format": (form, len(formats())), "topic": (topic, topics_of(stratum.tier))}
 
     def own_texts(self, sample: Sample) -> tuple[str, ...]:
-        """Return the matching replies; a corpus may have fewer than are asked for."""
         return () if sample.stratum.knob("corpus", "") else sample.relevant
 
 

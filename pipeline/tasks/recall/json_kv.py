@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
-from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, unit
+from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, unit
 from pipeline.tasks.recall import base
 from pipeline.tasks.solving import PROMPT, whole_lines
 from pipeline.worlds.needles import draw_uuid, stem_of
@@ -54,7 +54,6 @@ class JsonKV(Task):
     knobs = KNOBS
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of pairs."""
         return (base.spec("pairs", stratum.tier),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -70,15 +69,15 @@ class JsonKV(Task):
         }
         asking = QUESTION.format(**_names(side), one=asked[side])
         answer = asked[1 - side]
-        return Sample("", stratum, index, latent, (_line(asked),), asking, Key(answer, (answer,)))
+        return Sample("", stratum, index, latent, (_line(asked),), asking, Key.accepting(answer))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
         row_streams = base.shared_by_six(sample.stratum, sample.index, row_streams, stratum_streams)
         latent, rng, side = sample.latent, row_streams.of("depths"), _side(sample.stratum)
-        placed = [Placed(unit(sample.relevant[0], "relevant"), latent["depth"])]
-        placed += [Placed(unit(_line(pair), "decoy"), rng.random()) for pair in latent["near"]]
-        placed += [Placed(unit(_line(pair), "anchor"), rng.random()) for pair in latent["examples"]]
+        placed = [Placed.line(sample.relevant[0], "relevant", latent["depth"])]
+        placed += [Placed.line(_line(pair), "decoy", rng.random()) for pair in latent["near"]]
+        placed += [Placed.line(_line(pair), "anchor", rng.random()) for pair in latent["examples"]]
         last = _line(latent["last"]).replace(",", "") + END
         return Layout(
             head=tuple(_head(side, latent["examples"])),
@@ -87,25 +86,15 @@ class JsonKV(Task):
             tail=(Piece(TAIL.format(**_names(side), question=sample.question), "question"),),
         )
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read the object as JSON and look up what is asked for.
-
-        Raises:
-            ValueError: if there is no object or question, or not just one answer.
-        """
-        side, one = question(turns[-1][1])
-        answers = [pair[1 - side] for pair in read(turns[-1][1]) if pair[side] == one]
+    def answers(self, text: str) -> tuple[str, ...]:
+        side, one = question(text)
+        answers = [pair[1 - side] for pair in read(text) if pair[side] == one]
         if len(answers) != 1:
             raise ValueError(f"{len(answers)} pairs hold {one}")
         return (answers[0],)
 
-    def check(self, row: Published) -> list[str]:
-        """Prove that keys and values are unique, marks right, demonstrations true, and near keys as many as promised.
-
-        Raises:
-            ValueError: if the prompt cannot be read.
-        """
-        return list(faults(row))
+    def faults(self, row: Published) -> Iterable[str]:
+        return faults(row)
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, of one among the pairs that begin alike, and of the first line."""

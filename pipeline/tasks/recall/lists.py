@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 from string import ascii_lowercase
@@ -26,7 +26,6 @@ from pipeline.tasks.base import (
     Published,
     Sample,
     Task,
-    Turns,
     Unit,
     unit,
 )
@@ -159,7 +158,7 @@ class Listed(Task):
         answer = ", ".join(asked)
         question = QUESTION.format(count=COUNTS[self.count])
         relevant = tuple(f"{word}\n" for word in asked)
-        return Sample("", stratum, index, {"words": asked}, relevant, question, Key(answer, (answer,)))
+        return Sample("", stratum, index, {"words": asked}, relevant, question, Key.accepting(answer))
 
     def _places(self, stratum: Stratum, row_streams: Streams) -> Indices:
         """Draw words: those of the list, the most frequent first, bursts, spares, and those of examples."""
@@ -183,7 +182,7 @@ class Listed(Task):
             return Given(_full(usual, dealt, self.places(stratum), room, tokens))
 
         placed = [
-            Placed(unit(line, "relevant"), spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
+            Placed.line(line, "relevant", spread(stratum_streams.of("depth", number), stratum.rows, sample.index))
             for number, line in enumerate(sample.relevant)
         ]
         shown = [self.words(row_streams)[place] for place in others.tolist()]
@@ -214,22 +213,12 @@ class Listed(Task):
             yield Piece(_example(row_streams.of("example", shot), words, self.count), "demo")
         yield Piece(START, "instruction")
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Count the words.
+    def answers(self, text: str) -> tuple[str, ...]:
+        lines = count_words(text)
+        return (", ".join(most_frequent(lines, parse_question(text))[0]),)
 
-        Raises:
-            ValueError: if the list cannot be read, or two words tie.
-        """
-        lines = count_words(turns[-1][1])
-        return (", ".join(most_frequent(lines, parse_question(turns[-1][1]))[0]),)
-
-    def check(self, row: Published) -> list[str]:
-        """Prove that the asked words lead by enough, that marks are of them, and that examples are right.
-
-        Raises:
-            ValueError: if the list cannot be read.
-        """
-        return list(self._faults(row))
+    def faults(self, row: Published) -> Iterable[str]:
+        return self._faults(row)
 
     def _faults(self, row: Published) -> Iterator[str]:
         lines = count_words(row.text)

@@ -21,8 +21,6 @@ from pipeline.tasks.base import (
     Published,
     Sample,
     Task,
-    Turns,
-    unit,
 )
 from pipeline.tasks.haystacks.filler import (
     addresses,
@@ -200,7 +198,6 @@ class Niah(Task):
         }
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of the haystack."""
         return (spec(self._haystack(stratum), stratum),)
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
@@ -222,7 +219,7 @@ class Niah(Task):
         if self.form == "one":
             latent["depth"] = base.depth(stratum, index, stratum_streams)
         question = text.asking(form, keys.asked)
-        return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key(answer, (answer,)))
+        return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key.accepting(answer))
 
     def _in_order(self, values: Sequence[str], stratum: Stratum, index: int, stratum_streams: Streams) -> list[str]:
         """Return values in the order of the key: that of the question, of the text, or any where none is asked for."""
@@ -271,10 +268,10 @@ class Niah(Task):
             _spread(stratum, sample.index, len(sample.relevant), stratum_streams),
         )
         placed = [
-            Placed(unit(line, "relevant"), sample.latent["depth"] if self.form == "one" else wanted)
+            Placed.line(line, "relevant", sample.latent["depth"] if self.form == "one" else wanted)
             for line, wanted in zip(sample.relevant, spread_out, strict=True)
         ]
-        placed += [Placed(unit(line, "decoy"), rng.random()) for line in sample.latent["decoys"]]
+        placed += [Placed.line(line, "decoy", rng.random()) for line in sample.latent["decoys"]]
         name = self._haystack(stratum)
         return Layout(
             head=(Piece(text.head(name, form), "instruction"),),
@@ -283,16 +280,10 @@ class Niah(Task):
             tail=(Piece(text.tail(form, sample.question), "question"),),
         )
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Read every needle, and look up what is asked for.
-
-        Raises:
-            ValueError: if the question cannot be read, or a key has no value, or more than one where one is asked.
-        """
-        return (niah_solve.solve(turns[-1][1], self.form),)
+    def answers(self, text: str) -> tuple[str, ...]:
+        return (niah_solve.solve(text, self.form),)
 
     def check(self, row: Published) -> list[str]:
-        """Prove that keys and values are unique, marks right, and decoys as near and as many as promised."""
         promised = {name: self._number(name, row.stratum) for name in ("near", "distractors")}
         promised["alike"] = self._alike(row.stratum)
         return list(niah_solve.faults(row, self._haystack(row.stratum), self._form(row.stratum), **promised))
@@ -393,11 +384,9 @@ class InProse(Niah):
         return {**Niah.knobs.fget(self), "corpus": CORPUS}  # type: ignore[attr-defined]
 
     def with_corpora(self, corpora: str) -> InProse:
-        """Return the task with the folder that frozen corpora lie in."""
         return replace(self, corpora=corpora)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of the haystack."""
         if stratum.knob("corpus", ""):
             return (documents_spec(stratum, self.corpora),)
         return Niah.pools(self, stratum)

@@ -10,7 +10,7 @@ import numpy as np
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Indices, Shuffled, Streams, spread, words
-from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Turns, Unit, unit
+from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, Unit, unit
 from pipeline.tasks.haystacks import SPARES, in_runs
 from pipeline.tasks.haystacks.filler import noise, noise_spec
 from pipeline.tasks.recall import vt_solve
@@ -191,7 +191,6 @@ class VariableTracking(Task):
     shortest = 2048
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of further chains, or of noise."""
         if _knob(stratum, "haystack") == "noise":
             return (noise_spec(stratum),)
         return (spec(stratum.tier, str(_knob(stratum, "operations"))),)
@@ -205,7 +204,7 @@ class VariableTracking(Task):
         relevant = tuple(chains[0][place] for place in drawn.needed)
         answer = ", ".join(drawn.holders)
         question = text.QUESTION.format(number=drawn.number)
-        return Sample("", stratum, index, latent, relevant, question, Key(answer, (answer,)))
+        return Sample("", stratum, index, latent, relevant, question, Key.accepting(answer))
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Spread the lines that the answer needs over the body, in order, and the other chains anywhere."""
@@ -229,20 +228,10 @@ class VariableTracking(Task):
             tail=(Piece(text.TAIL.format(question=sample.question), "question"),),
         )
 
-    def solve(self, turns: Turns) -> tuple[str, ...]:
-        """Run the program.
-
-        Raises:
-            ValueError: if it cannot be read, or no variable holds the number.
-        """
-        return (vt_solve.solve(turns[-1][1]),)
+    def answers(self, text: str) -> tuple[str, ...]:
+        return (vt_solve.solve(text),)
 
     def check(self, row: Published) -> list[str]:
-        """Prove which lines the answer needs, that no other changes it, and that examples are right.
-
-        Raises:
-            ValueError: if the program cannot be read.
-        """
         noise = _knob(row.stratum, "haystack") == "noise"
         return list(vt_solve.faults(row, twins=int(_knob(row.stratum, "twins")), noise=noise))
 

@@ -1,0 +1,168 @@
+"""The usual task: lines that state something stand in a haystack, and the question is about some of them.
+
+Such a task draws a row (`draw`), answers it from the text alone (`answers`) and declares its words as attributes; the
+rest of `Task` (`sample`, `layout`, `check` and so on) is supplied here. ``docs/add-a-task.md`` walks through one.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, NamedTuple, TypeVar
+
+from pipeline.recipe import Stratum
+from pipeline.streams import Streams, deal, spread
+from pipeline.tasks.base import Filler, Key, Layout, Placed, PoolSpec, Published, Role, Sample, Task
+from pipeline.tasks.haystacks.filler import Haystack
+
+Kind = TypeVar("Kind")
+
+
+class Line(NamedTuple):
+    """A line that is placed: its text ends in a newline.
+
+    Its `role` is ``relevant`` where the answer needs it, else ``decoy``. Without a `depth`, relevant lines stand at
+    depths that are uniform over the stratum and decoys anywhere. `at` is a rank among ranked filler, as in `Placed`.
+    """
+
+    text: str
+    role: Role = "relevant"
+    depth: float | None = None
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What a row is made of: its placed lines, the question, all accepted answers (the key states the first).
+
+    `guesses` are the expected scores of readers that do
+    not read: see `Task.baselines`. `latent` holds plain JSON values that are published in the row's metadata.
+    """
+
+    lines: Sequence[Line]
+    question: str
+    answers: tuple[str, ...]
+    guesses: Mapping[str, float]
+    choices: tuple[str, ...] | None = None
+    latent: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Dealer:
+    """All randomness of one row: things that are dealt evenly over the rows of its stratum, and free draws."""
+
+    def __init__(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> None:
+        self.stratum, self.row_streams = stratum, row_streams
+        self._index, self._stratum_streams = index, stratum_streams
+        self.dealt: dict[str, tuple[int, int]] = {}
+        """Of each thing that was dealt the number of its kind, and how many kinds there are."""
+
+    def deal(self, thing: str, kinds: Sequence[Kind]) -> Kind:
+        """Return the kind of a thing that the row gets: each equally often in a stratum, within one."""
+        number = deal(self._stratum_streams.of(thing), self.stratum.rows, self._index, len(kinds))
+        self.dealt[thing] = (number, len(kinds))
+        return kinds[number]
+
+    def rng(self, purpose: str) -> Random:
+        """Return the row's generator for a purpose: one more draw for one purpose changes nothing elsewhere."""
+        return self.row_streams.of(purpose)
+
+
+class LineTask(Task):
+    """A task whose prompts are an introduction, lines among filler, and the question. Give attributes and two methods.
+
+    `check` proves that every marked line is one that `line` describes and no two are equal, that the prompt ends in the
+    question, that the answers are the key's, and of each marked line that they need it (``relevant``) or do not
+    (``decoy``). A task that promises more extends `faults`.
+    """
+
+    __slots__ = ()
+
+    haystack: Haystack
+    """What the lines stand in, unless the task has a pool of its own."""
+    introduction: str
+    """What stands before the haystack; it ends in a newline."""
+    tail: str
+    """What stands behind it, with ``{question}`` and without a newline at the end."""
+    line: re.Pattern[str]
+    """A whole line that states something, with its newline."""
+    states_alone: bool = True
+    """Whether placed lines alone match `line`: no filler does."""
+
+    @abstractmethod
+    def draw(self, dealer: Dealer) -> Drawn:
+        """Draw a row."""
+
+    @abstractmethod
+    def answers(self, text: str) -> tuple[str, ...]:
+        """Return the accepted answers, from the text of a prompt alone.
+
+        Raises:
+            ValueError: if it cannot be read, or states no answer or two.
+        """
+
+    def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
+        return (self.haystack.pool(stratum),)
+
+    def filler(self, sample: Sample, row_streams: Streams) -> Filler:
+        """Return what a row's lines stand among; a task with a pool of its own overrides this and `pools`."""
+        return self.haystack.filler(row_streams, sample.stratum)
+
+    def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
+        dealer = Dealer(stratum, index, row_streams, stratum_streams)
+        drawn = self.draw(dealer)
+        latent = {
+            **drawn.latent,
+            "lines": [list(line) for line in drawn.lines],
+            "dealt": {thing: list(dealt) for thing, dealt in dealer.dealt.items()},
+            "guesses": dict(drawn.guesses),
+        }
+        relevant = tuple(line.text for line in drawn.lines if line.role == "relevant")
+        key = Key(drawn.answers[0], drawn.answers, drawn.choices)
+        return Sample("", stratum, index, latent, relevant, drawn.question, key)
+
+    def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
+        """Place relevant lines at depths that are uniform over the stratum, and others anywhere, unless they say so."""
+        rng, placed, stratum = row_streams.of("depths"), list[Placed](), sample.stratum
+        for number, values in enumerate(sample.latent["lines"]):
+            line = Line(*values)
+            if (depth := line.depth) is None:
+                even = line.role == "relevant"
+                where = stratum_streams.of("depth", number)
+                depth = spread(where, stratum.rows, sample.index) if even else rng.random()
+            placed.append(Placed.line(line.text, line.role, depth, at=line.at))
+        filler = self.filler(sample, row_streams)
+        return Layout.haystack(self.introduction, placed, filler, self.tail.format(question=sample.question))
+
+    def faults(self, row: Published) -> Iterator[str]:
+        text, marked = row.text, row.spans("relevant", "decoy")
+        stated = {found.span() for found in self.line.finditer(text)}
+        if not stated.issuperset(marked) or (self.states_alone and len(stated) != len(marked)):
+            yield "the marked lines are not those that state something"
+        if len({*row.marked("relevant", "decoy")}) != len(marked):
+            yield "two marked lines are equal"
+        if not text.endswith(self.tail.format(question=row.question)):
+            yield "the prompt does not end in the question"
+        if self.answers(text) != row.key.answers:
+            yield f"the text answers {self.answers(text)}, the key {row.key.answers}"
+        for role in ("relevant", "decoy"):
+            for start, end in row.spans(role):
+                same = self._answers_without(text, start, end) == row.key.answers
+                if same == (role == "relevant"):
+                    yield f"{text[start:end].strip()!r} is marked as {role}, but the answer without it is " + (
+                        "the same" if same else "another"
+                    )
+
+    def _answers_without(self, text: str, start: int, end: int) -> tuple[str, ...]:
+        try:
+            return self.answers(text[:start] + text[end:])
+        except ValueError:
+            return ()
+
+    def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
+        return {thing: (number, kinds) for thing, (number, kinds) in sample.latent["dealt"].items()}
+
+    def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
+        return dict(sample.latent["guesses"])
