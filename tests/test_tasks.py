@@ -25,7 +25,7 @@ from pipeline.recipe import Recipe, Stratum, load_recipe, shipped_recipes
 from pipeline.schema import schemas
 from pipeline.stages import Stages
 from pipeline.tasks import NOTES, TASKS, check_stratum, families, task_of
-from pipeline.verify.row import Witness, answer_faults, cell_place, turns_of
+from pipeline.verify.row import ShardReader, answer_faults, cell_place, turns_of
 
 Row = dict[str, Any]
 UNEVEN = ("bfs", "count")
@@ -165,12 +165,13 @@ def test_the_right_answer_scores_one_and_others_do_not(rows: dict[str, list[Row]
 
 
 def test_a_planted_fault_is_found_in_every_task(smoke: Plan, rows: dict[str, list[Row]]) -> None:
-    witness = Witness(smoke, next(each for each in smoke.profiles if each.name == "o200k"), full=True)
+    profile = next(each for each in smoke.profiles if each.name == "o200k")
+    reader = ShardReader(smoke, profile, smoke.recipe.tag, full=True)
     firsts = {(row["family"], row["subtask"], row["complexity"]): row for row in rows["o200k"]}
     for row in firsts.values():
-        assert witness.faults(row) == []
+        assert reader.check(row) == []
         for name, value in planted(row).items():
-            assert witness.faults({**row, name: value}), f"{row['id']}: a changed {name} went unseen"
+            assert reader.check({**row, name: value}), f"{row['id']}: a changed {name} went unseen"
 
 
 def planted(row: Row) -> dict[str, Any]:

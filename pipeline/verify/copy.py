@@ -7,12 +7,10 @@ that it is the right one.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -27,31 +25,26 @@ from pipeline.errors import CarraraError
 from pipeline.executors import run
 from pipeline.profiles import Profile
 from pipeline.recipe import Recipe, Stratum
-from pipeline.rows import CANARY, DATA_SCHEMA, KEYS_SCHEMA, Row, row_digest, sha256_text
+from pipeline.rows import DATA_SCHEMA, row_digest
 from pipeline.storage import StorePath, prefetched_existing
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
 from pipeline.terminal.progress import meter
 from pipeline.verify.lock import Lock, ProfileLock, ShardLock, profile_fault
-from pipeline.verify.row import Witness, drawn_faults, mark_faults, sample_faults, turns_of
+from pipeline.verify.row import ShardReader
 from pipeline.verify.seal import differences, key_tables
 
 ROW_FAULTS = 20
 """How many faulty rows of one shard are named."""
-OWN = ("id", "metadata")
-"""What the public rows of a withheld split say otherwise than its keys."""
-KEYS = ("index", "keys")
-"""Where the same rows without text may lie; in public, without answers too."""
-Place = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckJob:
-    """One shard of a copy: what its manifest says of it, what its lock says, and the keys it should have.
+    """One shard of a copy: what its manifest says of it, what its lock says, and the maintainer's keys of it.
 
-    `drawn` is the plan that its samples are drawn from again, if the seed is public or the lock tells it, `corpora`
-    whether the texts of users are at hand that it needs, and `start` the place of its first row among those of the
-    family.
+    `plan` is the recipe as far as the manifest says it, and `drawn` the plan that its samples are drawn from again, if
+    the seed is public or in the lock; `corpora` says whether the users' texts that it needs are at hand, and `start`
+    is the place of its first row among those of the family.
     """
 
     folder: Path
@@ -60,51 +53,50 @@ class CheckJob:
     withheld: bool
     tag: str
     locked: ShardLock | None = None
-    keys: Path | None = None
+    own_keys: Path | None = None
     drawn: Plan | None = None
     corpora: bool = False
     start: int = 0
 
-    @property
-    def name(self) -> str:
-        """The shard below ``data``."""
-        return self.shard.shard
-
     def path(self, part: str) -> Path:
         """Return the file of the shard in one part of the copy."""
-        return self.folder / part / f"{self.name}.parquet"
+        return self.folder / part / f"{self.shard.shard}.parquet"
+
+    def samples(self) -> Iterator[Sample | None]:
+        """Draw the samples of the shard again, where the seed is known and the corpus at hand."""
+        if self.drawn is None:
+            return
+        for row in self.drawn.rows(self.shard.shard.partition("/")[0])[self.start : self.start + self.shard.rows]:
+            yield draw_sample(self.drawn, row) if self.corpora or not row.stratum.knob("corpus", "") else None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedShard:
-    """What was seen of one shard: how many of its rows were `recounted`, and how many `drawn` again."""
+    """What was seen of one shard: how many of its rows were `recounted`, and how many drawn again (`redrawn`).
+
+    `strata` says of each row which stratum it is of: family, subtask, length and, unless withheld, complexity.
+    """
 
     shard: str
     ids: tuple[str, ...]
-    places: Mapping[Place, int]
+    strata: tuple[tuple[Any, ...], ...]
     recounted: int
-    drawn: int
+    redrawn: int
     faults: tuple[str, ...]
 
 
 def check_shard(job: CheckJob) -> CheckedShard:
     """Check one shard of a copy: its files, then every row. What lies in a store is fetched once."""
-    files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.keys] if path]
+    files = [job.path(part) for part in PARTS if job.shard.file(part)[1]] + [path for path in [job.own_keys] if path]
+    reader = ShardReader(job.plan, job.plan.profiles[0], job.tag, full=True, drawn=job.drawn, withheld=job.withheld)
     with prefetched_existing(*files):
-        return _checked_shard(job)
-
-
-def _checked_shard(job: CheckJob) -> CheckedShard:
-    faults = list(_file_faults(job))
-    reader = ShardReader(job)
-    if job.path("data").is_file():
-        try:
-            reader.read()
-        except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
-            faults.append(str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})")
-        faults += reader.faults
-    named = tuple(f"{job.name}: {fault}" for fault in faults)
-    return CheckedShard(job.name, tuple(reader.ids), reader.places, reader.witness.recounted, reader.drawn, named)
+        faults = list(_file_faults(job))
+        if job.path("data").is_file():
+            faults += _row_faults(job, reader)
+    named = tuple(f"{job.shard.shard}: {fault}" for fault in faults)
+    return CheckedShard(
+        job.shard.shard, tuple(reader.ids), tuple(reader.strata), reader.recounted, reader.redrawn, named
+    )
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
@@ -119,127 +111,26 @@ def _file_faults(job: CheckJob) -> Iterator[str]:
         yield f"the manifest says {job.shard.rows} rows, but {job.locked.rows} were frozen"
 
 
-class ShardReader:
-    """Reads the rows of one shard of a copy and collects what is wrong with them."""
-
-    def __init__(self, job: CheckJob) -> None:
-        self.job = job
-        self.witness = Witness(job.plan, job.plan.profiles[0], full=True)
-        self.cells = {(cell.family, cell.subtask, cell.length): cell for cell in job.plan.recipe.strata}
-        self.ids: list[str] = []
-        self.places: Counter[Place] = Counter()
-        self.faults: list[str] = []
-        self.drawn = 0
-
-    def read(self) -> None:
-        """Read all rows; what is wrong goes to `faults`, the first faulty rows by name."""
-        digest = row_digest(_whole(self._rows()))
-        if len(self.faults) > ROW_FAULTS:
-            self.faults[ROW_FAULTS:] = [f"{len(self.faults) - ROW_FAULTS} more rows fail"]
-        if len(self.ids) != self.job.shard.rows:
-            self.faults.append(f"it holds {len(self.ids)} rows in place of {self.job.shard.rows}")
-        for said, who in (
-            (self.job.shard.row_digest, "that the manifest lists"),
-            (self.job.locked and self.job.locked.row_digest, "that were frozen"),
-        ):
-            if said and said != digest and not self.job.withheld:
-                self.faults.append(f"its rows differ from those {who}")
-
-    def _rows(self) -> Iterator[Row]:
-        """Yield every row, looked at."""
-        second = next((self.job.path(part) for part in KEYS if self.job.shard.file(part)[1]), None)
-        beside = second is not None and second.is_file()
-        keys: Iterator[Row] = read_rows(second) if second and beside else iter(())
-        own: Iterator[Row] = read_rows(self.job.keys) if self.job.keys else iter(())
-        samples = self._samples()
-        for row, key, kept in zip_longest(read_rows(self.job.path("data")), keys, own):
-            if row is None:
-                self.faults.append("its keys have more rows than its data")
-                return
-            sample = next(samples, None)
-            self.drawn += sample is not None
-            faults = [*self._row_faults(row, kept, sample), *(_key_faults(row, key) if beside else ())]
-            self.ids.append(str(row.get("id")))
-            self.places[tuple(row.get(name) for name in ("family", "subtask", "length", "complexity"))] += 1
-            if faults:
-                self.faults.append(f"row {row.get('id')!r}: {'; '.join(faults)}")
-            self.witness.seen += 1
-            yield row
-
-    def _samples(self) -> Iterator[Sample | None]:
-        """Draw the samples of the shard again, where the seed is known and the corpus at hand."""
-        plan = self.job.drawn
-        if plan is None:
-            return iter(())
-        rows = plan.rows(self.job.name.partition("/")[0])[self.job.start : self.job.start + self.job.shard.rows]
-        return (
-            draw_sample(plan, row) if self.job.corpora or not row.stratum.knob("corpus", "") else None for row in rows
-        )
-
-    def _row_faults(self, row: Row, kept: Row | None, sample: Sample | None) -> Iterator[str]:
-        try:
-            faults = list(self._withheld_faults(row, kept, sample) if self.job.withheld else self.witness.faults(row))
-            if sample is not None and self.job.drawn and not self.job.withheld and not faults:
-                plan = self.job.drawn
-                faults = sample_faults(row, sample) or [*mark_faults(row, sample, plan, plan.profiles[0], count=True)]
-            yield from faults
-            yield from self._release_faults(row)
-        except (ArithmeticError, *UNREADABLE) as fault:
-            yield f"it cannot be read as a row ({fault!r})"
-
-    def _release_faults(self, row: Row) -> Iterator[str]:
-        tag = self.job.tag
-        if not row["id"].endswith(f"-{tag}"):
-            yield f"its id does not end in {tag}"
-        if json.loads(row["metadata"]).get("canary") != CANARY:
-            yield "it has no canary"
-
-    def _withheld_faults(self, row: Row, kept: Row | None, sample: Sample | None) -> Iterator[str]:
-        """Check a row without its answer, and compare the answer in its text with the maintainer's keys and sample."""
-        cell = self.cells.get((row["family"], row["subtask"], row["length"]))
-        if cell is None:
-            yield "its stratum is not in the manifest"
-            return
-        yield from self.witness.label_faults(row, cell)
-        yield from self.witness.count_faults(row)
-        if json.loads(row["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
-            yield "the SHA-256 of its prompt is wrong"
-        if kept is not None and json.loads(kept["metadata"])["prompt_sha256"] != sha256_text(row["prompt"]):
-            yield "its prompt is not the one that was built"
-        try:
-            solved = task_of(cell).solve(turns_of(row)) if task_of(cell).proof == "solved" else None
-        except ValueError as fault:
-            yield str(fault)
-            return
-        if sample is not None:
-            yield from drawn_faults(row, sample)
-            if solved is not None and not task_of(cell).keyed_by_packing and solved != tuple(sample.key.answers):
-                yield "the answer in its text differs from the one that was drawn"
-        if kept is not None:
-            yield from _own_faults(row, kept, solved)
-        elif self.job.keys:
-            yield "the keys have no row for it"
-
-
-def _own_faults(row: Row, kept: Row, solved: tuple[str, ...] | None) -> Iterator[str]:
-    """Compare a public row with the maintainer's key at the same position."""
-    if solved is not None and list(solved) != kept["answers"]:
-        yield "the answer in its text differs from the key"
-    for name in KEYS_SCHEMA.names:
-        if name in row and name not in OWN and row[name] != kept[name]:
-            yield f"{name} is {row[name]!r} in place of {kept[name]!r}"
-
-
-def _key_faults(row: Row, key: Row | None) -> Iterator[str]:
-    if key is None:
-        yield "it has no row in the keys file"
-    elif {name: row.get(name) for name in key} != key:
-        yield "its key differs from the one in the keys file"
-
-
-def _whole(rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield rows as long as they have all columns; a digest of others says nothing."""
-    return (row for row in rows if row.keys() >= set(DATA_SCHEMA.names))
+def _row_faults(job: CheckJob, reader: ShardReader) -> Iterator[str]:
+    """Read all rows and yield what is wrong with them, the first faulty ones by name."""
+    beside = [job.path(part) for part in ("index", "keys") if job.shard.file(part)[1]]
+    keys = next((path for path in beside[:1] if path.is_file()), None)
+    try:
+        rows = reader.rows(job.path("data"), keys, job.samples(), job.own_keys)
+        digest = row_digest(row for row in rows if row.keys() >= set(DATA_SCHEMA.names))
+    except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
+        yield str(fault) if isinstance(fault, CarraraError) else f"it has no readable rows ({fault!r})"
+        digest = ""
+    yield from reader.faults[:ROW_FAULTS]
+    if len(reader.faults) > ROW_FAULTS:
+        yield f"{len(reader.faults) - ROW_FAULTS} more rows fail"
+    if digest and len(reader.ids) != job.shard.rows:
+        yield f"it holds {len(reader.ids)} rows in place of {job.shard.rows}"
+    if digest and not job.withheld:
+        if job.shard.row_digest not in (None, digest):
+            yield "its rows differ from those that the manifest lists"
+        if job.locked and job.locked.row_digest != digest:
+            yield "its rows differ from those that were frozen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,10 +276,7 @@ def joint_faults(copy: SplitCopy, checked: list[CheckedShard]) -> Iterator[str]:
     ids = Counter(each for shard in checked for each in shard.ids)
     yield from (f"id {name!r} occurs {times} times" for name, times in sorted(ids.items()) if times > 1)
     for tier, made in copy.split.manifest.tiers.items():
-        found: Counter[Place] = Counter()
-        for shard in checked:
-            if shard.shard.split("/")[1] == tier:
-                found.update(shard.places)
+        found = Counter(each for shard in checked if shard.shard.split("/")[1] == tier for each in shard.strata)
         wanted = {(cell.family, cell.subtask, cell.length, cell.complexity): cell.rows for cell in made.strata}
         for place in sorted(wanted.keys() | found.keys(), key=str):
             if wanted.get(place, 0) != found[place]:
@@ -426,8 +314,8 @@ def _line(copy: SplitCopy, checked: Sequence[CheckedShard]) -> str:
     solved = describe_answers(rows - only, only)
     if only and copy.withheld:  # without its answer, a row that no program solves tells nothing that could be checked
         solved = f"{rows - only:,} re-solved from their text, {only:,} that no program can solve"
-    answers = ", ".join([solved, *_answers(copy, rows, sum(each.drawn for each in checked))])
-    unseen = _unseen(copy, all_drawn=all(each.drawn == len(each.ids) for each in checked))
+    answers = ", ".join([solved, *_answers(copy, rows, sum(each.redrawn for each in checked))])
+    unseen = _unseen(copy, all_drawn=all(each.redrawn == len(each.ids) for each in checked))
     return (
         f"{copy.split.title}: {rows:,} rows in {len(checked)} shard{'s' * (len(checked) != 1)}, {counted}, {answers}; "
         f"every byte {held}"

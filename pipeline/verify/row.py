@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
+from pipeline.artifacts.journal import UNREADABLE
 from pipeline.artifacts.parquet import read_rows
 from pipeline.assemble.cache import LAYOUTS
 from pipeline.assemble.cutter import MARKED, bucket, conversation, cutter, in_order, reading, rounded
 from pipeline.assemble.plan import Plan
-from pipeline.errors import CorruptError
 from pipeline.profiles import Counter, Profile
 from pipeline.recipe import Stratum
 from pipeline.rows import CANARY, DATA_SCHEMA, KEY_NAMES, Row, sha256_text
@@ -207,6 +207,10 @@ def _depths(
     yield from (None for piece in layout.tail if piece.role in MARKED)
 
 
+STRATUM = ("family", "subtask", "length", "complexity")
+"""The columns that say which stratum of its tier a row is of; where answers are withheld, the last one is too."""
+RENAMED = ("id", "metadata")
+"""The columns that rows without answers and the maintainer's keys of them do not share."""
 SAMPLE = 16
 """One row in so many of a family, of which `build` counts the needles, and which the second counter counts where it is
 slow or a quick one counts the others; `verify` counts all rows."""
@@ -214,63 +218,149 @@ QUICK_FROM = 6 << 20
 """Tokens of a build's rows from which on a quick counter saves more than it takes to open."""
 
 
-class Witness:
-    """Reads the rows of one shard and testifies to each; `start` is the place of the first one among its family's."""
+class ShardReader:
+    """Reads the rows of one shard of a build or of a copy, finds what is wrong with each, and counts what it saw.
 
-    def __init__(self, plan: Plan, profile: Profile, *, full: bool, start: int = 0) -> None:
-        self.plan, self.profile, self.full, self.start = plan, profile, full, start
+    Args:
+        plan: the strata and the prompt format, of a copy as far as its manifest says them.
+        profile: what the rows are cut for.
+        tag: what their ids end in.
+        full: whether the second counter reads all rows, also where it is slow.
+        start: the place of the shard's first row among those of its family.
+        drawn: the plan that the samples are drawn by; None where the seed is not known.
+        withheld: whether the rows are published without their answers.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        profile: Profile,
+        tag: str,
+        *,
+        full: bool,
+        start: int = 0,
+        drawn: Plan | None = None,
+        withheld: bool = False,
+    ) -> None:
+        self.plan, self.profile, self.tag, self.full, self.start = plan, profile, tag, full, start
+        self.drawn, self.withheld = drawn, withheld
         self.quick = None if full or _is_small(plan) else profile.quick_counter()
         self.second: Counter | None = profile.second()
-        self.cells = {cell_place(cell): cell for cell in plan.recipe.strata}
-        self.seen = self.solved = self.recounted = self.quick_recounted = 0
+        self.place = STRATUM[:-1] if withheld else STRATUM
+        self.cells = {cell_place(cell)[: len(self.place)]: cell for cell in plan.recipe.strata}
+        self.faults: list[str] = []
+        self.ids: list[str] = []
+        self.strata: list[tuple[Any, ...]] = []
+        self.redrawn = self.solved = self.recounted = self.quick_recounted = 0
         self.tokens = self.prompt_tokens = self.most = 0
         self.fewest = 1 << 62
 
-    def rows(self, data: Path, keys: Path, samples: Iterator[Sample]) -> Iterator[Row]:
-        """Yield every row of a shard, proven.
+    def rows(
+        self, data: Path, keys: Path | None, samples: Iterator[Sample | None], own_keys: Path | None = None
+    ) -> Iterator[Row]:
+        """Yield every row of a shard; what is wrong with it is in `faults` by then.
 
-        Raises:
-            CorruptError: naming the row and what is wrong with it.
+        Args:
+            data: the file of rows.
+            keys: the file of the same rows without text that lies beside it, if there is one.
+            samples: what the rows are cut from, None or nothing where that is not known.
+            own_keys: the maintainer's keys of a shard whose answers are withheld.
         """
-        for row, key in zip(read_rows(data), read_rows(keys), strict=True):
+        files: Iterator[Sequence[Row | None]] = zip_longest(
+            *(read_rows(path) if path else () for path in (data, keys, own_keys))
+        )
+        for row, key, own in files:
+            if row is None:
+                self.faults.append("its keys have more rows than its data")
+                return
             sample = next(samples, None)
-            faults = [*self.faults(row), *sample_faults(row, sample)]
-            if sample and not faults:
-                faults += mark_faults(row, sample, self.plan, self.profile, count=self._sampled)
-            if {name: row.get(name) for name in KEY_NAMES} != key:
+            self.redrawn += sample is not None
+            faults = self.check(row, sample, own)
+            if own_keys and own is None:
+                faults.append("the keys have no row for it")
+            if keys and key is None:
+                faults.append("it has no row in the keys file")
+            elif key is not None and {name: row.get(name) for name in (key if self.withheld else KEY_NAMES)} != key:
                 faults.append("its key differs from the one in the keys file")
             if faults:
-                raise CorruptError(f"{str(data)!r}, row {row.get('id')!r}: {'; '.join(faults)}")
-            self._tally(row)
+                self.faults.append(f"row {row.get('id')!r}: {'; '.join(faults)}")
+            else:
+                self.solved += task_of(self._cell(row)).proof == "solved"
+                self.tokens += row["context_tokens"]
+                self.prompt_tokens += row["prompt_tokens"]
+                self.fewest, self.most = min(self.fewest, row["context_tokens"]), max(self.most, row["context_tokens"])
+            self.ids.append(str(row.get("id")))
+            self.strata.append(tuple(row.get(name) for name in STRATUM))
             yield row
             PROMPT.clear()
+
+    def check(self, row: Row, sample: Sample | None = None, own: Row | None = None) -> list[str]:
+        """Return everything that is wrong with a row.
+
+        Args:
+            row: as it is published.
+            sample: what it should be cut from, where that is known.
+            own: the maintainer's key of a row without answer.
+        """
+        faults: list[str] = []
+        try:
+            if not self.withheld and list(row) != DATA_SCHEMA.names:
+                return [f"its columns are {list(row)}"]
+            cell = self._cell(row)
+        except KeyError:
+            return ["its stratum is not in the recipe"]
+        try:
+            faults += [*self._label_faults(row, cell), *self._count_faults(row)]
+            faults += self._withheld_faults(row, cell, sample, own) if self.withheld else answer_faults(row, cell)
+            if sample and self.drawn and not self.withheld and not faults:
+                counted = self._sampled
+                faults += sample_faults(row, sample) or mark_faults(
+                    row, sample, self.drawn, self.profile, count=counted
+                )
+            if not row["id"].endswith(f"-{self.tag}"):
+                faults.append(f"its id does not end in {self.tag}")
+            if metadata_of(row).get("canary") != CANARY:
+                faults.append("it has no canary")
+        except (ArithmeticError, *UNREADABLE) as fault:
+            faults.append(f"it cannot be read as a row ({fault!r})")
+        return faults
+
+    def _cell(self, row: Row) -> Stratum:
+        return self.cells[tuple(row[name] for name in self.place)]
 
     @property
     def _sampled(self) -> bool:
         """Whether the row that is read now is among those that are counted in full."""
-        return self.full or not (self.start + self.seen) % SAMPLE
+        return self.full or not (self.start + len(self.ids)) % SAMPLE
 
-    def _tally(self, row: Row) -> None:
-        self.seen += 1
-        self.solved += task_of(self._cell(row)).proof == "solved"
-        self.tokens += row["context_tokens"]
-        self.prompt_tokens += row["prompt_tokens"]
-        self.fewest, self.most = min(self.fewest, row["context_tokens"]), max(self.most, row["context_tokens"])
+    def _withheld_faults(self, row: Row, cell: Stratum, sample: Sample | None, own: Row | None) -> Iterator[str]:
+        """Check a row without its answer: the answer in its text is compared with the sample and the maintainer's key.
 
-    def faults(self, row: Row) -> list[str]:
-        """Return everything that is wrong with a row."""
-        if list(row) != DATA_SCHEMA.names:
-            return [f"its columns are {list(row)}"]
+        A row whose text gives no answer is at fault, whatever its answer should be.
+        """
+        prompt_sha256 = sha256_text(row["prompt"])
+        if metadata_of(row)["prompt_sha256"] != prompt_sha256:
+            yield "the SHA-256 of its prompt is wrong"
+        if own is not None and json.loads(own["metadata"])["prompt_sha256"] != prompt_sha256:
+            yield "its prompt is not the one that was built"
+        task = task_of(cell)
         try:
-            cell = self._cell(row)
-        except KeyError:
-            return ["its stratum is not in the recipe"]
-        return [*self.label_faults(row, cell), *self.count_faults(row), *answer_faults(row, cell)]
+            solved = task.solve(turns_of(row)) if task.proof == "solved" else None
+        except ValueError as fault:
+            yield str(fault)
+            return
+        if sample is not None:
+            yield from drawn_faults(row, sample)
+            if solved is not None and not task.keyed_by_packing and solved != tuple(sample.key.answers):
+                yield "the answer in its text differs from the one that was drawn"
+        if own is not None:
+            if solved is not None and list(solved) != own["answers"]:
+                yield "the answer in its text differs from the key"
+            for name in KEY_NAMES:
+                if name in row and name not in RENAMED and row[name] != own[name]:
+                    yield f"{name} is {row[name]!r} in place of {own[name]!r}"
 
-    def _cell(self, row: Row) -> Stratum:
-        return self.cells[row["family"], row["subtask"], row["length"], row["complexity"]]
-
-    def label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
+    def _label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
         """Hold the columns that a row's stratum and profile decide to what they should be."""
         task, roles = task_of(cell), [turn["role"] for turn in row["messages"] or ()] or ["user"]
         wanted = {
@@ -289,7 +379,7 @@ class Witness:
             if row[name] != value:
                 yield f"{name} is {row[name]!r} in place of {value!r}"
 
-    def count_faults(self, row: Row) -> Iterator[str]:
+    def _count_faults(self, row: Row) -> Iterator[str]:
         """Hold the row to the identity of tokens, counted in what is really sent by another encoder.
 
         What the quick one counts otherwise than the row says the second one decides. Where no second one reads the

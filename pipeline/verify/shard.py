@@ -27,12 +27,12 @@ from pipeline.assemble.homes import with_caches_of
 from pipeline.assemble.jobs import FileJob, PackJob, draw_sample, run_pack, samples_in
 from pipeline.assemble.plan import Home
 from pipeline.errors import BuildError, CarraraError, CorruptError, FitError
-from pipeline.rows import row_digest
+from pipeline.rows import Row, row_digest
 from pipeline.storage import StoreError, StorePath, map_in_order, prefetched_existing
 from pipeline.tasks.base import Sample
 from pipeline.terminal.spent import Spent
 from pipeline.typed import read_record
-from pipeline.verify.row import Witness
+from pipeline.verify.row import ShardReader
 from pipeline.verify.statistics import BalanceJob
 
 
@@ -178,23 +178,20 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
 
 def judge(job: ProveJob) -> Verdict:
     """Judge a shard by its bytes; nothing is written or moved."""
+    plan, shard = job.pack.plan, job.pack.shard
     try:
-        witness = Witness(job.pack.plan, job.pack.shard.profile, full=job.full, start=job.pack.shard.start)
-        witness.profile.counter()  # a missing engine or vocabulary is no fault of a shard
-        return _judged(job, witness)
+        reader = ShardReader(plan, shard.profile, plan.recipe.tag, full=job.full, start=shard.start, drawn=plan)
+        shard.profile.counter()  # a missing engine or vocabulary is no fault of a shard
+        with prefetched_existing(*job.files, job.path):
+            missing = [path for path in job.files if not path.exists()]
+            if job.full and not (job.listed or job.path.exists()) and (missing == [*job.files] or _is_of_another(job)):
+                return Verdict(job.path)
+            if missing:
+                return Verdict(job.path, fault=f"{str(missing[0])!r} is missing")
+            return _judged_bytes(job, reader)
     except (OSError, MemoryError, BuildError) as fault:
         said = str(fault) if isinstance(fault, BuildError) else read_fault(job.pack.data, fault)
         return Verdict(job.path, fault=f"{said}; nothing was moved", kind=BuildError)
-
-
-def _judged(job: ProveJob, witness: Witness) -> Verdict:
-    with prefetched_existing(*job.files, job.path):
-        missing = [path for path in job.files if not path.exists()]
-        if job.full and not (job.listed or job.path.exists()) and (missing == [*job.files] or _is_of_another(job)):
-            return Verdict(job.path)
-        if missing:
-            return Verdict(job.path, fault=f"{str(missing[0])!r} is missing")
-        return _judged_bytes(job, witness)
 
 
 def _is_of_another(job: ProveJob) -> bool:
@@ -202,7 +199,7 @@ def _is_of_another(job: ProveJob) -> bool:
     return any(content_key(path) not in (None, job.pack.shard.key) for path in job.files)
 
 
-def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
+def _judged_bytes(job: ProveJob, reader: ShardReader) -> Verdict:
     found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
     held = job.listed if job.full else None  # a build may have packed anew what is listed
     known = [record for record in (job.listed, read_proof_file(job.path)) if record and record.key == key]
@@ -211,7 +208,7 @@ def _judged_bytes(job: ProveJob, witness: Witness) -> Verdict:
     if broken := tuple(path for path in unlisted if path in unknown):
         return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
     try:
-        fresh = _proved(job, witness, list(found.values()))
+        fresh = _proved(job, reader, list(found.values()))
     except (CarraraError, ArithmeticError, *UNREADABLE) as fault:
         if isinstance(fault, BuildError):
             raise
@@ -236,34 +233,44 @@ def _record_fault(job: ProveJob, fresh: ShardRecord) -> str:
     return ""
 
 
-def _proved(job: ProveJob, witness: Witness, digests: list[str]) -> ShardRecord:
+def _proved(job: ProveJob, reader: ShardReader, digests: list[str]) -> ShardRecord:
     pack = job.pack
     for path in job.files:
         if content_key(path) != pack.shard.key:
             raise CorruptError(f"{str(path)!r} is not the file that this recipe would make")
-    digest = row_digest(witness.rows(pack.data, pack.keys, _samples(job)))
-    if witness.seen != pack.shard.rows:
-        raise CorruptError(f"{str(pack.data)!r} holds {witness.seen} rows in place of {pack.shard.rows}")
+    digest = row_digest(_sound_rows(reader, pack, _samples(job)))
+    if len(reader.ids) != pack.shard.rows:
+        raise CorruptError(f"{str(pack.data)!r} holds {len(reader.ids)} rows in place of {pack.shard.rows}")
     return ShardRecord(
         shard=pack.shard.name,
         key=pack.shard.key,
-        rows=witness.seen,
-        tokens=witness.tokens,
-        prompt_tokens=witness.prompt_tokens,
-        fewest_tokens=witness.fewest,
-        most_tokens=witness.most,
-        solved=witness.solved,
-        recounted=witness.recounted,
-        counter=witness.profile.counter().name,
-        second=witness.second.name if witness.second else NONE,
+        rows=len(reader.ids),
+        tokens=reader.tokens,
+        prompt_tokens=reader.prompt_tokens,
+        fewest_tokens=reader.fewest,
+        most_tokens=reader.most,
+        solved=reader.solved,
+        recounted=reader.recounted,
+        counter=reader.profile.counter().name,
+        second=reader.second.name if reader.second else NONE,
         row_digest=digest,
         data_bytes=pack.data.stat().st_size,
         data_sha256=digests[0],
         keys_bytes=pack.keys.stat().st_size,
         keys_sha256=digests[1],
-        quick=witness.quick.name if witness.quick and witness.quick_recounted else None,
-        quick_recounted=witness.quick_recounted or None,
+        quick=reader.quick.name if reader.quick and reader.quick_recounted else None,
+        quick_recounted=reader.quick_recounted or None,
     )
+
+
+def _sound_rows(reader: ShardReader, pack: PackJob, samples: Iterator[Sample]) -> Iterator[Row]:
+    """Yield the rows of a shard up to the first fault, and raise that."""
+    for row in reader.rows(pack.data, pack.keys, samples):
+        if reader.faults:
+            break
+        yield row
+    if reader.faults:
+        raise CorruptError(f"{str(pack.data)!r}, {reader.faults[0]}")
 
 
 def _samples(job: ProveJob) -> Iterator[Sample]:
