@@ -19,7 +19,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.streams import Streams
 from pipeline.tasks.base import Needle, Published, Sample
 from pipeline.tasks.bio import TASKS, haystack, solve
-from pipeline.tasks.bio.solve import POOLS, Entry, _stated, parse_question, parse_styled
+from pipeline.tasks.bio.solve import POOLS, Entry, _stated, parse_question, parse_styled, read_in
 from pipeline.tasks.bio.standard import TASKS as RETRIEVALS
 from pipeline.tasks.bio.standard import Multi, Standard, joined
 from pipeline.tasks.bio.styles import STYLES
@@ -269,7 +269,7 @@ def test_planted_faults_of_one_question_are_found(subtask: str) -> None:
     task, cell = RETRIEVAL[subtask], cell_of(subtask, shots=2)
     good = published(task, cell, 0)
     assert task.check(good) == []
-    entries = task.style.read(good.text)
+    entries = read_in(task.subtask, good.text)
     *shown, asked = parse_question(good.text)
     ((attribute, name),) = asked.about
     own = next(entry for entry in entries if entry.name == name)
@@ -508,7 +508,7 @@ def test_naive_solvers_find_one_of_the_people_and_no_more(subtask: str, guess: o
     task, cell, right = RETRIEVAL[subtask], cell_of(subtask, rows=360), 0
     for index in range(cell.rows):
         made = published(task, cell, index, 29)
-        entries = task.style.read(made.text)
+        entries = read_in(task.subtask, made.text)
         right += guess(entries, parse_question(made.text)[-1].about[0][0]) == made.key.target  # type: ignore[operator]
     assert right / cell.rows < 1 / 30 + 0.035
 

@@ -24,9 +24,9 @@ from pipeline.stages import Stages
 from pipeline.streams import Streams
 from pipeline.tasks.base import Key, Needle, PoolSpec, Published, Sample
 from pipeline.tasks.bio.citation import LEAST, MOST, Citation, running
+from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.idk import REFUSALS, Idk, gaps
 from pipeline.tasks.bio.solve import parse_biographies, parse_question
-from pipeline.tasks.bio.text import accepted
 from pipeline.worlds.people import ATTRIBUTES, people
 from pipeline.worlds.words import pool
 

@@ -69,6 +69,49 @@ def test_scorers_need_the_standard_library_alone() -> None:
             assert (node.module or "").split(".")[0] in sys.stdlib_module_names
 
 
+BORROWED = {
+    ("cite", "rag"),
+    ("rerank", "rag"),
+    ("summ", "longqa"),
+}
+"""Families that still import another's modules: what they share belongs above them, in `pipeline/tasks`."""
+TEXTS_READ = {"cite/solve", "summ/solve"}
+"""Solvers that still import their writer's text."""
+
+
+def imported(path: Path) -> set[str]:
+    """Return the modules that a file imports, and of each what it imports by name, in dots."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def test_no_family_knows_the_inside_of_another(root: Path) -> None:
+    families = {path.parent.name: [*path.parent.glob("*.py")] for path in root.glob("pipeline/tasks/*/__init__.py")}
+    del families["haystacks"]
+    seen = {
+        (name, other)
+        for name, paths in families.items()
+        for module in set().union(*map(imported, paths))
+        for other in families
+        if other != name and f"{module}.".startswith(f"pipeline.tasks.{other}.")
+    }
+    assert seen <= BORROWED
+
+
+def test_no_solver_reads_the_words_of_its_writer(root: Path) -> None:
+    seen = set()
+    for path in root.glob("pipeline/tasks/*/*solve.py"):
+        parts = (module.split(".") for module in imported(path) if module.startswith("pipeline.tasks."))
+        if any(part == "text" or part.endswith("_text") for module in parts for part in module[2:]):
+            seen.add(f"{path.parent.name}/{path.stem}")
+    assert seen <= TEXTS_READ
+
+
 def test_public_methods_say_what_they_do_or_override_one_that_does() -> None:
     found = (each.name for each in walk_packages(pipeline.__path__, "pipeline."))
     names, bare = [name for name in found if not name.endswith(".__main__")], []

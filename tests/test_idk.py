@@ -18,8 +18,9 @@ from pipeline.tasks.base import Needle, Placed, Published, Sample
 from pipeline.tasks.idk import solve
 from pipeline.tasks.idk import task as pool
 from pipeline.tasks.idk.chance import nearest, noun_positions, positions, share
+from pipeline.tasks.idk.forms import LETTERS, UNKNOWN
 from pipeline.tasks.idk.task import TASKS, QuestionPlan, draw, lines_of, make_letters, make_stories, specs
-from pipeline.tasks.idk.text import END, LETTERS, UNKNOWN
+from pipeline.tasks.idk.text import END
 from pipeline.worlds.stories import KINDS, Pair, names, namesakes, plot_named, plots, values_of, worded
 from tells import class_features, held_out_auc
 

@@ -8,8 +8,9 @@ import pytest
 from pipeline.profiles import load_profile
 from pipeline.recipe import TIERS
 from pipeline.streams import Streams
+from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.solve import parse_biographies, parse_question
-from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION, accepted, biography, question
+from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION, biography, question
 from pipeline.worlds.people import (
     ATTRIBUTES,
     CLAN,

@@ -8,7 +8,8 @@ import pytest
 
 import pipeline
 from pipeline.metrics import score
-from pipeline.tasks.bio.text import QUESTIONS, SENTENCES, accepted
+from pipeline.tasks.bio.forms import accepted
+from pipeline.tasks.bio.text import QUESTIONS, SENTENCES
 
 POOLS = Path(pipeline.__file__).parent / "worlds" / "pools"
 NAME = "Isabella Gioacchino Kothari"

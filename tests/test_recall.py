@@ -27,7 +27,7 @@ from pipeline.stages import Stages
 from pipeline.streams import Streams, stream
 from pipeline.tasks import TASKS
 from pipeline.tasks.base import Sample
-from pipeline.tasks.recall import lists, niah, niah_text, vt, vt_text
+from pipeline.tasks.recall import lists, niah, niah_solve, niah_text, vt, vt_solve
 from pipeline.verify.row import answer_faults, cell_place
 from pipeline.verify.statistics import balance_faults
 from pipeline.worlds import needles
@@ -226,7 +226,7 @@ def test_no_two_prompts_of_a_cell_begin_with_the_same_paragraph(tmp_path: Path) 
     cells = [cell("niah_s2", 12), cell("niah_mk1", 12, haystack="addresses")]
     for stratum, row in built(tmp_path, *cells):
         lines = row["prompt"].partition(f"\n{niah_text.START}")[2].splitlines()
-        firsts[stratum.subtask].append(next(line for line in lines if not niah_text.STATED.match(line + "\n")))
+        firsts[stratum.subtask].append(next(line for line in lines if not niah_solve.STATED.match(line + "\n")))
     for lines in firsts.values():
         assert len(set(lines)) >= 11
 
@@ -309,8 +309,8 @@ def test_chains_hold_the_number_just_as_often_as_promised(operations: str) -> No
     for seed in range(60):
         complexity, twins = (2, 5, 10)[seed % 3], (0, 1, 3)[seed // 3 % 3]
         drawn = vt.draw(Streams((seed, "vt")), complexity, operations, twins)
-        steps = vt_text.read_steps("".join(f"{line}\n" for chain in drawn.chains for line in chain))
-        assert vt_text.holders(steps, drawn.number) == drawn.holders
+        steps = vt_solve.read_steps("".join(f"{line}\n" for chain in drawn.chains for line in chain))
+        assert vt_solve.holders(steps, drawn.number) == drawn.holders
         assert len(drawn.holders) == complexity
         literal = [step for step in steps if not step.source and step.number == drawn.number]
         assert len(literal) == twins + (operations == "none")
@@ -402,8 +402,8 @@ def parts(key: str) -> list[str]:
 
 def told_by_form(row: Row) -> list[list[str]]:
     """Return the keys that the needles tell apart, those that look most like asked ones first: without the question."""
-    found = niah_text.read_needles(row["prompt"])
-    codes = [one.key for one in found if one.thing == niah_text.CODE]
+    found = niah_solve.read_needles(row["prompt"])
+    codes = [one.key for one in found if one.thing == niah_solve.CODE]
     words = Counter(word for key in {*codes} for word in parts(key))
     filed, values = Counter(one.key for one in found), Counter(codes)
     forms: dict[tuple[int, ...], list[str]] = defaultdict(list)
@@ -424,8 +424,8 @@ def test_the_needles_do_not_tell_what_is_asked_about(rows: dict[str, list[Row]],
         best = told_by_form(row)[0]
         sizes.append(len(best))
         chosen = stream("guess", row["id"]).sample(best, asked) if len(best) >= asked else best
-        codes = niah_text.read_needles(row["prompt"])
-        values = [one.value for key in chosen for one in codes if (one.thing, one.key) == (niah_text.CODE, key)]
+        codes = niah_solve.read_needles(row["prompt"])
+        values = [one.value for key in chosen for one in codes if (one.thing, one.key) == (niah_solve.CODE, key)]
         said.append(score(row, ", ".join(values)))
     assert fmean(said) <= most
     assert subtask == "niah_mk2" or min(sizes) >= 4
@@ -436,8 +436,8 @@ def test_a_key_that_stands_out_by_its_form_is_found(rows: dict[str, list[Row]]) 
         row = rows[subtask][0]
         changed = row["prompt"]
         asked = {*json.loads(row["metadata"])["latent"]["keys"]}
-        for one in reversed(niah_text.read_needles(changed)):
-            if one.thing != niah_text.CODE and one.key not in asked:
+        for one in reversed(niah_solve.read_needles(changed)):
+            if one.thing != niah_solve.CODE and one.key not in asked:
                 changed = changed[: one.start] + changed[one.end :]
         faults = answer_faults({**row, "prompt": changed}, cell(subtask, 12, 8192, row["complexity"]))
         assert any("have the form of" in fault for fault in faults), faults

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from pipeline.baselines.base import FIRST, LAST, End, Passage, Reading
 from pipeline.tasks.graph.solve import LINE, Edge, Listed, gathered, read
-from pipeline.tasks.recall import json_kv, lists, niah_text, vt_text
+from pipeline.tasks.recall import json_kv, lists, niah_solve, vt_solve
 
 HEADING = re.compile(r"^(?:JSON object:\n\{|Text:|Program:|List:)\n", re.MULTILINE)
 ENDS = ("\nThis is the end of the ", "\n}\n")
@@ -37,29 +37,29 @@ class Recall(Reading):
             side, one = json_kv.question(self.text)
             return [pair[1 - side] for pair in PAIR.findall(text) if pair[side] == one]
         if self.subtask == "vt":
-            return _holders(text, vt_text.parse_question(self.text))
+            return _holders(text, vt_solve.parse_question(self.text))
         if self.subtask in ("cwe", "fwe"):
             count = lists.parse_question(self.text)
             return sorted(word for word, _ in Counter(text.splitlines()).most_common(count))
-        codes = [one for one in niah_text.read_needles(text) if one.thing == niah_text.CODE]
+        codes = [one for one in niah_solve.read_needles(text) if one.thing == niah_solve.CODE]
         values = [one.value for key in self.keys for one in codes if one.key == key]
-        any_order = self.subtask == "niah_mv" and not niah_text.is_ordered(self.text)
+        any_order = self.subtask == "niah_mv" and not niah_solve.is_ordered(self.text)
         return sorted(values) if any_order else values
 
     @cached_property
     def keys(self) -> Sequence[str]:
         """The keys that are asked for, where there are any."""
-        return niah_text.parse_question(self.text) if self.subtask.startswith("niah") else []
+        return niah_solve.parse_question(self.text) if self.subtask.startswith("niah") else []
 
     def half_known(self, end: End) -> Sequence[Passage] | None:
         """Return the first or last line about something like the asked key, or every line that states the number."""
         if self.subtask == "vt":
-            number = vt_text.parse_question(self.text)
+            number = vt_solve.parse_question(self.text)
             return [one for one in self.passages if one.text.endswith(f" = {number}\n")]
         if self.subtask in ("cwe", "fwe"):
             return None
         keys = self.keys or [json_kv.question(self.text)[1]]
-        lines = [one for one in self.passages if niah_text.STATED.match(one.text) or PAIR.match(one.text)]
+        lines = [one for one in self.passages if niah_solve.STATED.match(one.text) or PAIR.match(one.text)]
         lines = lines[::-1] if end == LAST else lines
         return [found for key in keys for found in [_taken_for(key, lines)] if found]
 
@@ -68,17 +68,17 @@ class Recall(Reading):
         if self.subtask != "niah_mv":
             return self.half_known(LAST)
         (key,) = self.keys
-        return [one for one in self.passages if f" {niah_text.CODE} filed under {key} is " in one.text][-1:]
+        return [one for one in self.passages if f" {niah_solve.CODE} filed under {key} is " in one.text][-1:]
 
 
 def _holders(text: str, number: int) -> list[str]:
     """Return the variables that hold a number, where lines that read an unknown variable are passed over."""
     known, steps = set[str](), []
-    for step in vt_text.read_steps(text):
+    for step in vt_solve.read_steps(text):
         if not step.source or step.source in known:
             known.add(step.name)
             steps.append(step)
-    return vt_text.holders(steps, number)
+    return vt_solve.holders(steps, number)
 
 
 def _taken_for(key: str, lines: Sequence[Passage]) -> Passage | None:

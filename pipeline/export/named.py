@@ -14,8 +14,8 @@ from pipeline.metrics import MEMBERS, NO_MEMBERS, NUMBER, PART, facts, worth_of
 from pipeline.rows import Row, known_by
 from pipeline.tasks.recall.json_kv import SHOWN, question
 from pipeline.tasks.recall.json_kv import START as OBJECT
+from pipeline.tasks.recall.niah_solve import parse_question
 from pipeline.tasks.recall.niah_text import START as NIAH_TEXT_START
-from pipeline.tasks.recall.niah_text import parse_question
 
 
 @dataclass(frozen=True, slots=True)

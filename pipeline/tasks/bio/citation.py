@@ -30,9 +30,10 @@ from pipeline.tasks.bio.base import (
     shown_people,
     tail,
 )
+from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import depths, others, pool_name, units_of
 from pipeline.tasks.bio.solve import END, START, parse_biographies, parse_question
-from pipeline.tasks.bio.text import accepted, biography, facts, question
+from pipeline.tasks.bio.text import biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, Person, choices_of, people, source_digest
 
 LABELS = ("opaque", "running")

@@ -22,10 +22,11 @@ from pipeline.tasks.base import Filler, Key, Layout, Piece, Placed, PoolSpec, Pu
 from pipeline.tasks.bio import base
 from pipeline.tasks.bio import solve as proof
 from pipeline.tasks.bio.base import Biographies, asked_people, dealt_kinds, kind_of, scattered, shown_people, tail
+from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density, depths, others, pool_name, units_of
 from pipeline.tasks.bio.solve import ATTRIBUTES as READER_ATTRIBUTES
 from pipeline.tasks.bio.solve import Entry, Question, parse_biographies, parse_question
-from pipeline.tasks.bio.text import accepted, biography, facts, question
+from pipeline.tasks.bio.text import biography, facts, question
 from pipeline.worlds.people import ATTRIBUTES, WORLD, choices_of, people, source_digest
 
 SHORT = 0.5

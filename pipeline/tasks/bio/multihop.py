@@ -30,10 +30,11 @@ from pipeline.tasks.bio.base import (
     kind_of,
     tail,
 )
+from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import depths, others
 from pipeline.tasks.bio.solve import parse_question
 from pipeline.tasks.bio.styles import PLAIN, STYLES
-from pipeline.tasks.bio.text import SENTENCES, accepted, question
+from pipeline.tasks.bio.text import SENTENCES, question
 from pipeline.worlds.people import ATTRIBUTES, CLAN, NAMES, Person, choices_of, people
 
 LINKS = {

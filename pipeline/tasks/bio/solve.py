@@ -1,7 +1,8 @@
 """A reader of biographies and of the questions behind them, from a prompt's text alone.
 
-It shares no code with the world or the renderer: sentences are taken apart at their fixed words, and every sentence
-must name the person whom its paragraph begins with. A paragraph may state the six attributes, or an age, may name
+Plain sentences are taken apart at their fixed words, which stand here, and every sentence must name the person whom its
+paragraph begins with. Patterns of the styles are built from the writer's list of wordings (`wordings`), so that a fault
+in that list is not found here. A paragraph may state the six attributes, or an age, may name
 another person in place of an attribute, and may carry a label in front: what a task allows is for its proof to say.
 """
 
@@ -19,8 +20,8 @@ from typing import NamedTuple
 
 from pipeline.recipe import Stratum
 from pipeline.tasks.base import Published
+from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density
-from pipeline.tasks.bio.text import accepted
 from pipeline.tasks.solving import LINES, PROMPT
 from pipeline.worlds.people import wordings
 from pipeline.worlds.words import pool
@@ -28,6 +29,8 @@ from pipeline.worlds.words import pool
 START = "\nBiographies:\n"
 END = "This is the end of the biographies."
 FINAL = "\nFinal answer: "
+PLAIN = "standard"
+"""The style with one wording for each attribute."""
 
 NAME = "[A-Z][A-Za-z]+ [A-Z][A-Za-z]+ [A-Z][A-Za-z]+"
 NAMED = re.compile(NAME)
@@ -255,14 +258,14 @@ class Frame:
         return sentence[len(self.before) : len(sentence) - len(self.after)]
 
 
-def styled_parser(style: str) -> Callable[[str], tuple[Entry, ...]]:
-    """Return a reader of all biographies of a prompt in one style; it raises ValueError for what it cannot read."""
-    return partial(_read, style)
-
-
 @PROMPT.of
-def _read(style: str, text: str) -> tuple[Entry, ...]:
-    return tuple(entries(text, _take_each_apart(style)))
+def read_in(style: str, text: str) -> tuple[Entry, ...]:
+    """Return every biography of a prompt in one style; remembers the last prompt it read.
+
+    Raises:
+        ValueError: if there is no body, or a line of it is not a biography.
+    """
+    return parse_biographies(text) if style == PLAIN else tuple(entries(text, _take_each_apart(style)))
 
 
 @cache

@@ -31,10 +31,11 @@ from pipeline.tasks.bio.base import (
     shown_people,
     tail,
 )
+from pipeline.tasks.bio.forms import accepted
 from pipeline.tasks.bio.haystack import density, depths, others
 from pipeline.tasks.bio.solve import parse_biographies, parse_question
 from pipeline.tasks.bio.styles import PLAIN, STYLES, Style
-from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION_TO_SEVERAL, SEVERAL, accepted, question
+from pipeline.tasks.bio.text import INSTRUCTION, INTRODUCTION_TO_SEVERAL, SEVERAL, question
 from pipeline.worlds.people import ATTRIBUTES, choices_of, people
 
 
@@ -101,10 +102,10 @@ class Standard(Biographies):
         return {"attribute": kind_of(sample.latent["asked"], ATTRIBUTES)}
 
     def answers(self, text: str) -> tuple[str, ...]:
-        return proof.looked_up(parse_question(text)[-1], self.style.read(text))
+        return proof.looked_up(parse_question(text)[-1], proof.read_in(self.subtask, text))
 
     def check(self, row: Published) -> list[str]:
-        entries = self.style.read(row.text)
+        entries = proof.read_in(self.subtask, row.text)
         about = {name: kind for kind, name in parse_question(row.text)[-1].about}
         found = base.faults(row, entries, about, self.namesakes_of(row.stratum))
         return [*proof.faults(row, entries), *proof.stated_faults(row, entries), *found]

@@ -11,18 +11,16 @@ from pipeline.streams import Streams
 from pipeline.tasks.base import PoolSpec, Unit, unit
 from pipeline.tasks.bio import text
 from pipeline.tasks.bio.haystack import pool_name, units_of
-from pipeline.tasks.bio.solve import Entry, parse_biographies, styled_parser
 from pipeline.worlds import people as wordings
 from pipeline.worlds.people import ATTRIBUTES, WORLD, people, source_digest
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """A way of writing biographies: its name, how prompts introduce them, and the reader that takes them apart."""
+    """A way of writing biographies: its name, and how prompts introduce them."""
 
     name: str
     introduction: str
-    read: Callable[[str], tuple[Entry, ...]]
 
     @property
     def pool(self) -> str:
@@ -59,9 +57,9 @@ PLAIN = "standard"
 STYLES = {
     style.name: style
     for style in (
-        Style(PLAIN, text.INTRODUCTION, parse_biographies),
-        Style("paraphrase", text.PARAPHRASED, styled_parser("paraphrase")),
-        Style("pronoun", text.FIRST_PERSON, styled_parser("pronoun")),
+        Style(PLAIN, text.INTRODUCTION),
+        Style("paraphrase", text.PARAPHRASED),
+        Style("pronoun", text.FIRST_PERSON),
     )
 }
 

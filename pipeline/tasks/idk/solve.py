@@ -9,10 +9,11 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from pipeline.tasks.base import Published
-from pipeline.tasks.idk.text import END, LETTERS, START, UNKNOWN, accepted
+from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
 from pipeline.tasks.solving import LINES, PROMPT, Lines, times
 from pipeline.worlds.stories import Plot, plots, values_of
 
+START, END = "The text begins here.\n", "The text ends here."
 FULL_NAME = "[A-Z][a-z]+ [A-Z][a-z]+"
 CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
 BRACKETS = re.compile(r"\[(.*?)\|(.*?)\]")

@@ -27,7 +27,8 @@ from pipeline.tasks.base import (
 from pipeline.tasks.idk import chance, text
 from pipeline.tasks.idk import solve as proof
 from pipeline.tasks.idk import solve as reader
-from pipeline.tasks.idk.text import LETTERS, UNKNOWN, question
+from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
+from pipeline.tasks.idk.text import question
 from pipeline.worlds.stories import (
     KINDS,
     PAIRS,
@@ -307,7 +308,7 @@ class Idk(Task):
             "plot": (plots().index(plot_named(latent["plot"])), len(plots())),
             "kind": (KINDS.index(latent["asked"]), len(KINDS)),
             "thing": (2 * latent["pair"] + latent["side"], 2 * PAIRS),
-            "letter": (latent["place"], len(text.LETTERS) - 1),
+            "letter": (latent["place"], len(LETTERS) - 1),
         }
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
@@ -316,7 +317,7 @@ class Idk(Task):
 
 
 def _key(asked: DrawnQuestion) -> Key:
-    forms = text.accepted(asked.letter, asked.choices[text.LETTERS.index(asked.letter)])
+    forms = accepted(asked.letter, asked.choices[LETTERS.index(asked.letter)])
     return Key(forms[0], forms, asked.choices)
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipeline.tasks.idk.forms import LETTERS
 from pipeline.worlds.stories import Plot
-
-LETTERS = "ABCD"
-UNKNOWN = "I don't know"
 
 INTRODUCTIONS = {
     "letters": """\
@@ -44,14 +42,3 @@ def asking(question: str, choices: Sequence[str]) -> str:
 def example(number: int, story: str, question: str, choices: Sequence[str], letter: str) -> str:
     """Return one finished question, with a short text of its own."""
     return f"Example {number}: {story}{asking(question, choices)} {letter}\n"
-
-
-def accepted(letter: str, choice: str) -> tuple[str, ...]:
-    """Return every accepted form of a choice, the letter first.
-
-    >>> accepted("B", "a heron")
-    ('B', '(B)', '(B) a heron', 'a heron', 'heron')
-    """
-    bare = choice.removeprefix("a ").removeprefix("an ")
-    forms = (letter, f"({letter})", f"({letter}) {choice}", choice)
-    return forms if bare == choice else (*forms, bare)

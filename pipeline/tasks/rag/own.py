@@ -25,6 +25,7 @@ from pipeline.errors import PoolError
 from pipeline.metrics import MEMBERS
 from pipeline.recipe import Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, stream, words
+from pipeline.tasks import grid
 from pipeline.tasks.base import (
     CorpusKnob,
     Filler,
@@ -45,7 +46,6 @@ from pipeline.tasks.rag import own_text, text
 from pipeline.tasks.rag import own_text as own_proof
 from pipeline.tasks.rag.own_text import document
 from pipeline.tasks.rag.solve import question
-from pipeline.tasks.recall import base
 
 BEYOND, NEGATIVE_UNITS = ("others", "none"), ("hard", "random")
 """What fills a prompt behind the ranked passages, and whether these come first at all."""
@@ -317,7 +317,7 @@ class OwnRag(Task):
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that a single document stands at."""
         single = sample.stratum.complexity == 1
-        return base.dealt(sample.latent["depths"][0], sample.stratum) if single else {}
+        return grid.dealt(sample.latent["depths"][0], sample.stratum) if single else {}
 
     def askable(self, corpus: Corpus, needed: int) -> Sequence[int]:
         """Return the places of the questions that need so many passages."""
@@ -343,7 +343,7 @@ class OwnRag(Task):
 
 def _depths(stratum: Stratum, index: int, stratum_streams: Streams, count: int) -> list[float]:
     if stratum.complexity == 1:
-        return [base.depth(stratum, index, stratum_streams)]
+        return [grid.depth(stratum, index, stratum_streams)]
     return [spread(stratum_streams.of("depth", place), stratum.rows, index) for place in range(count)]
 
 
@@ -367,7 +367,7 @@ def is_short(corpus: Corpus, name: str) -> bool:
     return len(passage.title) + len(passage.text) <= MOST_SHOWN
 
 
-SINGLE = OwnRag("single", (1,), {**KNOBS, "negatives": NEGATIVES, **base.DEPTH}, shuffled=False)
+SINGLE = OwnRag("single", (1,), {**KNOBS, "negatives": NEGATIVES, **grid.DEPTH}, shuffled=False)
 BRIDGE = OwnRag("bridge", (2, 3, 4), KNOBS, shuffled=True)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pipeline.recipe import TIERS, Stratum
 from pipeline.streams import Given, Indices, Shuffled, Streams, deal, spread, words
+from pipeline.tasks import grid
 from pipeline.tasks.base import (
     CorpusKnob,
     Filler,
@@ -33,7 +34,6 @@ from pipeline.tasks.rag import solve as proof
 from pipeline.tasks.rag.questions import Place, Question, ask, near_misses
 from pipeline.tasks.rag.questions import places as asking_places
 from pipeline.tasks.rag.text import document, numbered
-from pipeline.tasks.recall import base
 from pipeline.worlds.gazetteer import WORLD, Gazetteer, Passage, forms, gazetteer, ids, source_digest
 from pipeline.worlds.ranking import Index
 
@@ -443,7 +443,7 @@ class Single(Rag):
     subtask = "single"
     title = "a fact about a named thing, among documents that a search finds for it"
     knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType(
-        {**KNOBS, **base.DEPTH, **base.CROSSED, "corpus": own.CORPUS}
+        {**KNOBS, **grid.DEPTH, **grid.CROSSED, "corpus": own.CORPUS}
     )
     shuffled = False
 
@@ -453,11 +453,11 @@ class Single(Rag):
 
     def drawing(self, stratum: Stratum, index: int, row: Streams, stratum_streams: Streams) -> tuple[Streams, int]:
         """Return the streams of a row's question, which by the knob ``crossed`` six rows share."""
-        return base.shared_by_six(stratum, index, row, stratum_streams), base.question(stratum, index)
+        return grid.shared_by_six(stratum, index, row, stratum_streams), grid.question(stratum, index)
 
     def depths(self, stratum: Stratum, index: int, stratum_streams: Streams) -> list[float]:
         """Return the depth of the document that is needed, by the knob ``depth``."""
-        return [base.depth(stratum, index, stratum_streams)]
+        return [grid.depth(stratum, index, stratum_streams)]
 
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the scores of a guess, and of a reader that takes the value from the first hit of a search."""
@@ -465,8 +465,8 @@ class Single(Rag):
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the relation that is asked for, unless six rows share it, and the point of the grid."""
-        relation = {} if base.is_crossed(sample.stratum) else super().dealt(sample)
-        return {**relation, **base.dealt(sample.latent["depths"][0], sample.stratum)}
+        relation = {} if grid.is_crossed(sample.stratum) else super().dealt(sample)
+        return {**relation, **grid.dealt(sample.latent["depths"][0], sample.stratum)}
 
 
 class Described(Single):
@@ -474,4 +474,4 @@ class Described(Single):
 
     subtask = "described"
     title = "a fact about a thing that is described by two others, among documents that a search finds for it"
-    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, **base.DEPTH, **base.CROSSED})
+    knobs: Mapping[str, tuple[Any, ...] | CorpusKnob] = MappingProxyType({**KNOBS, **grid.DEPTH, **grid.CROSSED})

@@ -10,12 +10,13 @@ from random import Random
 
 from pipeline.recipe import Stratum
 from pipeline.streams import Streams
+from pipeline.tasks import grid
 from pipeline.tasks.base import Key, Layout, Piece, Placed, PoolSpec, Published, Sample, Task, unit
 from pipeline.tasks.recall import base
 from pipeline.tasks.solving import PROMPT, whole_lines
 from pipeline.worlds.needles import draw_uuid, stem_of
 
-KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **base.DEPTH, **base.CROSSED}
+KNOBS = {"asks": ("value", "key"), "stem": (8, 0, 24), **grid.DEPTH, **grid.CROSSED}
 NEAR = 16
 """How many other keys begin with the same digits as the asked one, if the knob ``stem`` says so; or other values."""
 FIRST = 8
@@ -58,11 +59,11 @@ class JsonKV(Task):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the asked pair, those that look like it, those of the examples and the last one."""
-        row_streams = base.shared_by_six(stratum, index, row_streams, stratum_streams)
+        row_streams = grid.shared_by_six(stratum, index, row_streams, stratum_streams)
         rng, side = row_streams.of("pairs"), _side(stratum)
         asked = _draw(rng)
         latent = {
-            "depth": base.depth(stratum, index, stratum_streams),
+            "depth": grid.depth(stratum, index, stratum_streams),
             "near": [list(pair) for pair in _near(stratum, asked[side], row_streams.of("near"))],
             "examples": [list(_draw(rng)) for _ in range(self.shots_of(stratum))],
             "last": list(_draw(rng)),
@@ -73,7 +74,7 @@ class JsonKV(Task):
 
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put the asked pair at its depth, and those that look like it or are shown as examples anywhere."""
-        row_streams = base.shared_by_six(sample.stratum, sample.index, row_streams, stratum_streams)
+        row_streams = grid.shared_by_six(sample.stratum, sample.index, row_streams, stratum_streams)
         latent, rng, side = sample.latent, row_streams.of("depths"), _side(sample.stratum)
         placed = [Placed.line(sample.relevant[0], "relevant", latent["depth"])]
         placed += [Placed.line(_line(pair), "decoy", rng.random()) for pair in latent["near"]]
@@ -99,12 +100,12 @@ class JsonKV(Task):
     def baselines(self, sample: Sample, key: Key) -> dict[str, float]:
         """Return the chance of a guess, of one among the pairs that begin alike, and of the first line."""
         near = len(sample.latent["near"])
-        first = base.first_line(sample.latent["depth"])
+        first = grid.first_line(sample.latent["depth"])
         return {"uniform": 0.0, "any_near": 1 / (1 + near) if near else 0.0, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that the asked pair stands at."""
-        return base.dealt(sample.latent["depth"], sample.stratum)
+        return grid.dealt(sample.latent["depth"], sample.stratum)
 
 
 def _side(stratum: Stratum) -> int:
@@ -174,7 +175,7 @@ def faults(row: Published) -> Iterator[str]:
     found, (side, one), digits = read(row.text), question(row.text), _digits(row.stratum)
     if len({*chain.from_iterable(found)}) != 2 * len(found):
         yield "two keys or values are the same"
-    marked = {role: {row.prompt[n.char_start : n.char_end] for n in row.needles if n.role == role} for role in ROLES}
+    marked = {role: {*row.marked(role)} for role in ROLES}
     if marked["relevant"] != {_line(pair) for pair in found if pair[side] == one}:
         yield "the marked pair is not the asked one"
     first = [pair for pair in found if pair[side].startswith(one[: min(digits, FIRST)]) and pair[side] != one]

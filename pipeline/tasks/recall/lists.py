@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from random import Random
 from string import ascii_lowercase
@@ -217,15 +217,12 @@ class Listed(Task):
         lines = count_words(text)
         return (", ".join(most_frequent(lines, parse_question(text))[0]),)
 
-    def faults(self, row: Published) -> Iterable[str]:
-        return self._faults(row)
-
-    def _faults(self, row: Published) -> Iterator[str]:
+    def faults(self, row: Published) -> Iterator[str]:
         lines = count_words(row.text)
         asked, last, following = most_frequent(lines, self.count)
         if last - following < self.gap * last:
             yield f"an asked word comes {last} times and another {following} times: they are too near"
-        marked = [row.prompt[n.char_start : n.char_end] for n in row.needles if n.role == "relevant"]
+        marked = row.marked("relevant")
         if sorted(marked) != [f"{word}\n" for word in asked]:
             yield "the marked lines are not one of each asked word"
         if not all(map(WORD.fullmatch, lines)):
@@ -300,7 +297,6 @@ class CommonWords(Listed):
         return pool(WORDS)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of all words, which a prompt repeats."""
         return (PoolSpec(f"cwe-{stratum.tier}", 1, stratum.tier, pool_digest(WORDS), make_common),)
 
 
@@ -334,7 +330,6 @@ class FrequentWords(Listed):
         return _coded(streams.world(CODED), self.size, self.letters)
 
     def pools(self, stratum: Stratum) -> tuple[PoolSpec, ...]:
-        """Return the pool of all words, which a prompt repeats."""
         return (PoolSpec(f"fwe-{stratum.tier}", 1, stratum.tier, CODED, make_coded),)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pipeline.recipe import Knob, Stratum
 from pipeline.streams import Streams, spread
+from pipeline.tasks import grid
 from pipeline.tasks.base import (
     CorpusKnob,
     Filler,
@@ -187,7 +188,7 @@ class Niah(Task):
         """What the form and the haystack leave open."""
         several = {"near": self.near, "distractors": self.distractors, "haystack": self.haystacks}
         own: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
-            "one": {**base.DEPTH, **base.CROSSED},
+            "one": {**grid.DEPTH, **grid.CROSSED},
             "values": ORDER,
             "keys": {},
         }
@@ -202,7 +203,7 @@ class Niah(Task):
 
     def sample(self, stratum: Stratum, index: int, row_streams: Streams, stratum_streams: Streams) -> Sample:
         """Draw the asked keys with their values, and what is to be mistaken for them."""
-        row_streams, form = base.shared_by_six(stratum, index, row_streams, stratum_streams), self._form(stratum)
+        row_streams, form = grid.shared_by_six(stratum, index, row_streams, stratum_streams), self._form(stratum)
         keys = self._keys(stratum, row_streams)
         several = self.form == "values"
         each = counts(keys, stratum.complexity) if several else [1] * len(keys.all)
@@ -217,7 +218,7 @@ class Niah(Task):
         answer = ", ".join(self._in_order(values[: stratum.complexity], stratum, index, stratum_streams))
         latent: dict[str, Any] = {"keys": keys.asked, "decoys": lines[stratum.complexity :]}
         if self.form == "one":
-            latent["depth"] = base.depth(stratum, index, stratum_streams)
+            latent["depth"] = grid.depth(stratum, index, stratum_streams)
         question = text.asking(form, keys.asked)
         return Sample("", stratum, index, latent, tuple(lines[: stratum.complexity]), question, Key.accepting(answer))
 
@@ -262,7 +263,7 @@ class Niah(Task):
     def layout(self, sample: Sample, row_streams: Streams, stratum_streams: Streams) -> Layout:
         """Put a single needle at its depth, several anywhere, each uniform over the stratum; decoys anywhere."""
         stratum, form = sample.stratum, self._form(sample.stratum)
-        row_streams = base.shared_by_six(stratum, sample.index, row_streams, stratum_streams)
+        row_streams = grid.shared_by_six(stratum, sample.index, row_streams, stratum_streams)
         rng, spread_out = (
             row_streams.of("depths"),
             _spread(stratum, sample.index, len(sample.relevant), stratum_streams),
@@ -301,14 +302,14 @@ class Niah(Task):
             codes = count + sum(text.CODE in line for line in sample.latent["decoys"])
             listed = {"uniform": 0.0, "all_codes": 2 * count / (count + codes)}
             return listed if self.form == "keys" else {**listed, "any_like": 1 / alike}
-        first = base.first_line(sample.latent["depth"])
+        first = grid.first_line(sample.latent["depth"])
         lines = 1 + len(sample.latent["decoys"])
         guess = {"any_line": 1 / lines} if alike == 1 else {"any_like": 1 / alike}
         return {"uniform": 0.0, **guess, "first_line": first}
 
     def dealt(self, sample: Sample) -> Mapping[str, tuple[object, int]]:
         """Return the point of the grid that a single needle stands at."""
-        return base.dealt(sample.latent["depth"], sample.stratum) if self.form == "one" else {}
+        return grid.dealt(sample.latent["depth"], sample.stratum) if self.form == "one" else {}
 
     def _number(self, name: str, stratum: Stratum) -> int:
         return int(self._knob(name, stratum))
@@ -323,7 +324,7 @@ class Niah(Task):
 
 def _keys_of(sample: Sample) -> list[str]:
     """Return the keys of all lines written for a row."""
-    return [one.key for one in text.read_needles("".join([*sample.relevant, *sample.latent["decoys"]]))]
+    return [one.key for one in niah_solve.read_needles("".join([*sample.relevant, *sample.latent["decoys"]]))]
 
 
 def _spread(stratum: Stratum, index: int, count: int, stratum_streams: Streams) -> Iterator[float]:

@@ -2,15 +2,113 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, count, islice
 from typing import NamedTuple
 
 from pipeline.tasks.base import Published
 from pipeline.tasks.haystacks.solve import strangers
-from pipeline.tasks.recall.niah_text import CODE, END, START, Needles, columns, is_ordered, parse_question
+from pipeline.tasks.solving import LINES, PROMPT, Lines, Span, whole_lines
+
+START, END = "Text:\n", "This is the end of the text."
+CODE = "access code"
+"""What a question is about; other things may be filed under the same key."""
+STATED = re.compile(r"^(?:The|One) ([a-z]+ (?:code|number)) filed under (.+) is ([0-9a-f-]+)\.\n", re.MULTILINE)
+ASKED = re.compile(
+    r"^Question: What (?:is the|are the|are all the) access codes? filed under (.+?)"
+    r"(, in the order in which they stand in the text)?\?$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Needle:
+    """A line that states something: what is filed, under which key, the value, and where the line stands."""
+
+    thing: str
+    key: str
+    value: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Needles:
+    """All needles of a text, in order, each in the same place of every column: there may be a hundred thousand."""
+
+    lines: Lines
+    numbers: Sequence[int] = ()
+    things: Sequence[str] = ()
+    keys: Sequence[str] = ()
+    values: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.numbers)
+
+    def span(self, place: int) -> Span:
+        """Return where a needle starts and ends."""
+        return self.lines.span(self.numbers[place])
+
+    def places(self, asked: Sequence[str]) -> list[int]:
+        """Return the places of access codes that are filed under some keys."""
+        wanted = {*asked}
+        return [place for place, key in enumerate(self.keys) if key in wanted and self.things[place] == CODE]
+
+
+def read_needles(text: str) -> list[Needle]:
+    """Return every needle of a text, in order."""
+    found = columns(text)
+    edges = zip(*map(found.span, range(len(found))), strict=True) if len(found) else ((), ())
+    return list(map(Needle, found.things, found.keys, found.values, *edges))
+
+
+@PROMPT.of
+def columns(text: str) -> Needles:
+    """Return the needles of a prompt."""
+    lines = Lines(text)
+    said = _said(lines.texts)
+    if not any(said):
+        return Needles(lines)
+    return Needles(lines, list(compress(count(), said)), *zip(*filter(None, said), strict=True))
+
+
+@LINES.of_each
+def _said(line: str) -> tuple[str, ...]:
+    """Return what a line without its newline says is filed, under which key, and the value; of no needle nothing."""
+    found = STATED.match(f"{line}\n")
+    return found.groups() if found else ()
+
+
+def parse_question(text: str) -> list[str]:
+    """Return the keys that are asked for, in the order of the question.
+
+    Raises:
+        ValueError: if not just one question is asked.
+    """
+    return re.split(", | and ", _asked(text)[0])
+
+
+def is_ordered(text: str) -> bool:
+    """Tell whether values are asked for in the order of the text.
+
+    Raises:
+        ValueError: if not just one question is asked.
+    """
+    return bool(_asked(text)[1])
+
+
+@PROMPT.of
+def _asked(text: str) -> tuple[str, str]:
+    asked = [found.groups("") for found in whole_lines(ASKED, "Question: ", text)]
+    if len(asked) != 1:
+        raise ValueError(f"{len(asked)} questions are asked")
+    keys, ordered = asked[0]
+    return keys, ordered
+
 
 STEM = 8
 """Characters that near UUIDs share."""
@@ -123,9 +221,7 @@ def faults(row: Published, haystack: str, form: str, *, near: int, distractors: 
 
 
 def _marks(row: Published, found: Needles, mine: Sequence[int]) -> Iterator[str]:
-    marked = {
-        role: {(n.char_start, n.char_end) for n in row.needles if n.role == role} for role in ("relevant", "decoy")
-    }
+    marked = {role: {*row.spans(role)} for role in ("relevant", "decoy")}
     if marked["relevant"] != {found.span(place) for place in mine}:
         yield "the marked lines are not those that answer"
     numbers = {found.lines.at(span) for span in marked["decoy"] - marked["relevant"]}

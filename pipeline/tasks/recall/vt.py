@@ -292,5 +292,5 @@ def _example(row_streams: Streams, shot: int, operations: str) -> str:
     order = sorted(rng.sample(range(sum(sizes)), sizes[0]))
     lines = list(map(iter, (one, other)))
     text_lines = [f"{next(lines[place not in order])}\n" for place in range(sum(sizes))]
-    answer = ", ".join(text.holders(text.read_steps("".join(text_lines)), number))
+    answer = ", ".join(vt_solve.holders(vt_solve.read_steps("".join(text_lines)), number))
     return text.EXAMPLE.format(lines="".join(text_lines), question=text.QUESTION.format(number=number), answer=answer)
