@@ -162,7 +162,7 @@ def _lock() -> Schema:
 def _scores() -> Schema:
     """Return the schema of what `carrara score --json` prints, and --out writes with the rows."""
     share: Schema = {"type": "number", "minimum": 0, "maximum": 1}
-    counts = dict.fromkeys(("rows", *STATES, "cut", "predictions"), WHOLE)
+    counts = dict.fromkeys(("rows", *STATES, "unparsed", "cut", "predictions"), WHOLE)
     cell = _record(Cell)
     either = {"anyOf": [cell, {"type": "null"}]}
     row: dict[str, Schema] = {
@@ -170,6 +170,7 @@ def _scores() -> Schema:
         "state": {"enum": list(STATES)},
         "score": share,
         "alone": share,
+        "unparsed": {"type": "boolean"},
         "finish": TEXT,
     }
     return _closed(
@@ -179,6 +180,7 @@ def _scores() -> Schema:
             **dict.fromkeys(("carrara", "model", "split", "tokenizer"), TEXT),
             "tags": _map(TEXT),
             "quirks": _list(TEXT),
+            "scorers": _map(WHOLE),
             "complete": {"type": "boolean"},
             "counts": _closed("Rows by state", counts),
             "never_asked": _map(WHOLE),

@@ -75,7 +75,7 @@ def test_openai_mrcr_agrees(rows: list[Row]) -> None:
         row = rng.choice(asked)
         said = rng.choice(["", "", "\n"]) + long_reply(rng, row, asked) + rng.choice(["", "\n\n"])
         official = openai_grade(said, row["target"], row["random_string_to_prepend"])
-        assert mrcr(row, said, anywhere=False) == official, said[:60]
+        assert (mrcr(row, said, anywhere=False) or 0.0) == official, said[:60]
         seen.add(round(official, 1))
     assert len(seen) >= 8
 
@@ -87,7 +87,7 @@ def test_mrcr_v2_agrees(rows: list[Row]) -> None:
         row = rng.choice(asked)
         said = rng.choice(["", "\n", "  "]) + long_reply(rng, row, asked) + rng.choice(["", "\n\n"])
         official = mrcr_v2_metric(said, row["target"])
-        assert mrcr(row, said) == official, said[:60]
+        assert (mrcr(row, said) or 0.0) == official, said[:60]
         seen.add(round(official, 1))
     assert len(seen) >= 8
     right = asked[0]["target"]
@@ -98,7 +98,7 @@ def test_mrcr_v2_agrees(rows: list[Row]) -> None:
 def test_the_two_variants_of_mrcr_differ_as_published(rows: list[Row]) -> None:
     row = scored_by(rows, mrcr)[0]
     late = "Sure: " + row["target"]
-    assert (mrcr(row, late), mrcr(row, late, anywhere=False)) == (1.0, 0.0)
+    assert (mrcr(row, late), mrcr(row, late, anywhere=False)) == (1.0, None)
     others = [row["target"][:12] + other["target"][12:] for other in scored_by(rows, mrcr)[1:]]
     assert any(mrcr(row, other) != mrcr(row, other, anywhere=False) for other in others), "the order of texts matters"
 
@@ -200,7 +200,7 @@ def test_several_values_agree_with_ruler_and_helmet_on_all_and_nothing(rows: lis
         said = "; ".join(listing(rng, row, asked))
         official = match_all(said, parts(row))
         # The rules give a share for some of the values; the paper's task, and Carrara's scorer, want all of them.
-        assert all_in_order(row, said) == float(official == 1.0), said
+        assert (all_in_order(row, said) or 0.0) == float(official == 1.0), said
         seen.add(official)
     assert len(seen) > 4
     turned = "; ".join(reversed(parts(asked[-1])))
@@ -246,7 +246,7 @@ def test_longbio_agrees_on_orders_and_lists(rows: list[Row]) -> None:
         if rng.random() < 0.3:
             rng.shuffle(given)
         said = rng.choice(["{}", "Final answer: {}"]).format("; ".join(given))
-        assert all_in_order(row, said) == longbio_hit(said, parts(row)), said
+        assert (all_in_order(row, said) or 0.0) == longbio_hit(said, parts(row)), said
     row = next(row for row in asked if row["subtask"] == "rank")
     both = "; ".join([*parts(row), *reversed(parts(row))])
     assert (longbio_hit(both, parts(row)), all_in_order(row, both)) == (1, 0.0)

@@ -317,10 +317,10 @@ def test_the_scorer_follows_both_published_metrics() -> None:
     assert score(row, f"abcDEF123456{text}") == 1.0
     assert score(row, f"<think>abcDEF123456 no</think>\nHere: abcDEF123456{text}") == 1.0
     assert score(row, f"<think>it is abcDEF123456{text}") == 0.0
-    assert mrcr(row, f"Here: abcDEF123456{text}", anywhere=False) == 0.0
+    assert mrcr(row, f"Here: abcDEF123456{text}", anywhere=False) is None
     assert mrcr(row, f"abcDEF123456{text}", anywhere=False) == 1.0
     assert mrcr(row, f"<think>well</think>\n\nabcDEF123456{text}", anywhere=False) == 1.0
-    assert mrcr(row, f"  abcDEF123456{text}", anywhere=False) == 0.0
+    assert mrcr(row, f"  abcDEF123456{text}", anywhere=False) is None
     assert score(row, text) == score(row, "") == score(row, None) == 0.0
     half = f"abcDEF123456{text[:200]}"
     assert score(row, half) == SequenceMatcher(None, text, text[:200].strip()).ratio()

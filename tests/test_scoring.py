@@ -24,7 +24,7 @@ import made
 from pipeline.artifacts.split import Selection, open_split
 from pipeline.cli import cli
 from pipeline.errors import PredictionsError
-from pipeline.metrics import LONGEST
+from pipeline.metrics import LONGEST, facts
 from pipeline.metrics import main as metrics_main
 from pipeline.metrics.join import write_metrics
 from pipeline.score.results import ANSWERED, EMPTY, HEAD, MISSING, UNUSABLE, Scored
@@ -374,7 +374,7 @@ def test_every_fault_is_named_with_its_line_and_the_rest_is_scored(
     assert said["conflict"] == [f"12: {ROWS[0]['id']}: another answer than in {path}:1"]
     assert said["missing"] == [ROWS[4]["id"], ROWS[5]["id"]]
     states_of = {"answered": 1, "empty": 1, "refused": 0, "missing": 2, "unusable": 2}
-    assert found.counts == {"rows": 6, **states_of, "cut": 0, "predictions": 8}
+    assert found.counts == {"rows": 6, **states_of, "unparsed": 0, "cut": 0, "predictions": 8}
     assert not found.complete
 
 
@@ -465,6 +465,21 @@ def test_the_command_prints_tables_json_and_rows(folder: Path, tmp_path: Path) -
     assert ran("score", folder, path, "--json", "--model", "m").stdout == done.stdout
 
 
+def test_replies_that_cannot_be_judged_are_counted_apart(
+    folder: Path, tmp_path: Path, scored: Callable[..., Scored]
+) -> None:
+    said = {"id": ROWS[0]["id"], "prediction": "I am here to help you with that."}
+    path = made.lines(tmp_path / "a.jsonl", [said, *made.answers(ROWS[1:])])
+    found = scored(path)
+    assert [record.unparsed for record in found.records] == [True, *[False] * 5]
+    assert (found.records[0].score, found.records[0].state) == (0.0, ANSWERED)
+    assert (found.counts["answered"], found.counts["unparsed"]) == (6, 1)
+    result = json.loads(ran("score", folder, path, "--json").stdout)
+    assert (result["counts"]["unparsed"], result["overall"]["unparsed"]) == (1, 1)
+    assert result["scorers"] == {name: facts(name).version for name in sorted({row["scorer"] for row in ROWS})}
+    assert "6 rows, 6 answered, 0 missing, 1 unparsed" in ran("score", folder, path).stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -501,7 +516,10 @@ def test_the_published_file_scores_by_itself(folder: Path, tmp_path: Path, capsy
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={}, cwd=tmp_path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 2
-    found = {(line["subtask"], line["length"]): line["score"] for line in json.loads(done.stdout)}
+    lines = json.loads(done.stdout)
+    assert lines[0]["scorers"] == {name: facts(name).version for name in sorted({row["scorer"] for row in rows})}
+    assert {line["unparsed"] for line in lines} == {0}
+    found = {(line["subtask"], line["length"]): line["score"] for line in lines}
     assert found["standard", "all"] == pytest.approx(5 / 6, abs=1e-6)
     assert found["idk", "all"] == 0.5
     ours = json.loads(ran("score", keys, replies, "--json").stdout)
@@ -509,7 +527,7 @@ def test_the_published_file_scores_by_itself(folder: Path, tmp_path: Path, capsy
     assert subtasks == {"standard": found["standard", "all"], "idk": 0.5}
     plain = made.lines(tmp_path / "keys.jsonl", ROWS)
     assert metrics_main([str(made.lines(tmp_path / "b.jsonl", made.answers(ROWS))), str(plain)]) == 0
-    assert "standard    4096     3         3  1.000" in capsys.readouterr().out
+    assert "standard    4096     3         3         0  1.000" in capsys.readouterr().out
     bad = tmp_path / "c.jsonl"
     bad.write_text('{"id": "x", "prediction": "y"}\n{\n{"id": 5}\n', encoding="ascii")
     assert metrics_main([str(bad), str(plain)]) == 2

@@ -32,7 +32,7 @@ from pipeline.metrics.means import counted, headline
 from pipeline.metrics.numbers import closeness, last_integer, latent_list
 from pipeline.metrics.parts import all_in_order, pair
 from pipeline.metrics.rankings import CUT, RANKED, TIED, ndcg, worth_of
-from pipeline.metrics.registry import SCORERS, UNKNOWN, facts, figures, score, scorers_of
+from pipeline.metrics.registry import SCORERS, UNKNOWN, facts, figures, judge, score, scorers_of, versions
 from pipeline.metrics.reply import END, LONGEST, PART, STOPS, thought
 from pipeline.metrics.scorer import JUDGED, LETTERED, NUMBER, Row, Rule, Scorer
 from pipeline.metrics.sources import FIGURES, NUMBERS, SOURCED, cited
@@ -75,6 +75,7 @@ __all__ = [
     "facts",
     "figures",
     "headline",
+    "judge",
     "last_integer",
     "latent_list",
     "listed",
@@ -88,5 +89,6 @@ __all__ = [
     "scorers_of",
     "similarity",
     "thought",
+    "versions",
     "worth_of",
 ]

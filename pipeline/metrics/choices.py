@@ -10,7 +10,7 @@ from pipeline.metrics.scorer import LETTER_ALONE, LETTERED, Row, Scorer
 from pipeline.metrics.text import CHOOSING, DENIALS, EXPLAINED, LONG_LINE, REFUSAL, TOKEN, settled_on
 
 
-def choice(row: Row, prediction: str) -> float:
+def choice(row: Row, prediction: str) -> float | None:
     """Score a choice among (A) to (D), none of which is that the text does not tell: see `choice_or_refusal`."""
     return choice_or_refusal(row, prediction, refuses=False)
 
@@ -27,7 +27,7 @@ DENIED = re.compile(r"\b(not|never|isn't|nor|or|anything but|except) (?:option |
 DENIED_BEHIND = re.compile(r"\)? (?:is|was)(?:n't| not| never| incorrect| wrong| false)\b", re.IGNORECASE)
 
 
-def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> float:
+def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> float | None:
     """Score a choice among (A) to (D), (D) being that the text does not tell (Michelangelo, section 2.3).
 
     A sentence chooses by letters, else by the words of choices; a refusal in words (``the text does not say``) chooses
@@ -48,7 +48,8 @@ def choice_or_refusal(row: Row, prediction: str, *, refuses: bool = True) -> flo
         lettered = re.match(r"\(?[A-Da-d](?:\)|[.:;,!]|$)", sentence.strip(" \t\"'"))
         return bool(lettered or _said(re.match, start, choices) or read(sentence) == refusal)
 
-    return float(settled_on(text, read, leads, marked=marked, bare=leads) == row["target"])
+    found = settled_on(text, read, leads, marked=marked, bare=leads)
+    return None if found is None else float(found == row["target"])
 
 
 def _chosen(sentence: str, choices: list[str], refusal: str) -> set[str]:
@@ -99,10 +100,11 @@ def _without_article(choice: str) -> str:
 
 CHOICE_OR_REFUSAL_SCORER = Scorer(
     choice_or_refusal,
+    1,
     "letter",
     refuses=True,
     aggregate="balanced",
     ungraded=LETTERED,
     pattern=LETTER_ALONE,
 )
-CHOICE_SCORER = Scorer(choice, "letter", ungraded=LETTERED, pattern=LETTER_ALONE)
+CHOICE_SCORER = Scorer(choice, 1, "letter", ungraded=LETTERED, pattern=LETTER_ALONE)

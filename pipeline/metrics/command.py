@@ -8,9 +8,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from pipeline.metrics.means import counted, headline
-from pipeline.metrics.registry import score, scorers_of
+from pipeline.metrics.registry import judge, scorers_of, versions
 from pipeline.metrics.scorer import Row, Rule
 
 
@@ -19,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="metrics.py", description="Score predictions against keys.")
     parser.add_argument("predictions", type=Path, help="JSON Lines with id and prediction")
     parser.add_argument("keys", type=Path, help="JSON Lines or Parquet of keys, or a folder of such files")
-    parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--quirk", action="append", default=[], metavar="mrcr=starts", help="another published rule")
     given = parser.parse_args(arguments)
     try:
@@ -84,11 +85,13 @@ def _take(line: bytes, keys: Mapping[str, Row], replies: dict[str, str]) -> str:
 CONFLICT = "\0two answers"
 
 
-def summary(
-    keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Rule]
-) -> list[dict[str, str | int | float]]:
-    """Return rows, answered rows and `headline`, over all and by family, subtask and length."""
-    scores = counted(keys, {row_id: score(row, replies.get(row_id), scorers) for row_id, row in keys.items()})
+def summary(keys: Mapping[str, Row], replies: Mapping[str, str], scorers: Mapping[str, Rule]) -> list[dict[str, Any]]:
+    """Return counts of rows, `headline` and the scorers with their versions, over all and by family, subtask, length.
+
+    `answered` are rows with a reply, `unparsed` those of them whose reply is in no form that can be judged.
+    """
+    judged = {row_id: judge(row, replies.get(row_id), scorers) for row_id, row in keys.items()}
+    scores = counted(keys, {row_id: value or 0.0 for row_id, value in judged.items()})
     groups: dict[tuple[str, str, int], list[str]] = {}
     for row_id, row in keys.items():
         for subtask, length in ((row["subtask"], row["length"]), (row["subtask"], 0), ("", row["length"]), ("", 0)):
@@ -101,15 +104,20 @@ def summary(
             "length": length or "all",
             "rows": len(ids),
             "answered": sum(row_id in replies for row_id in ids),
+            "unparsed": sum(row_id in replies and judged[row_id] is None for row_id in ids),
             "score": round(headline({row_id: keys[row_id] for row_id in ids}, scores), 6),
+            "scorers": versions(keys[row_id] for row_id in ids),
         }
         for (family, subtask, length), ids in sorted(groups.items())
     ]
 
 
-def _table(lines: Sequence[Mapping[str, object]]) -> str:
-    head = ["family", "subtask", "length", "rows", "answered", "score"]
-    cells = [head, *([f"{v:.3f}" if isinstance(v, float) else str(v) for v in line.values()] for line in lines)]
+def _table(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return the lines of `summary` as a table, with the versions of all scorers below it."""
+    head = ["family", "subtask", "length", "rows", "answered", "unparsed", "score"]
+    cells = [head, *([f"{v:.3f}" if isinstance(v, float) else str(v) for v in map(line.get, head)] for line in lines)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(head))]
-    pad = [str.ljust, str.ljust, str.rjust, str.rjust, str.rjust, str.rjust]
-    return "".join("  ".join(f(c, w) for f, c, w in zip(pad, line, widths, strict=True)) + "\n" for line in cells)
+    pad = [str.ljust, str.ljust, *[str.rjust] * 5]
+    table = "".join("  ".join(f(c, w) for f, c, w in zip(pad, line, widths, strict=True)) + "\n" for line in cells)
+    named = [f"{name} {version}" for line in lines[:1] for name, version in line["scorers"].items()]
+    return f"{table}scorers: {', '.join(named)}\n"

@@ -47,7 +47,7 @@ COUNTING = words_of(
 WITHOUT = DENIALS | {"except", "excluded", "excluding", "nor"}
 
 
-def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
+def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float | None:
     """Score one UUID or number: the sentence that answers must give it, and no other that has its form.
 
     Without a mark the first clause answers if it says a value in words of the question and of ordinary talk alone, else
@@ -65,7 +65,8 @@ def shaped(row: Row, prediction: str, form: re.Pattern[str]) -> float:
 
     text, marked = after_mark(ungrouped(without_markup(row, prediction)))
     found = settled_on(CLAUSES.sub("\n", text), read, presents, marked=marked, bare=presents)
-    return float(found in [frozenset({compared(str(answer))}) for answer in row["answers"]])
+    wanted = [frozenset({compared(str(answer))}) for answer in row["answers"]]
+    return None if found is None else float(found in wanted)
 
 
 def listed(row: Row) -> list[str]:

@@ -30,7 +30,7 @@ LABEL_CUE = re.compile(
 )
 
 
-def label(row: Row, prediction: str) -> float:
+def label(row: Row, prediction: str) -> float | None:
     """Score one category, like ``Category 7`` or ``7``, or a label in words, like ``renew-gym``.
 
     A number counts behind ``category``, ``class`` or ``label``, or if it is all there is. The sentence that answers
@@ -46,7 +46,8 @@ def label(row: Row, prediction: str) -> float:
     text, marked = after_mark(plain(row, prediction))
     target = str(row["answers"][-1])
     if not target.isdigit() and not WORDED_LABEL.fullmatch(target):
-        return float(_given_label(text) == _letters(unaccented(target)))
+        given = _given_label(text)
+        return float(given == _letters(unaccented(target))) if given else None
     read, bare = (_category, _bare_category) if target.isdigit() else (_worded_label, _bare_label)
     continued = CONTINUED.match(text.lstrip())
     text = continued["first"] if continued and bare(continued["first"]) else text
@@ -55,7 +56,8 @@ def label(row: Row, prediction: str) -> float:
         return bare(sentence) or not (names - {"Which"}).isdisjoint(TOKEN.findall(sentence))
 
     wanted = int(target) if target.isdigit() else target
-    return float(settled_on(text, read, leads, marked=marked, bare=bare) == wanted)
+    found = settled_on(text, read, leads, marked=marked, bare=bare)
+    return None if found is None else float(found == wanted)
 
 
 def _given_label(text: str) -> str:
@@ -108,4 +110,4 @@ def _category(sentence: str) -> int | str | None:
     return SEVERAL if len(numbers) > 1 or any(found["denied"] for found in named) else numbers.pop()
 
 
-LABEL_SCORER = Scorer(label, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)
+LABEL_SCORER = Scorer(label, 1, "number", quirks={"alone": {}, "em": labelled}, ungraded=NUMBER)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 
 from pipeline.metrics.dates import DAY
 from pipeline.metrics.reply import after_mark, plain, thought
@@ -69,28 +70,28 @@ def is_bare_number(sentence: str) -> bool:
     return words <= {"year", "years", "about", "exactly"} and "=" not in sentence
 
 
-def _number(row: Row, prediction: str) -> int | None:
-    """Return the whole number that a reply settles on."""
+def _number(row: Row, prediction: str) -> Hashable:
+    """Return the whole number that a reply settles on, SEVERAL if there is more than one, None if it gives none."""
     text, marked = after_mark(plain(row, prediction))
 
     def leads(sentence: str) -> bool:
         return is_bare_number(sentence) or bool(ASKED_NUMBER.search(sentence))
 
-    found = settled_on(text, integer_of, leads, marked=marked, bare=is_bare_number)
-    return found if isinstance(found, int) else None
+    return settled_on(text, integer_of, leads, marked=marked, bare=is_bare_number)
 
 
-def last_integer(row: Row, prediction: str) -> float:
+def last_integer(row: Row, prediction: str) -> float | None:
     """Score a whole number: the one that the answering sentence gives must be the target.
 
     Without a mark the first sentence answers if it is the number alone, or says what it is (``the difference is 11``).
     Of several numbers of the sentence the last one counts, without explanations, arithmetic and brackets; one after
     ``not``, and alternatives like ``14 or 10``, score 0. Numbers may be grouped by commas or written in words.
     """
-    return float(_number(row, prediction) == int(row["target"]))
+    found = _number(row, prediction)
+    return None if found is None else float(found == int(row["target"]))
 
 
-def latent_list(row: Row, prediction: str, *, values: bool = False) -> float:
+def latent_list(row: Row, prediction: str, *, values: bool = False) -> float | None:
     """Score a view of a latent list (Michelangelo, section 2.1).
 
     ``print``: the list that the answering sentence gives (the last one, not one of alternatives) must be the target,
@@ -99,13 +100,15 @@ def latent_list(row: Row, prediction: str, *, values: bool = False) -> float:
     """
     if row["subtask"] != "print":
         given = _number(row, prediction)
-        return 0.0 if given is None else closeness(int(row["target"]), given)
+        if isinstance(given, int):
+            return closeness(int(row["target"]), given)
+        return None if given is None else 0.0
     text, marked = after_mark(plain(row, prediction))
     found = settled_on(text, _printed, _bare_list, marked=marked, bare=_bare_list)
     wanted = str(row["target"])
     if values and isinstance(found, str):
         found, wanted = (",".join(INTEGER.findall(each)) for each in (found, wanted))
-    return float(found == wanted)
+    return None if found is None else float(found == wanted)
 
 
 def _printed(sentence: str) -> str | None:
@@ -138,7 +141,7 @@ COUNTED = re.compile(
 PART_OF = re.compile(r"[.;]\s{1,3}(?=(?:of|among) (?:these|those|them)\b)", re.IGNORECASE)
 
 
-def count(row: Row, prediction: str) -> float:
+def count(row: Row, prediction: str) -> float | None:
     """Score a number of things that were to be counted: the one that the answering sentence gives must be the target.
 
     Numbers that the question names, as those of people, do not count, nor do days. Without a mark the first sentence
@@ -156,10 +159,10 @@ def count(row: Row, prediction: str) -> float:
         return is_bare_number(sentence) or bool(COUNTED.search(sentence))
 
     found = settled_on(text, integer_of, leads, marked=marked, bare=is_bare_number)
-    return float(isinstance(found, int) and found == int(row["target"]))
+    return None if found is None else float(found == int(row["target"]))
 
 
-def near_count(row: Row, prediction: str) -> float:
+def near_count(row: Row, prediction: str) -> float | None:
     """Score a number as OOLONG does (section 3): ``0.75 ** abs(target - given)``.
 
     The number is what follows the last colon, without asterisks and square brackets; in a reply without colons it is a
@@ -172,16 +175,17 @@ def near_count(row: Row, prediction: str) -> float:
     try:
         return float(0.75 ** abs(int(row["target"]) - int("".join(given))))
     except (ValueError, OverflowError):
-        return 0.0
+        return None
 
 
 SHORT = 20
 """Characters below which OOLONG takes a reply without colons for an answer."""
 LATENT_LIST_SCORER = Scorer(
     latent_list,
+    1,
     "view",
     quirks={"characters": {"values": False}, "values": {"values": True}},
     unnormalised="a list of numbers is asked, and HELMET drops brackets, commas and signs before it compares",
 )
-LAST_INTEGER_SCORER = Scorer(last_integer, "number", ungraded=NUMBER)
-COUNT_SCORER = Scorer(count, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)
+LAST_INTEGER_SCORER = Scorer(last_integer, 1, "number", ungraded=NUMBER)
+COUNT_SCORER = Scorer(count, 1, "number", quirks={"exact": {}, "oolong": near_count}, ungraded=NUMBER)

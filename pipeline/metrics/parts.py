@@ -54,8 +54,8 @@ def _listed(
     judge: Callable[[str], bool],
     lists: Callable[[str], bool],
     strays: Callable[[str], bool],
-) -> bool:
-    """Tell whether a reply gives an answer of several parts in one place, and no other.
+) -> float | None:
+    """Return 1 if a reply gives an answer of several parts in one place, and no other, else 0; None if it says nothing.
 
     Other lines may not list values, nor may lines behind the answer have what `strays` finds: values of another one.
     """
@@ -64,8 +64,8 @@ def _listed(
         if len(passage) <= LONG_LINE + 500 * parts and judge(passage):
             others = [line for line in (*before, *behind) if not judge(line)]
             taken_back = any(map(RETRACTION.match, behind))
-            return not (taken_back or any(map(lists, others)) or (not marked and any(map(strays, behind))))
-    return False
+            return float(not (taken_back or any(map(lists, others)) or (not marked and any(map(strays, behind)))))
+    return None if is_idle(text) else 0.0
 
 
 LISTING = re.compile(r"[,;/&]|\band\b")
@@ -79,7 +79,7 @@ def _lists_values(line: str, known: frozenset[str]) -> bool:
     return bool(values) and FINITE.isdisjoint(words) and (fresh or LISTING.search(line) is not None)
 
 
-def all_in_order(row: Row, prediction: str) -> float:
+def all_in_order(row: Row, prediction: str) -> float | None:
     """Score several values: every part of the answer in order, each in any accepted wording, and no other value.
 
     Parts are separated by ``; ``; several answers of a row are other wordings of the same parts. They stand in one
@@ -100,7 +100,7 @@ def all_in_order(row: Row, prediction: str) -> float:
         turned = len(starts) == len(parts) and starts != sorted(starts)
         return turned or bool(alike(line, parts[0][0], known))
 
-    return float(_listed(row, prediction, len(parts), judge, lambda line: _lists_values(line, known), strays))
+    return _listed(row, prediction, len(parts), judge, lambda line: _lists_values(line, known), strays)
 
 
 def _lists_only(text: str, parts: Sequence[Sequence[str]], asked: frozenset[str]) -> bool:
@@ -134,7 +134,7 @@ PAIR = " and "
 """What stands between the two names of a pair."""
 
 
-def pair(row: Row, prediction: str) -> float:
+def pair(row: Row, prediction: str) -> float | None:
     """Score two names, in any order, of people whose ages differ as asked.
 
     Judged as by `all_in_order`; a name may lack its middle name, and no third person may be named. Where any pair that
@@ -156,7 +156,7 @@ def pair(row: Row, prediction: str) -> float:
     def strays(line: str) -> bool:
         return bool(alike(line, target[0], people)) or len(_named(line, known)) > 1
 
-    return float(_listed(row, prediction, 2, judge, lambda line: _lists_values(line, people), strays))
+    return _listed(row, prediction, 2, judge, lambda line: _lists_values(line, people), strays)
 
 
 def _named(final: str, known: Mapping[str, str]) -> list[str]:
@@ -179,7 +179,7 @@ CITED = re.compile(r"\[[^\[\]\d]{0,12}(\d{1,6}(?:\.\d\d){0,2})\]|(?<![\w.,-])(\d
 """A label: a number in square brackets, its digits maybe in pairs, or one of five digits."""
 
 
-def citation(row: Row, prediction: str) -> float:
+def citation(row: Row, prediction: str) -> float | None:
     """Score values with their sources: every value, each with the label of its biography, in order.
 
     A label is a number in square brackets or one of five digits; a place of the reply must have just as many as the
@@ -206,7 +206,7 @@ def citation(row: Row, prediction: str) -> float:
     def strays(line: str) -> bool:
         return any(number not in labels for _, number in _sourced(line))
 
-    return float(_listed(row, prediction, len(wanted), judge, lists, strays))
+    return _listed(row, prediction, len(wanted), judge, lists, strays)
 
 
 def _sourced(text: str) -> list[tuple[str, int]]:
@@ -224,8 +224,9 @@ def _sourced(text: str) -> list[tuple[str, int]]:
 
 CITATION_SCORER = Scorer(
     citation,
+    1,
     "cited",
     unnormalised="HELMET asks for several values in words that have no place for how to cite",
 )
-ALL_IN_ORDER_SCORER = Scorer(all_in_order, "parts")
-PAIR_SCORER = Scorer(pair, "pair")
+ALL_IN_ORDER_SCORER = Scorer(all_in_order, 1, "parts")
+PAIR_SCORER = Scorer(pair, 1, "pair")

@@ -28,15 +28,17 @@ CHAIN = re.compile(rf"{_ID}(?:\s{{0,3}}(?:{ABOVE}|[=~,.]|\\sim\b)\s{{0,3}}{_ID})
 APPOSED = re.compile(r"(?:[\s,;&/|=~>.-]|\band\b|\bthen\b)*")
 
 
-def ndcg(row: Row, prediction: str) -> float:
+def ndcg(row: Row, prediction: str) -> float | None:
     """Score a ranking by NDCG at 10: gains are as the key has them, the ideal is the best ranking there is.
 
     A reply is read for numbers of documents in the order of its final answer: of what follows a mark, or of all, the
     last chain (``12345 > 23456``), unless it is much shorter than another one; without chains, the numbers that lines
     begin with. A number that the key does not know, or that stood before, keeps its place and gains nothing.
     """
-    worth, gains, seen = worth_of(row), list[int](), set[str]()
-    for number in _ranking(row, prediction)[:CUT]:
+    worth, gains, seen, ranking = worth_of(row), list[int](), set[str](), _ranking(row, prediction)
+    if not ranking:
+        return None
+    for number in ranking[:CUT]:
         gains.append(0 if number in seen else worth.get(number, 0))
         seen.add(number)
     return discounted(gains) / discounted(sorted(worth.values(), reverse=True)[:CUT])
@@ -109,6 +111,7 @@ def longest_chain(row: Row, prediction: str) -> float:
 
 NDCG_SCORER = Scorer(
     ndcg,
+    1,
     "ranking",
     quirks={"ids": {}, "longest": longest_chain},
     ungraded="an order of documents is asked, which is right in part",

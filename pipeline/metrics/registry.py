@@ -18,22 +18,31 @@ from pipeline.metrics.texts import MRCR_SCORER
 from pipeline.metrics.values import EXACT_SCORER, IDK_PAIR_SCORER
 
 
-def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
-    """Return the score of a reply to a row, from 0 to 1; anything that is no text scores 0.
+def judge(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float | None:
+    """Return the score of a reply to a row, from 0 to 1; None if it is in no form that can be judged, or no text.
 
-    `scorers` are the defaults, or what `scorers_of` returns.
+    `scorers` are the defaults, or what `scorers_of` returns. The docstring of each rule says what can be judged.
 
     Raises:
         KeyError: if the row names a scorer that this version does not know.
     """
     rule = (SCORERS if scorers is None else scorers)[row["scorer"]]
-    return rule(row, prediction) if isinstance(prediction, str) else 0.0
+    return rule(row, prediction) if isinstance(prediction, str) else None
+
+
+def score(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> float:
+    """Return the score of a reply to a row, from 0 to 1; 0 for one that `judge` cannot judge.
+
+    Raises:
+        KeyError: if the row names a scorer that this version does not know.
+    """
+    return judge(row, prediction, scorers) or 0.0
 
 
 def figures(row: Row, prediction: object, scorers: Mapping[str, Rule] | None = None) -> dict[str, float]:
     """Return the figures that the score of a reply is made of, by name; none where it is a single one."""
     names = facts(row["scorer"]).figures
-    rule: Callable[..., float] = (scorers_of(()) if scorers is None else scorers)[row["scorer"]]
+    rule: Callable[..., float | None] = (scorers_of(()) if scorers is None else scorers)[row["scorer"]]
     return {name: score(row, prediction, {row["scorer"]: partial(rule, figure=name)}) for name in names}
 
 
@@ -63,7 +72,7 @@ def _unknown(row: Row, prediction: str) -> float:
     raise KeyError(row["scorer"])
 
 
-UNKNOWN = Scorer(_unknown, "", ungraded="this version does not know its scorer", stops=False)
+UNKNOWN = Scorer(_unknown, 0, "", ungraded="this version does not know its scorer", stops=False)
 
 
 def facts(scorer: str) -> Scorer:
@@ -86,3 +95,8 @@ def scorers_of(quirks: Iterable[str]) -> dict[str, Rule]:
         rule = SCORERS[name].quirks[value]
         chosen[name] = partial(chosen[name], **rule) if isinstance(rule, Mapping) else rule
     return chosen
+
+
+def versions(rows: Iterable[Row]) -> dict[str, int]:
+    """Return the versions of the scorers that some rows name, by name."""
+    return {name: facts(name).version for name in sorted({str(row["scorer"]) for row in rows})}

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Row = Mapping[str, Any]
-Rule = Callable[[Row, str], float]
+Rule = Callable[[Row, str], float | None]
+"""Scores a reply to a row, from 0 to 1; None if the reply is in no form that can be judged."""
 NUMBER = "a number is asked, which the rule also finds within another number"
 LETTERED = "a letter is asked, which the rule finds in any reply"
 LETTER_ALONE = r"""(?s)^(?:.*[\s(\[*"'])?([A-D])(?:[\])*"']|[.:]?\s*$|[.:]\s)"""
@@ -17,6 +18,7 @@ class Scorer(NamedTuple):
 
     Attributes:
         rule: the function that scores.
+        version: a number that is raised whenever some reply is judged otherwise than before.
         shape: what an answer is: ``value``, ``parts``, ``cited``, ``sourced``, ``pair``, ``view``, ``letter``,
             ``number``, ``text``.
         quirks: rules of published graders by name, as arguments of `rule` or in its place; the first is the default.
@@ -31,6 +33,7 @@ class Scorer(NamedTuple):
     """
 
     rule: Rule
+    version: int
     shape: str
     quirks: Mapping[str, Mapping[str, bool | str] | Rule] = {}
     refuses: bool = False
@@ -42,8 +45,8 @@ class Scorer(NamedTuple):
     stops: bool = True
     figures: tuple[str, ...] = ()
 
-    def __call__(self, row: Row, prediction: str) -> float:
-        """Return the score of a reply to a row under the default rule."""
+    def __call__(self, row: Row, prediction: str) -> float | None:
+        """Return the score of a reply to a row under the default rule; None if it cannot be judged."""
         return self.rule(row, prediction)
 
 

@@ -50,7 +50,7 @@ SERVING = FINITE | words_of("the a an also sure thus hence therefore however fin
 """Words that are no item even where they stand alone."""
 
 
-def members(row: Row, prediction: str) -> float:
+def members(row: Row, prediction: str) -> float | None:
     """Score a set by the F1 of the items of the final answer, in any order, an item said twice counting once.
 
     The final answer is what follows a mark, else a sentence that begins with ``so`` or the like, else all of the reply;
@@ -61,18 +61,22 @@ def members(row: Row, prediction: str) -> float:
     """
     wanted = set(_members(row))
     given, said = _given(row, prediction)
+    if not given and not (NONE.search(said) and not UNABLE.search(said)):
+        return None
     if not wanted:
-        return float(not given and NONE.search(said) is not None and not UNABLE.search(said))
+        return float(not given)
     return f1(len(wanted.intersection(given)), len(wanted), len(set(given)))
 
 
-def route(row: Row, prediction: str) -> float:
+def route(row: Row, prediction: str) -> float | None:
     """Score a route by the share of its nodes that are right, from the first one to the first wrong one.
 
     Nodes are the items of `members` in their order; one that stands next to itself counts once, and those of the
     question do not count. Whoever gives more nodes than the route has is measured by the number given.
     """
     wanted, given = ([node for node, _ in groupby(nodes)] for nodes in (_members(row), _given(row, prediction)[0]))
+    if not given:
+        return None
     pairs = zip(given, wanted, strict=False)
     right = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return right / max(len(given), len(wanted))
@@ -179,7 +183,7 @@ def _lists(sentence: str) -> bool:
     return not headed and FINITE.isdisjoint(TOKEN.findall(sentence.lower()))
 
 
-def held(row: Row, prediction: str) -> float:
+def held(row: Row, prediction: str) -> float | None:
     """Score as RULER's string_match_all: the share of members that the reply holds, whatever their case.
 
     RULER has no empty sets: one is judged as by `members`, since there is nothing to look for.
@@ -188,7 +192,7 @@ def held(row: Row, prediction: str) -> float:
     return sum(member.lower() in reply for member in wanted) / len(wanted) if wanted else members(row, prediction)
 
 
-def last_line(row: Row, prediction: str) -> float:
+def last_line(row: Row, prediction: str) -> float | None:
     """Score as openai/graphwalks: F1 of a list behind ``Final Answer:`` in the last line; 1 if both sets are empty.
 
     The card's code leaves those words on the first node, and scores 1 where nothing is right: here neither is so.
@@ -196,11 +200,11 @@ def last_line(row: Row, prediction: str) -> float:
     line = thought(prediction).split("\n")[-1]
     found = re.search(r"Final Answer: ?(\[.*\])", line)
     if not found:
-        return 0.0
+        return None
     wanted = set(listed(row))
     given = {item.strip() for item in found[1].strip("[]").split(",")} - {""}
     return f1(len(wanted & given), len(wanted), len(given)) if wanted or given else 1.0
 
 
-MEMBERS_SCORER = Scorer(members, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
-ROUTE_SCORER = Scorer(route, "route", ungraded="the order of the nodes counts, which the rule cannot see")
+MEMBERS_SCORER = Scorer(members, 1, "members", quirks={"f1": {}, "recall": held, "last_line": last_line})
+ROUTE_SCORER = Scorer(route, 1, "route", ungraded="the order of the nodes counts, which the rule cannot see")

@@ -66,7 +66,7 @@ class Fact(NamedTuple):
     ids: frozenset[str]
 
 
-def cited(row: Row, prediction: str, *, alce: bool = False, figure: str = "mean") -> float:
+def cited(row: Row, prediction: str, *, alce: bool = False, figure: str = "mean") -> float | None:
     """Score facts with the ids of documents that state them: the mean of three figures, or one of `FIGURES`.
 
     After ALCE (Gao et al. 2023, section 3), which asks a model whether documents support a statement; here the key
@@ -88,6 +88,8 @@ def cited(row: Row, prediction: str, *, alce: bool = False, figure: str = "mean"
     else:
         statements = _statements(row, prediction, facts, listing=listing)
         claimed = frozenset[int]().union(*(one.facts for one in statements))
+    if not statements:
+        return None
     right = [one for one in statements if one.facts and _supported(one.facts, one.counted, facts)]
     most = min(5, len(facts)) if listing else len(facts)
     given = sum(len(one.counted if alce else one.ids) for one in statements)
@@ -258,6 +260,7 @@ SHORTEST = 5
 """Characters of the shortest sentence that HELMET's copy of ALCE looks at."""
 CITED_SCORER = Scorer(
     cited,
+    1,
     "sourced",
     quirks={"mean": {}, "alce": {"alce": True}, **{name: {"figure": name} for name in FIGURES}},
     ungraded="facts are asked for together with the ids of documents that state them",

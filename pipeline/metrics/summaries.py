@@ -92,7 +92,7 @@ CLOSING = re.compile(r"</\w{1,20}>")
 Pair = tuple[str, str]
 
 
-def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str = "f1") -> float:
+def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str = "f1") -> float | None:
     """Score a summary by its key points, which are pairs of a person and a year: their F1, or one of `POINT_FIGURES`.
 
     After SummHay (Laban et al. 2024, section 3), where it is known beforehand what belongs in a summary and which
@@ -108,6 +108,8 @@ def key_points(row: Row, prediction: str, *, sourced: bool = False, figure: str 
     """
     sources, people = points_of(row)
     told = _told_points(row, prediction, people)
+    if not told:
+        return None
     right = [one for one in told if one in sources]
     backed = [one for one in right if not sources[one].isdisjoint(told[one])]
     if figure == "sources":
@@ -337,6 +339,7 @@ def _paired(said: Sequence[tuple[bool, str]], sentence: str) -> list[Pair]:
 
 KEY_POINTS_SCORER = Scorer(
     key_points,
+    1,
     "points",
     quirks={"f1": {}, "sourced": {"sourced": True}, **{name: {"figure": name} for name in POINT_FIGURES}},
     ungraded="a summary is asked, which is right in part",

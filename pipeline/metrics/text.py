@@ -49,7 +49,7 @@ Read = Callable[[str], Hashable]
 def settled_on(
     text: str, read: Read, leads: Callable[[str], object], *, marked: bool, bare: Callable[[str], bool] | None = None
 ) -> Hashable:
-    """Return what a text settles on, or None: see the head of this file.
+    """Return what a text settles on (see the head of the package): None if it says nothing, SEVERAL if more than one.
 
     Args:
         text: what follows the mark, or all of the reply.
@@ -68,7 +68,7 @@ def settled_on(
         at, answer = said[-1]
     taken_back = any(map(RETRACTION.match, sentences[at + 1 :]))
     rival = any(what != answer and bare(sentences[other]) for other, what in said)
-    return None if taken_back or rival else answer
+    return SEVERAL if taken_back or rival else answer
 
 
 def is_bare(sentence: str) -> bool:

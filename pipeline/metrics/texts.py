@@ -8,7 +8,7 @@ from pipeline.metrics.reply import thought
 from pipeline.metrics.scorer import Row, Scorer
 
 
-def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True) -> float:
+def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = True) -> float | None:
     """Score a reply that gives a text back behind a code (Michelangelo, section 2.2).
 
     The difflib ratio of the text behind the last code in the reply to the text behind it in the target, 0 without the
@@ -20,9 +20,9 @@ def mrcr(row: Row, prediction: str, *, anywhere: bool = True, autojunk: bool = T
     code = str(row["random_string_to_prepend"])
     wanted = str(row["target"]).removeprefix(code)
     if not anywhere:
-        return similarity(reply.removeprefix(code), wanted, autojunk=autojunk) if reply.startswith(code) else 0.0
+        return similarity(reply.removeprefix(code), wanted, autojunk=autojunk) if reply.startswith(code) else None
     _, found, given = reply.rpartition(code)
-    return similarity(wanted.strip(), given.strip(), autojunk=autojunk) if found else 0.0
+    return similarity(wanted.strip(), given.strip(), autojunk=autojunk) if found else None
 
 
 def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
@@ -32,6 +32,7 @@ def similarity(one: str, other: str, *, autojunk: bool = True) -> float:
 
 MRCR_SCORER = Scorer(
     mrcr,
+    1,
     "text",
     quirks={"anywhere": {"anywhere": True}, "starts": {"anywhere": False}, "no-autojunk": {"autojunk": False}},
     ungraded="the score is the likeness of two texts",

@@ -86,7 +86,7 @@ def _touches(tokens: Sequence[str], at: int) -> bool:
     return False
 
 
-def exact(row: Row, prediction: str) -> float:
+def exact(row: Row, prediction: str) -> float | None:
     """Score one value: the sentence that answers must give an accepted answer as whole words, and no other value.
 
     Another value is a name (or a date, where the answer is one) that the question does not name, or words between
@@ -108,6 +108,8 @@ def exact(row: Row, prediction: str) -> float:
         return bool(refused) or is_bare(sentence) or (not own and _answers_again(sentence, answers[0], asked))
 
     found = settled_on(text, lambda each: gives(each, answers, asked), leads, marked=marked, bare=rival)
+    if found is None:
+        return None
     return float(found is True and (marked or not _ends_otherwise(text, answers, asked)))
 
 
@@ -138,7 +140,7 @@ def _in_words_of(asked: frozenset[str], sentence: str) -> bool:
     return bool(roots) and any(word.startswith(roots) for word in TOKEN.findall(sentence.lower()))
 
 
-def idk_pair(row: Row, prediction: str) -> float:
+def idk_pair(row: Row, prediction: str) -> float | None:
     """Score one form of a pair: the answer where it is stated (as `exact`), a refusal where it is not.
 
     A refusal is a sentence that says that the text does not tell, or that one cannot answer, without a guess
@@ -156,7 +158,8 @@ def idk_pair(row: Row, prediction: str) -> float:
         strange = any(is_strange(word, asked) for word in TOKEN.findall(sentence))
         return is_bare(sentence) or (strange and _in_words_of(asked, sentence) and not REFUSAL.search(sentence))
 
-    return float(settled_on(text, lambda each: _refuses(each, asked), leads, marked=marked, bare=rival) is True)
+    found = settled_on(text, lambda each: _refuses(each, asked), leads, marked=marked, bare=rival)
+    return None if found is None else float(found is True)
 
 
 def _refuses(sentence: str, asked: frozenset[str]) -> bool | None:
@@ -176,9 +179,10 @@ def _names_value(piece: str, asked: frozenset[str]) -> bool:
     return any(is_strange(token, asked) and not token[0].islower() for token in tokens[1:])
 
 
-EXACT_SCORER = Scorer(exact, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
+EXACT_SCORER = Scorer(exact, 1, "value", quirks={"alone": {}, "subem": substring, "f1": token_f1})
 IDK_PAIR_SCORER = Scorer(
     idk_pair,
+    1,
     "value",
     refuses=True,
     paired=True,

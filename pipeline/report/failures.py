@@ -108,6 +108,8 @@ def _reply(mark: Mark, record: Record) -> Reply:
     note = "" if record.state == ANSWERED else f"{record.state}: no reply counts"
     if record.state == EMPTY or (record.state == ANSWERED and not record.prediction.strip()):
         note = "an empty reply"
+    if record.unparsed and not note:
+        note = "unparsed: in no form that can be judged"
     if record.cut:
         note = f"{note}; " * bool(note) + "cut off at its limit"
     return Reply(mark, f"{record.alone:.2f}", cut(record.prediction), note)

@@ -9,6 +9,7 @@ from pipeline.artifacts.split import Split
 from pipeline.errors import ReportError
 from pipeline.figures.scores import GUESSES
 from pipeline.figures.style import SERIES
+from pipeline.metrics import versions
 from pipeline.report.builds import release_facts
 from pipeline.report.curves import cumulative, families, heat_maps, reach, slices
 from pipeline.report.failures import failures, lists_of_failures
@@ -96,16 +97,16 @@ def figures(models: Sequence[Model]) -> Iterator[Block]:
 
 def faults(models: Sequence[Model]) -> Iterator[Block]:
     """Yield how many rows have a reply that counts, and everything that was wrong with the predictions."""
-    states = ("rows", *STATES, "cut", "predictions")
+    states = ("rows", *STATES, "unparsed", "cut", "predictions")
     columns = [Column("model"), *(Column(TITLES.get(state, state), numeric=True) for state in states)]
     columns.append(Column("never asked", numeric=True))
     rows = [[model.mark.label, *(f"{model.scored.counts.get(state, 0):,}" for state in states)] for model in models]
     for row, model in zip(rows, models, strict=True):
         row.append(f"{sum(model.scored.never_asked.values()):,}")
     yield Note(
-        "Rows are those that were asked. A refused row is one that the server will not take, as too long; a reply cut "
-        "off ended where its room did, and is scored as it is. Rows never asked were left out by an export or a run; "
-        "they are in no score."
+        "Rows are those that were asked. A refused row is one that the server will not take, as too long; an unparsed "
+        "reply is in no form that its scorer can judge, and scores 0; a reply cut off ended where its room did, and is "
+        "scored as it is. Rows never asked were left out by an export or a run; they are in no score."
     )
     yield Table("Rows and replies", columns, rows)
     for model in models:
@@ -205,8 +206,10 @@ def _sections(splits: Sequence[Split], asked: QuestionSet) -> Iterator[Section]:
 
 def _scoring_facts(models: Sequence[Model]) -> list[tuple[str, str]]:
     quirks = sorted({quirk for model in models for quirk in model.scored.quirks})
+    known = versions({"scorer": record.scorer} for model in models for record in model.scored.records)
     return [
         ("Scoring rules", ", ".join(quirks) or "the defaults of metrics.py"),
+        ("Versions of scorers", ", ".join(f"{name} {version}" for name, version in known.items())),
         ("Intervals", "95 % percentile bootstrap within strata, with both forms of a pair drawn together"),
         ("Rows without a reply", "score 0 in tables of scores; left out of curves, differences and depths"),
     ]

@@ -173,6 +173,7 @@ class Tables:
             baselines={name: _guessed(rows, shares, name) or 0.0 for name in sorted(known)},
             empty=states[EMPTY],
             refused=states[REFUSED],
+            unparsed=sum(each.unparsed for each in rows),
             cut=sum(each.cut for each in rows),
         )
 

@@ -34,12 +34,13 @@ class Record:
         kind: ``stated`` or ``unstated`` on rows where refusing may be right, else empty.
         pair: what both forms of a pair share; empty for other rows.
         state: one of STATES.
-        score: what counts, from 0 to 1: that of the row, or of a pair the product of both forms.
+        score: what counts, from 0 to 1: that of the row, or of a pair the lower of both forms (`metrics.counted`).
         alone: the score of this row by itself.
         prediction: the reply, its middle cut out where it is longer than twice HEAD; empty without one.
         target, question: columns of the row.
         baselines: what guessers score on the row (on the pair), by name; ``best_constant`` from the manifest.
         figures: what the score is made of, by name; empty where it is a single figure.
+        unparsed: whether there is a reply, in no form that its scorer can judge.
         finish: why the reply ended, in the server's word; ``length`` if it was cut off; empty if that is not known.
         completion_tokens, seconds: tokens of the reply and the time it took; None if they are not known.
     """
@@ -65,6 +66,7 @@ class Record:
     question: str
     baselines: Mapping[str, float] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    unparsed: bool = False
     finish: str = ""
     completion_tokens: int | None = None
     seconds: float | None = None
@@ -100,9 +102,9 @@ class Scored:
 
     `model` is a label for pages, `split` the title of the split, `quirks` the ones that differ from the defaults as
     ``mrcr=starts``, `records` stand in the order of the split; `counts` are how many rows are in each state, how many
-    replies were cut off, and how many predictions were given. `settings` are those of the run, as it has noted them;
-    `never_asked` counts the rows that an export or a run left out, by reason: they have no record. `warnings` say what
-    cannot be told, in a line each.
+    replies were unparsed or cut off, and how many predictions were given. `settings` are those of the run, as it has
+    noted them; `never_asked` counts the rows that an export or a run left out, by reason: they have no record.
+    `warnings` say what cannot be told, in a line each.
     """
 
     model: str
@@ -144,6 +146,7 @@ class Cell:
         best_constant: what the best single reply scores for one who knows which kind of answer is asked for.
         baselines: means of all other guessers, by name; only over rows that have them.
         empty, refused: how many rows have a reply without text, and a server's final refusal.
+        unparsed: how many replies are in no form that their scorer can judge, and score 0.
         cut: how many replies ended where their room did.
     """
 
@@ -160,6 +163,7 @@ class Cell:
     baselines: Mapping[str, Share]
     empty: Whole = 0
     refused: Whole = 0
+    unparsed: Whole = 0
     cut: Whole = 0
 
 

@@ -14,7 +14,7 @@ from pipeline.artifacts.files import atomic_write
 from pipeline.artifacts.split import Selection, Split
 from pipeline.errors import PredictionsError
 from pipeline.executors import processes, run
-from pipeline.metrics import facts, figures, points_of, score, scorers_of, thought
+from pipeline.metrics import counted, facts, figures, judge, points_of, scorers_of, thought
 from pipeline.rows import Row
 from pipeline.score.joining import (
     ALL,
@@ -35,8 +35,8 @@ WORTH_A_POOL = 2000
 """Answers from which on other processes are worth their start."""
 
 Job = tuple[int, tuple[str, ...], list[Row], list[str]]
-Judged = tuple[float, Mapping[str, float]]
-"""A score, and the figures that it is made of, if there are any."""
+Judged = tuple[float | None, Mapping[str, float]]
+"""A score, None if the reply is in no form that can be judged, and the figures that it is made of, if there are any."""
 
 
 def score_predictions(
@@ -119,18 +119,18 @@ def _ids(splits: Sequence[Split]) -> set[str]:
 def _counts(records: Sequence[Record], joined: Answered) -> dict[str, int]:
     states = Counter(record.state for record in records)
     rows = {state: states[state] for state in STATES}
-    cut = sum(record.cut for record in records)
-    return {"rows": len(records), **rows, "cut": cut, "predictions": joined.read}
+    unparsed, cut = sum(record.unparsed for record in records), sum(record.cut for record in records)
+    return {"rows": len(records), **rows, "unparsed": unparsed, "cut": cut, "predictions": joined.read}
 
 
 def _records(keys: Sequence[KeyRow], joined: Answered, quirks: tuple[str, ...], workers: int) -> tuple[Record, ...]:
     answers = [joined.answers.get(key.row["id"]) for key in keys]
     judged_all = _scores(keys, [_usable(answer) for answer in answers], quirks, workers)
-    alone = [one for one, _ in judged_all]
-    whole = _by_pair(keys, alone)
+    alone = {key.row["id"]: one or 0.0 for key, (one, _) in zip(keys, judged_all, strict=True)}
+    whole = counted({key.row["id"]: key.row for key in keys}, alone)
     guesses = _guesses(keys)
     return tuple(
-        _record(key, answer, judged_all[at], whole[at], guesses[at])
+        _record(key, answer, judged_all[at], whole[key.row["id"]], guesses[at])
         for at, (key, answer) in enumerate(zip(keys, answers, strict=True))
     )
 
@@ -163,13 +163,8 @@ def _judge(job: Job) -> tuple[int, list[Judged]]:
     number, quirks, rows, texts = job
     scorers = scorers_of(quirks)
     return number, [
-        (score(row, text, scorers), figures(row, text, scorers)) for row, text in zip(rows, texts, strict=True)
+        (judge(row, text, scorers), figures(row, text, scorers)) for row, text in zip(rows, texts, strict=True)
     ]
-
-
-def _by_pair(keys: Sequence[KeyRow], alone: Sequence[float]) -> list[float]:
-    """Return the scores that count: a pair's is the product of both its forms."""
-    return [prod(alone[other] for other in both) for both in _forms(keys)]
 
 
 def _forms(keys: Sequence[KeyRow]) -> list[list[int]]:
@@ -204,8 +199,9 @@ def _record(key: KeyRow, answer: Answer | None, alone: Judged, whole: float, bas
         pair=key.pair,
         state=answer.state if answer else MISSING,
         score=whole,
-        alone=alone[0],
+        alone=alone[0] or 0.0,
         figures=alone[1],
+        unparsed=answer is not None and answer.state == ANSWERED and alone[0] is None,
         prediction=_head(_usable(answer) or ""),
         target=row["target"],
         question=row["question"],

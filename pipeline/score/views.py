@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipeline import __version__
+from pipeline.metrics import versions
 from pipeline.rows import kilo
 from pipeline.score.cells import Tables
 from pipeline.score.lengths import KEPT, Effective, effective_lengths, interval_of, told
@@ -61,6 +62,7 @@ def result_of(tables: Tables, *, rows: bool = False, by: Sequence[str] = ()) -> 
         **{name: getattr(scored, name) for name in ("model", "split", "tokenizer")},
         "tags": dict(scored.tags),
         "quirks": list(scored.quirks),
+        "scorers": versions({"scorer": record.scorer} for record in scored.records),
         "complete": scored.complete,
         "counts": dict(scored.counts),
         "never_asked": dict(scored.never_asked),
@@ -85,6 +87,7 @@ def _row(record: Record) -> dict[str, Any]:
         "state": record.state,
         "score": round(record.score, 6),
         "alone": round(record.alone, 6),
+        "unparsed": record.unparsed,
         "finish": record.finish,
     }
 
@@ -158,6 +161,7 @@ def counts_line(scored: Scored) -> str:
     counts = scored.counts
     shown = [f"{counts['rows']:,} rows", f"{counts[ANSWERED]:,} answered", f"{counts[MISSING]:,} missing"]
     shown += [f"{counts[state]:,} {state}" for state in (REFUSED, EMPTY, UNUSABLE) if counts[state]]
+    shown += [f"{counts['unparsed']:,} unparsed"] if counts["unparsed"] else []
     return ", ".join([*shown, *([f"{counts['cut']:,} cut off at their limit"] if counts["cut"] else [])])
 
 
@@ -178,6 +182,7 @@ def _record(tables: Tables, cell: Cell) -> dict[str, Any]:
         **place,
         "rows": cell.rows,
         "answered": cell.answered,
+        "unparsed": cell.unparsed,
         "score": cell.mean,
         "95 %": f"{cell.low:.3f} - {cell.high:.3f}",
         "of answered": "-" if cell.answered_mean is None else cell.answered_mean,

@@ -321,7 +321,7 @@ def _key_faults(row: Published) -> Iterator[str]:
     """Hold every answer of the key to be a reply that has the full score."""
     key = {"question": row.question, "target": row.key.target, "answers": row.key.answers}
     for answer in row.key.answers:
-        if cited(key, answer) < 1:
+        if cited(key, answer) != 1:
             yield f"the answer {answer!r} has not the full score"
 
 

@@ -51,7 +51,7 @@ def baselines(sample: Sample, key: Key) -> dict[str, float]:
     """Return the scores of guessers."""
     worth, places, ideal = _gains(key)
     known = guesses(key, sample.stratum.length)
-    bm25 = ndcg(_row(key), " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"]))
+    bm25 = ndcg(_row(key), " > ".join(one.rjust(5, OTHER) for one in sample.latent["hits"])) or 0.0
     found = {"uniform": known["uniform"], "bm25": bm25, "unordered": known["unordered"]}
     if not sample.latent["scale"]:
         meeting = sum(worth) / CONDITIONS
