@@ -14,8 +14,9 @@ from pace import within
 from pipeline.streams import Streams, stream
 from pipeline.tasks.rag.solve import _sentences, plain, take_apart
 from pipeline.tasks.rag.text import document, numbered
+from pipeline.worlds import wording
 from pipeline.worlds.gazetteer import Gazetteer, forms, fresh, gazetteer, ids, kinds, words_of
-from pipeline.worlds.gazetteer.things import SLOT, SUBJECT, bare, parse, slots
+from pipeline.worlds.gazetteer.things import SUBJECT, bare, parse, slots
 from pipeline.worlds.words import pool
 
 SEED = 7
@@ -61,10 +62,10 @@ def test_slots_and_types_are_known() -> None:
         for relation in form.relations:
             for mark, wanted in {"-": "value", "?": "name", "=": "name", "~": "value", "*": "value"}.items():
                 for said in relation.lines[mark]:
-                    found = {slot.lower().removeprefix("a_") for slot in SLOT.findall(said)}
+                    found = {slot.lower().removeprefix("a_") for slot in wording.slots(said)}
                     assert wanted in found, said
-            assert all({"a", "b"} == {*SLOT.findall(said)} for mark in "<>" for said in relation.lines[mark])
-        leads = {bool({"Name"} & {*SLOT.findall(said)}) for said in form.lead.wordings}
+            assert all({"a", "b"} == {*wording.slots(said)} for mark in "<>" for said in relation.lines[mark])
+        leads = {bool({"Name"} & {*wording.slots(said)}) for said in form.lead.wordings}
         assert leads == {True}
         assert {"It", "it", "him", "its"} <= SUBJECT
 

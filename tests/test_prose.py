@@ -13,7 +13,8 @@ import pytest
 
 from pipeline.streams import Streams
 from pipeline.worlds.essays import essays, paragraphs
-from pipeline.worlds.writing.grammar import Choice, Phrase, Reference, Toned, parse_grammar
+from pipeline.worlds.wording import Choice, Phrase, Slot, Toned
+from pipeline.worlds.writing.grammar import parse_grammar
 from pipeline.worlds.writing.library import Label, written
 from pipeline.worlds.writing.realise import Realiser, common, formats, parse_variants, tones, varied
 from pipeline.worlds.writing.surface import is_many, many, marked, scans, syllables, tidy
@@ -134,10 +135,10 @@ def test_words_of_a_tone_stand_only_where_it_is_asked_for() -> None:
         assert slots.isdisjoint({"mood", "moodly", "aside"})
 
 
-def refs(phrase: Phrase) -> Iterator[Reference]:
+def refs(phrase: Phrase) -> Iterator[Slot]:
     for part in phrase:
         assert not isinstance(part, Toned)
-        if isinstance(part, Reference):
+        if isinstance(part, Slot):
             yield part
         elif isinstance(part, Choice):
             for option in part.options:
@@ -203,8 +204,8 @@ def test_a_format_has_many_plans(name: str) -> None:
 class Tracer(Realiser):
     """Writes the first of each choice, and X for what a topic, a person or a date gives: a template remains."""
 
-    def _part(self, part: Reference | Choice | Toned, depth: int) -> str:
-        return super()._part(Choice(part.options[:1]) if isinstance(part, Choice) else part, depth)
+    def _pick(self, options: tuple[Phrase, ...]) -> Phrase:
+        return options[0]
 
     def _value(self, name: str, form: str, depth: int) -> str:
         value = super()._value(name, form, depth)

@@ -12,7 +12,6 @@ from pipeline.streams import Streams
 from pipeline.tasks.idk.chance import WORD, noun_positions, positions
 from pipeline.tasks.idk.solve import read_story
 from pipeline.worlds.stories import (
-    EITHER,
     KINDS,
     MINOR,
     PAIRS,
@@ -30,6 +29,7 @@ from pipeline.worlds.words import pool
 from prose import faults
 
 STREAMS = Streams((3, "stories"))
+EITHER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
 LISTS = sorted({plot.values for plot in plots()} | set(MINOR))
 FORBIDDEN = {  # what a plot of a kind must not draw for its openings and closings
     "place": {"town"},

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from builds import SWEPT
 from pipeline.profiles import load_profile
 from pipeline.streams import Streams
-from pipeline.worlds.writing.grammar import Choice, Reference, parse_grammar, parse_phrase
+from pipeline.worlds.wording import PHRASES, Choice, Slot, parse
+from pipeline.worlds.writing.grammar import parse_grammar
 from pipeline.worlds.writing.library import CELLS, SIZES, GrammarLibrary, Label, grammar_library, runs, written
 from pipeline.worlds.writing.realise import Realiser, common, formats, tones, unknown_references
 from pipeline.worlds.writing.surface import third_person, tidy, title
@@ -217,17 +218,17 @@ def _plain_words(rules: object) -> list[str]:
 
 
 def test_phrases_nest() -> None:
-    phrase = parse_phrase(r"a (b|[c] {d:title})\( / {x=e}")
+    phrase = parse(r"a (b|[c] {d:title})\( / {x=e}", PHRASES)
     assert phrase[0] == "a "
     assert isinstance(phrase[1], Choice)
-    assert phrase[1].options[1][1:] == (" ", Reference("d", "title"))
-    assert phrase[2:] == ("(", "\n", Reference("e", "", "x"))
+    assert phrase[1].options[1][1:] == (" ", Slot("d", "title"))
+    assert phrase[2:] == ("(", "\n", Slot("e", "", "x"))
 
 
 @pytest.mark.parametrize("text", ["(a", "a)", "[a", "{a", "a}", "{a b}", "{A}", "(a|b", "a\\"])
 def test_a_bracket_without_its_partner_is_named(text: str) -> None:
     with pytest.raises(ValueError, match=r"partner|reference"):
-        parse_phrase(text)
+        parse(text, PHRASES)
 
 
 @pytest.mark.parametrize(

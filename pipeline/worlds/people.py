@@ -9,7 +9,6 @@ two people of different clans share two names. Within a clan no two people have 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ import numpy as np
 
 from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Shuffled, Streams, words
+from pipeline.worlds.wording import sections
 from pipeline.worlds.words import pool, pool_digest
 
 WORLD = "people@2"
@@ -170,19 +170,11 @@ def apart(turn: int, clans: int) -> Indices:
 
 
 WORDING_WORLD = "wordings@1"
-SECTION = re.compile(r"\[(\w+)\]")
 
 
-@cache
 def wordings(style: str) -> Mapping[str, tuple[str, ...]]:
     """Return the sentences of a style by what they state: with ``{value}``, ``{name}`` or both in them."""
-    found: dict[str, tuple[str, ...]] = {}
-    for line in filter(None, pool(f"bio/{style}")):
-        section = SECTION.fullmatch(line)
-        if section:
-            kind = section[1]
-        found[kind] = found.get(kind, ()) + (() if section else (line,))
-    return found
+    return sections(f"bio/{style}")
 
 
 @cache

@@ -23,6 +23,7 @@ import numpy as np
 
 from pipeline.recipe import TIERS
 from pipeline.streams import Indices, Shuffled, Streams
+from pipeline.worlds.wording import filled, parse, write
 from pipeline.worlds.words import pool, pool_digest
 
 KINDS = ("colour", "animal", "object", "place", "time", "number", "person")
@@ -130,8 +131,6 @@ ASIDES = ((), (0,), (0,), (1,), (1,), (0, 1))
 """Which of the two things of a pair are mentioned once more, next to the sentence about both."""
 MINOR = ("weekday", "month", "town", "friend", "food")
 """Details of openings and closings: always stated and never asked."""
-EITHER = re.compile(r"\[([^|\]]*)\|([^\]]*)\]")
-"""What tells of which thing of a pair the detail is: words for the first, and for the second."""
 REFERRING = re.compile(r"\b(former|second)\b")
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -219,7 +218,7 @@ def draw_story(
         told.append(pair)
         sentences += _around(rng, worded(form, pair, first), both, first)
     minor = {kind: drawn(rng, kind, 1, (first,))[0] for kind in MINOR} | {"name": name, "first": first}
-    opening, closing = (rng.choice(texts).format_map(minor) for texts in (plot.openings, plot.closings))
+    opening, closing = (filled(rng.choice(texts), minor) for texts in (plot.openings, plot.closings))
     return Story(name, plot, " ".join([opening, *sentences, closing]) + "\n", tuple(told))
 
 
@@ -243,13 +242,13 @@ def drawn(rng: Random, kind: str, count: int, without: Sequence[str]) -> list[st
 
 def worded(form: str, pair: Pair, first: str) -> str:
     """Return the sentence that states the detail of one thing of a pair."""
-    said = EITHER.sub(lambda found: found[1 + pair.owner], form)
-    return _sentence(said.format(x=pair.nouns[0], y=pair.nouns[1], v=pair.value, first=first))
+    values = {"x": pair.nouns[0], "y": pair.nouns[1], "v": pair.value, "first": first}
+    return _sentence(write(parse(form), lambda slot: values[slot.name], lambda options: options[pair.owner]))
 
 
 def _around(rng: Random, stating: str, both: tuple[Slot, Slot], first: str) -> list[str]:
     """Put what else is said about the things of a pair before or behind the sentence about both."""
-    said = [rng.choice(both[side].clauses).format(first=first) for side in rng.choice(ASIDES)]
+    said = [filled(rng.choice(both[side].clauses), {"first": first}) for side in rng.choice(ASIDES)]
     joined, behind = rng.random() < 0.5, rng.random() < 0.5
     asides = [_sentence(text) for text in ([", and ".join(said)] if said and joined else said)]
     return [stating, *asides] if behind else [*asides, stating]

@@ -11,13 +11,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, product
 from math import lcm
 from random import Random
 from typing import NamedTuple
 
 from pipeline.recipe import TIERS
 from pipeline.streams import Streams, words
+from pipeline.worlds.wording import Slot, filled, parse, sections
+from pipeline.worlds.wording import slots as slots_of
+from pipeline.worlds.wording import write as write_phrase
 from pipeline.worlds.words import pool, pool_digest, pools_in
 
 __all__ = [
@@ -38,9 +41,6 @@ __all__ = [
 
 FOLDER = "utterances"
 DOMAINS = ("request", "question")
-SECTION = re.compile(r"\[(\w+)\]")
-SLOT = re.compile(r"\{(?!it\})(\w+)\}")
-IT = "{it}"
 
 Sections = Mapping[str, Sequence[str]]
 
@@ -84,22 +84,10 @@ class Domain:
 @cache
 def domain(name: str) -> Domain:
     """Return a domain, one of `DOMAINS`."""
-    acts, things, asides, frames = (sections(f"{name}-{part}") for part in ("acts", "objects", "asides", "frames"))
+    acts, things, asides, frames = (
+        sections(f"{FOLDER}/{name}-{part}") for part in ("acts", "objects", "asides", "frames")
+    )
     return Domain(name, acts, things, asides, frames["before"], frames["behind"], frames["aside"])
-
-
-@cache
-def sections(name: str) -> Sections:
-    """Return the sections of a file."""
-    found: dict[str, list[str]] = {}
-    kind = ""
-    for line in filter(None, pool(f"{FOLDER}/{name}")):
-        section = SECTION.fullmatch(line)
-        if section:
-            kind = section[1]
-        else:
-            found.setdefault(kind, []).append(line)
-    return {kind: tuple(lines) for kind, lines in found.items()}
 
 
 def lines(name: str) -> tuple[str, ...]:
@@ -110,7 +98,7 @@ def lines(name: str) -> tuple[str, ...]:
 @cache
 def slots() -> Sections:
     """Return what fills each slot."""
-    return sections("slots")
+    return sections(f"{FOLDER}/slots")
 
 
 class Kind(NamedTuple):
@@ -123,7 +111,7 @@ class Kind(NamedTuple):
 @cache
 def kinds(what: str) -> Mapping[str, Kind]:
     """Return how questions speak of acts, or of things: `what` is "act" or "thing"."""
-    split = (line.split(": ") for line in sections("kinds")[what])
+    split = (line.split(": ") for line in sections(f"{FOLDER}/kinds")[what])
     return {name: Kind(word, phrase) for name, word, phrase in split}
 
 
@@ -133,7 +121,7 @@ def phrase(intent: Intent) -> str:
     >>> phrase(Intent("price", "zoo"))
     'what a zoo pass costs'
     """
-    return kinds("act")[intent.act].phrase.replace(IT, kinds("thing")[intent.thing].phrase)
+    return filled(kinds("act")[intent.act].phrase, {"it": kinds("thing")[intent.thing].phrase})
 
 
 @cache
@@ -216,22 +204,26 @@ def _sentences(of: Domain, own: Words, drawn: Sequence[int]) -> Iterator[str]:
     if greeted < GREETED:
         yield _filled(_pick(lines("greetings"), first), filling)
     if PLAIN <= named < BEFORE:
-        yield _pick(of.before, frame).replace(IT, it)
-    yield _pick(own.acts, act).replace(IT, it if named < PLAIN else PRONOUN)
+        yield filled(_pick(of.before, frame), {"it": it})
+    yield filled(_pick(own.acts, act), {"it": it if named < PLAIN else PRONOUN})
     if named >= BEFORE:
-        yield _pick(of.behind, frame).replace(IT, it)
+        yield filled(_pick(of.behind, frame), {"it": it})
     if own.denied and (aside < DENIED or not own.beside):
         yield _filled(_pick(own.denied, second), filling)
     elif aside < BESIDE or not own.denied:
-        yield _filled(_pick(of.others, second), filling).replace(IT, _pick(own.beside, second * 97 % WORD))
+        yield _filled(_pick(of.others, second), filling, _pick(own.beside, second * 97 % WORD))
     if told < TOLD:
         yield _filled(_pick(lines("details"), last), filling)
 
 
-def _filled(text: str, filling: Sequence[int]) -> str:
+def _filled(text: str, filling: Sequence[int], it: str = "") -> str:
     if "{" not in text:
         return text
-    return SLOT.sub(lambda found: _pick(slots()[found[1]], filling[SLOTS.index(found[1])]), text)
+
+    def fill(slot: Slot) -> str:
+        return it if slot.name == "it" else _pick(slots()[slot.name], filling[SLOTS.index(slot.name)])
+
+    return write_phrase(parse(text), fill)
 
 
 def _pick(some: Sequence[str], number: int) -> str:
@@ -249,12 +241,9 @@ def _asides(name: str) -> Mapping[str, str]:
 
 
 def _fillings(text: str) -> Iterator[str]:
-    slot = SLOT.search(text)
-    if not slot:
-        yield text
-        return
-    for value in slots()[slot[1]]:
-        yield from _fillings(text.replace(slot[0], value))
+    names = tuple(dict.fromkeys(slots_of(text)))
+    for values in product(*(slots()[name] for name in names)):
+        yield filled(text, dict(zip(names, values, strict=True)))
 
 
 def mentioned(name: str, message: str) -> str:

@@ -1,4 +1,7 @@
-"""A reader of questions for facts with their sources: what they ask of which thing, and which documents say so."""
+"""Reads questions for facts with their sources: what they ask of which thing, and which documents say so.
+
+The patterns of clauses are compiled by `pipeline.worlds.wording` from the clauses that the writer fills.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain, repeat
 
 from pipeline.metrics import cited
 from pipeline.tasks.base import Published
@@ -16,8 +20,8 @@ from pipeline.tasks.rag.solve import Entry, demonstrations, entries, plain, read
 from pipeline.tasks.rag.solve import question as asked_in
 from pipeline.tasks.solving import stands
 from pipeline.worlds.gazetteer import forms
+from pipeline.worlds.wording import parse, pattern, reader
 
-SLOT = re.compile(r"\\\{(it|him|its|value)\\\}")
 PRONOUNS = {"it": "(?:it|he|she)", "him": "(?:it|him|her)", "its": "(?:its|his|her)"}
 NAMED = {"it": "(?P<name>.+)", "him": "(?P<name>.+)", "its": "(?P<name>.+)'s?"}
 """What stands in the slots of a clause; in the first slot of the first one a name."""
@@ -164,28 +168,19 @@ def _states(one: Entry, place: Place) -> bool:
 @cache
 def _clauses(*, named: bool) -> list[tuple[Place, re.Pattern[str]]]:
     """Return every clause as a pattern, with a name in its first slot or without."""
-    return [
-        (place, re.compile(_filled(said, NAMED if named else PRONOUNS)))
-        for place, some in clauses().items()
-        for said in some
-    ]
+    return [(place, re.compile(_filled(said, named=named))) for place, some in clauses().items() for said in some]
 
 
-def _filled(said: str, first: dict[str, str]) -> str:
+def _filled(said: str, *, named: bool) -> str:
     """Return a clause as a pattern."""
-    escaped = re.escape(said)
-    once = SLOT.sub(lambda found: first[found[1]], escaped, count=1)
-    return SLOT.sub(lambda found: PRONOUNS[found[1]], once)
+    tables = chain([NAMED] if named else [], repeat(PRONOUNS))
+    return pattern(parse(said), lambda slot: next(tables)[slot.name])
 
 
 @cache
 def _lists() -> list[tuple[Place, re.Pattern[str]]]:
     """Return every question for all things that have something in common, as a pattern."""
-    return [
-        (place, re.compile(SLOT.sub(r"(?P<value>.+)", re.escape(said))))
-        for place, some in lists().items()
-        for said in some
-    ]
+    return [(place, reader(said)) for place, some in lists().items() for said in some]
 
 
 MENTIONS = 2

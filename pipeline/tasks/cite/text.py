@@ -12,8 +12,8 @@ from pipeline.tasks.rag.questions import Place, places
 from pipeline.tasks.rag.text import EXAMPLE, START, TAIL, accepted, numbered, plain
 from pipeline.worlds.gazetteer import Form, Gazetteer, Passage, Thing, forms, kinds
 from pipeline.worlds.gazetteer.documents import Writer, pronouns_of
-from pipeline.worlds.gazetteer.things import SLOT, era_of
-from pipeline.worlds.words import pool
+from pipeline.worlds.gazetteer.things import era_of
+from pipeline.worlds.wording import Slot, parse, sections, slots, write
 
 __all__ = [
     "EVERY",
@@ -100,15 +100,8 @@ LAST = ", and "
 @cache
 def clauses() -> Mapping[Place, tuple[str, ...]]:
     """Return the clauses that ask for each fact."""
-    found: dict[Place, tuple[str, ...]] = {}
-    form = ""
-    for line in filter(None, pool(CLAUSES)):
-        if line.startswith("["):
-            form = line.strip("[]")
-        else:
-            relation, _, said = line.partition(": ")
-            found[form, relation] = tuple(said.split(" | "))
-    return found
+    split = ((form, *line.split(": ", 1)) for form, some in sections(CLAUSES).items() for line in some)
+    return {(form, relation): tuple(said.split(" | ")) for form, relation, said in split}
 
 
 @cache
@@ -209,17 +202,19 @@ def in_words(rng: Random, thing: Thing, places: Sequence[Place]) -> str:
 
 def by_name(place: Place) -> list[str]:
     """Return the clauses for a fact in which a long name reads well, since it stands in no genitive."""
-    return [one for one in clauses()[place] if SLOT.findall(one)[0] != "its"]
+    return [one for one in clauses()[place] if slots(one)[0] != "its"]
 
 
 def _clause(said: str, name: str, pronouns: Mapping[str, str]) -> str:
     """Return a clause with a name in the first of its slots, if one is given, and pronouns in the others."""
-    parts, at = list[str](), 0
-    for found in SLOT.finditer(said):
-        own = "'" if name.endswith("s") else "'s"
-        parts += [said[at : found.start()], name + own * (found[1] == "its") if name else pronouns[found[1]]]
-        name, at = "", found.end()
-    return "".join([*parts, said[at:]])
+    own = "'" if name.endswith("s") else "'s"
+    first = iter([name] if name else [])
+
+    def fill(slot: Slot) -> str:
+        named = next(first, "")
+        return named + own * (slot.name == "its") if named else pronouns[slot.name]
+
+    return write(parse(said), fill)
 
 
 def part(rng: Random, thing: Thing, form: str, stated: Sequence[str], but: Sequence[Place]) -> Thing:

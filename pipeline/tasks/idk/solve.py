@@ -1,9 +1,12 @@
-"""A reader of prompts: finds who is asked about and whether that story tells what is asked."""
+"""Reads prompts: finds who is asked about, and whether that story tells what is asked.
+
+The patterns of sentences are compiled by `pipeline.worlds.wording` from the plots that the writer fills.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
@@ -12,11 +15,11 @@ from pipeline.tasks.base import Published
 from pipeline.tasks.idk.forms import LETTERS, UNKNOWN, accepted
 from pipeline.tasks.solving import LINES, PROMPT, Lines, times
 from pipeline.worlds.stories import Plot, plots, values_of
+from pipeline.worlds.wording import Phrase, Slot, parse, pattern, settled
 
 START, END = "The text begins here.\n", "The text ends here."
 FULL_NAME = "[A-Z][a-z]+ [A-Z][a-z]+"
 CAPITALISED = re.compile(r"\b[A-Z][a-z]+\b")
-BRACKETS = re.compile(r"\[(.*?)\|(.*?)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +36,19 @@ class Told:
     mentioned: frozenset[str]
 
 
-def pattern_of(template: str, groups: dict[str, str]) -> re.Pattern[str]:
-    """Return the pattern of a text in which names stand in braces; those not in `groups` stand for any few words."""
-    parts = re.split(r"\{(\w+)\}", template)
-    for place in range(0, len(parts), 2):
-        parts[place] = re.escape(parts[place])
-    for place in range(1, len(parts), 2):
-        inner = groups.get(parts[place])
-        parts[place] = f"(?P<{parts[place]}>{inner})" if inner else "[A-Za-z ]+?"
-    return re.compile("".join(parts))
+def pattern_of(phrase: Phrase, groups: Mapping[str, str]) -> re.Pattern[str]:
+    """Return the pattern of a text with slots; those not in `groups` stand for any few words."""
+
+    def takes(slot: Slot) -> str:
+        return f"(?P<{slot.name}>{groups[slot.name]})" if slot.name in groups else "[A-Za-z ]+?"
+
+    return re.compile(pattern(phrase, takes))
+
+
+def of_side(form: str, side: int) -> Phrase:
+    """Return the sentence about a pair that gives the detail to one of the two."""
+    first, *rest = settled(parse(form), lambda options: options[side])
+    return (_large(first) if isinstance(first, str) else first, *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +73,11 @@ def _grammar(plot: Plot) -> Grammar:
     groups = {"x": nouns, "y": nouns, "v": ".+", "first": "[A-Z][a-z]+"}
     return Grammar(
         plot,
-        tuple(pattern_of(opening, {"name": FULL_NAME}) for opening in plot.openings),
-        tuple(pattern_of(closing, groups) for closing in plot.closings),
+        tuple(pattern_of(parse(opening), {"name": FULL_NAME}) for opening in plot.openings),
+        tuple(pattern_of(parse(closing), groups) for closing in plot.closings),
         {clause: slot.noun for slot in plot.slots for clause in slot.clauses},
         tuple(
-            (pattern_of(_large(BRACKETS.sub(rf"\{number}", form)), groups), owner)
-            for form in plot.pairs
-            for number, owner in ((1, "x"), (2, "y"))
+            (pattern_of(of_side(form, side), groups), owner) for form in plot.pairs for side, owner in enumerate("xy")
         ),
         frozenset(values_of(plot.values)),
     )
@@ -117,8 +122,8 @@ def _read(grammar: Grammar, name: str, rest: str) -> Told:
 
 def _statement(grammar: Grammar, first: str, sentence: str) -> tuple[str, str, set[str]]:
     """Return whose detail a sentence states, the detail, and whom it names."""
-    for pattern, owner in grammar.statements:
-        match = pattern.fullmatch(sentence)
+    for statement, owner in grammar.statements:
+        match = statement.fullmatch(sentence)
         if match and match["v"] in grammar.values and match.groupdict().get("first", first) == first:
             return _small(match[owner]), match["v"], {_small(match["x"]), _small(match["y"])}
     raise ValueError(f"no sentence of {grammar.plot.title!r}: {sentence[:80]!r}")
@@ -237,8 +242,8 @@ def read_blocks(text: str) -> list[Query]:
 
 
 def _understood(question: str) -> tuple[str, str, str]:
-    for plot, pattern in _questions():
-        match = pattern.fullmatch(question)
+    for plot, asked in _questions():
+        match = asked.fullmatch(question)
         if match:
             return match["name"], plot, match["it"]
     raise ValueError(f"no question: {question[:80]!r}")
@@ -249,7 +254,7 @@ def _questions() -> tuple[tuple[str, re.Pattern[str]], ...]:
     found = []
     for plot in plots():
         nouns = "|".join(re.escape(slot.noun) for slot in plot.slots)
-        found.append((plot.title, pattern_of(plot.ask, {"name": FULL_NAME, "it": nouns})))
+        found.append((plot.title, pattern_of(parse(plot.ask), {"name": FULL_NAME, "it": nouns})))
     return tuple(found)
 
 

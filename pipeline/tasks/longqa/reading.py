@@ -1,4 +1,8 @@
-"""A reader of annals, from a prompt's text alone: entries by their dates, sentences by a grammar of its own."""
+"""Reads annals from a prompt's text alone: entries by their dates, then sentences.
+
+The patterns of sentences are compiled by `pipeline.worlds.wording` from the wordings that the writer fills; what the
+events amount to is worked out by code of this module's own.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from typing import NamedTuple
 
 from pipeline.tasks.solving import LINES, PROMPT, is_letter
 from pipeline.worlds.chronicle.entries import ASKED, lines, words_of
+from pipeline.worlds.wording import core, parse, pattern
 
 BODY, END = "\nAnnals:\n", "\nThis is the end of the annals."
 MONTHS = (
@@ -28,10 +33,6 @@ OWNER = re.compile(
 )
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 NAME = r"[A-Z][a-z]+ [A-Z][a-z]+"
-SLOT = re.compile(r"\\\{(\w+)\\\}")
-CHOICE = re.compile(r"\\\[(.*?)\\\]")
-OPEN = re.compile(r"\{\w+\}|\[.*?\]")
-"""Where a wording is open: a slot, or words of which one is chosen."""
 KEPT = 1 << 14
 """Sentences of which the meaning is kept: those of a shard's rows are read again in every profile."""
 
@@ -150,8 +151,8 @@ def events(line: Line, name: str, kinds: Sequence[str]) -> Iterator[Event]:
 @lru_cache(maxsize=KEPT)
 def _told(sentence: str, kinds: tuple[str, ...]) -> tuple[str, dict[str, str]] | None:
     """Return of which of some kinds a sentence is, and the values of its slots; None if it is of none."""
-    for kind, core, pattern in _patterns():
-        if core in sentence and kind in kinds and (match := pattern.fullmatch(sentence)):
+    for kind, words, said in _patterns():
+        if words in sentence and kind in kinds and (match := said.fullmatch(sentence)):
             return kind, {slot.lower(): value for slot, value in match.groupdict().items()}
     return None
 
@@ -166,28 +167,12 @@ def happening_kinds() -> tuple[str, ...]:
 def _patterns() -> list[tuple[str, str, re.Pattern[str]]]:
     """Return every wording with its kind, the longest of its fixed parts, and as a pattern."""
     said = [*lines("events").items(), *lines("happenings").items(), *lines("deeds").items()]
-    return [
-        (kind, max(OPEN.split(one), key=len), _pattern(one))
-        for kind, some in said
-        for one in some
-        if not one.startswith(ASKED)
-    ]
+    return [(kind, core(parse(one)), _pattern(one)) for kind, some in said for one in some if not one.startswith(ASKED)]
 
 
 def _pattern(said: str) -> re.Pattern[str]:
     """Return a pattern of a sentence: alternatives as a group, and slots as what they may hold."""
-    escaped = CHOICE.sub(lambda choice: f"(?:{choice[1].replace(chr(92) + '|', '|')})", re.escape(said))
-    seen: set[str] = set()
-
-    def slot(match: re.Match[str]) -> str:
-        name = match[1]
-        form = _form(name)
-        if name in seen:
-            return f"(?:{form})"
-        seen.add(name)
-        return f"(?P<{name}>{form})"
-
-    return re.compile(SLOT.sub(slot, escaped))
+    return re.compile(pattern(parse(said), lambda slot: f"(?P<{slot.name}>{_form(slot.name)})"))
 
 
 def _form(slot: str) -> str:
@@ -206,8 +191,8 @@ def _happened() -> list[tuple[str, re.Pattern[str]]]:
     found = []
     for kind, some in lines("happenings").items():
         for one in (each.removeprefix(ASKED) for each in some if each.startswith(ASKED)):
-            form = re.escape(one).replace(r"\{prop\}", r"(the \w+ \w+)")
-            found.append((kind, re.compile(rf"In which year {form}\?")))
+            form = pattern(parse(f"In which year {one}?"), lambda _: r"(the \w+ \w+)")
+            found.append((kind, re.compile(form)))
     return found
 
 
@@ -217,8 +202,8 @@ def happening_asked(question: str) -> tuple[str, str]:
     Raises:
         ValueError: if the question is another.
     """
-    for kind, pattern in _happened():
-        if found := pattern.fullmatch(question):
+    for kind, asked in _happened():
+        if found := asked.fullmatch(question):
             return found[1], kind
     raise ValueError(f"no question about a year: {question!r}")
 

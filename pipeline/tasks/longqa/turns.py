@@ -38,7 +38,7 @@ from pipeline.tasks.longqa.base import (
 from pipeline.worlds.chronicle import WORLD, Chronicle, chronicle, source_digest
 from pipeline.worlds.chronicle import written as chronicle_written
 from pipeline.worlds.chronicle import written as dated
-from pipeline.worlds.chronicle.entries import LAST_DAY
+from pipeline.worlds.chronicle.entries import LAST_DAY, write
 from pipeline.worlds.chronicle.entries import talk as wording_talk
 from pipeline.worlds.chronicle.world import Names
 
@@ -48,14 +48,14 @@ ENTRIES = 3
 
 def session(rng: Random, day: int, entries: Sequence[str], role: Role = "filler", facts: tuple[str, ...] = ()) -> Unit:
     """Return a session: what is dictated on a day, and what is replied."""
-    opening, reply = (rng.choice(wording_talk()[name]).write(rng, {}) for name in ("opening", "reply"))
+    opening, reply = (write(rng, rng.choice(wording_talk()[name]), {}) for name in ("opening", "reply"))
     said = "\n".join([f"{chronicle_written(day)}. {opening}", *(entry.rstrip("\n") for entry in entries)])
     return Unit((Piece(said, role, "user"), Piece(reply, "filler", "assistant")), facts)
 
 
 def opening() -> tuple[Piece, Piece]:
     """Return the first turns of every chat."""
-    said, welcome = (wording_talk()[name][0].write(Random(0), {}) for name in ("start", "welcome"))
+    said, welcome = (write(Random(0), wording_talk()[name][0], {}) for name in ("start", "welcome"))
     return Piece(said, "instruction", "user"), Piece(welcome, "instruction", "assistant")
 
 

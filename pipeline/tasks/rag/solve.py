@@ -1,4 +1,8 @@
-"""A reader of passages of the gazetteer, from a prompt's text alone: by the wordings, with code of its own."""
+"""Reads passages of the gazetteer from a prompt's text alone.
+
+What sentences look like is not proven independently: their patterns are compiled by `pipeline.worlds.wording` from the
+wordings that the writer fills. All that follows from them is worked out by code of this module's own.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,11 @@ from itertools import permutations
 from pipeline.tasks.base import Published
 from pipeline.tasks.solving import LINES, PROMPT, stands, whole_lines
 from pipeline.worlds.gazetteer.things import Form, Relation, forms, words_of
+from pipeline.worlds.wording import any_of, core, parse, pattern, reader
 
 DOCUMENTS, END = "\nDocuments:\n", "\nThis is the end of the documents."
 LINE = re.compile(r"Document(?: \[(?P<id>[1-9]\d{4})\])?(?: \(title: (?P<title>[^()]+)\)|:) (?P<said>.+)")
 SENTENCE = re.compile(r"(?<=\.) ")
-PLACE = re.compile(r"\{(\w+)\}")
 WHO = {
     "surname": {"It": r"(?:She|He|[A-Z]\w+)", "it": r"(?:she|he|[A-Z]\w+)", "him": r"(?:her|him|[A-Z]\w+)",
                 "Its": r"(?:Her|His|[A-Z]\w+'s)", "its": r"(?:her|his|[A-Z]\w+'s)"},
@@ -116,8 +120,8 @@ def _uncapitalised(value: str, kind: str) -> str:
 
 def _lead(sentence: str) -> tuple[str, str, str, str]:
     """Return form, relation, name and value of the first sentence of a document."""
-    for form, relation, core, pattern in _leads():
-        if core in sentence and (found := pattern.fullmatch(sentence)):
+    for form, relation, words, said in _leads():
+        if words in sentence and (found := said.fullmatch(sentence)):
             return form, relation, found["name"], found["value"]
     raise ValueError(f"no document begins so: {sentence[:80]!r}")
 
@@ -128,8 +132,7 @@ def _leads() -> list[tuple[str, str, str, re.Pattern[str]]]:
     found = []
     for form in forms().values():
         for said in form.relations[0].lines["-"]:
-            core = re.split(r"\{\w+\}", said.split("{Name}")[1])[0]
-            found.append((form.name, form.relations[0].name, core, re.compile(_pattern(said, form))))
+            found.append((form.name, form.relations[0].name, core(parse(said)), re.compile(_pattern(said, form))))
     return found
 
 
@@ -140,21 +143,13 @@ def _sentences(form: str) -> tuple[re.Pattern[str], list[Wording]]:
     said = [(text, relation.name, relation.type) for relation in one.relations[1:] for text in relation.lines["-"]]
     said += [(text, "", "") for text in one.colour]
     patterns = [_pattern(text, one) for text, _, _ in said]
-    joined = "|".join(
-        f"(?P<w{number}>{re.sub('[?]P<(?:value|name)>', '?:', each)})" for number, each in enumerate(patterns)
-    )
     wordings = [Wording(re.compile(each), *which) for each, (_, *which) in zip(patterns, said, strict=True)]
-    return re.compile(joined), wordings
+    return any_of(patterns), wordings
 
 
 def _pattern(said: str, form: Form) -> str:
     """Return a pattern of a sentence; its slots take any words."""
-    parts, at = [], 0
-    for found in PLACE.finditer(said):
-        before = re.sub(r"(?<![^ ])([aA])\\ $", r"\1n?\\ ", re.escape(said[at : found.start()]))
-        parts += [before, _slot(found[1], form)]
-        at = found.end()
-    return "".join([*parts, re.escape(said[at:])])
+    return pattern(parse(said), lambda slot: _slot(slot.name, form), articles=True)
 
 
 def _slot(slot: str, form: Form) -> str:
@@ -338,7 +333,7 @@ def _comparisons() -> list[tuple[Form, Relation, bool, str]]:
 def _questions() -> list[tuple[Form, Relation, str, re.Pattern[str]]]:
     """Return every wording of a question as a pattern."""
     return [
-        (form, relation, mark, _question_pattern(said))
+        (form, relation, mark, reader(said))
         for form in forms().values()
         for relation in form.relations
         for mark in _MARKS
@@ -350,7 +345,7 @@ def _questions() -> list[tuple[Form, Relation, str, re.Pattern[str]]]:
 def _phrases() -> list[tuple[Form, Relation, re.Pattern[str]]]:
     """Return every phrase for the value of a relation."""
     return [
-        (form, relation, _question_pattern(said))
+        (form, relation, reader(said))
         for form in forms().values()
         for relation in form.relations
         for said in relation.lines["="]
@@ -367,13 +362,8 @@ def _descriptions() -> list[tuple[Form, str, str, re.Pattern[str]]]:
             if first != second:
                 said = f"the {form.noun} {'who' if form.kind == 'person' else 'that'} "
                 pattern = said + one.replace("{value}", "{one}") + " and " + other.replace("{value}", "{other}")
-                found.append((form, first, second, _question_pattern(pattern)))
+                found.append((form, first, second, reader(pattern)))
     return found
-
-
-def _question_pattern(said: str) -> re.Pattern[str]:
-    """Return a pattern of a wording: whatever stands in braces takes any words."""
-    return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>.+)", re.escape(said)))
 
 
 ASKED = re.compile(r"\nQuestion: ([^\n]+)\nAnswer:\Z")

@@ -1,4 +1,7 @@
-"""Reads a question for a ranking and every document, and ranks by what these say: with code of its own."""
+"""Reads a question for a ranking and every document, and ranks by what these say: with code of its own.
+
+The patterns of phrases are compiled by `pipeline.worlds.wording` from the wordings that the writer fills.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from pipeline.tasks.base import Published
 from pipeline.tasks.rag.solve import Entry, demonstrations, entries, plain, question, read
 from pipeline.tasks.solving import stands
 from pipeline.worlds.gazetteer.things import forms
+from pipeline.worlds.wording import reader
 from pipeline.worlds.words import pool_text
 
 GRADED = re.compile(r"(?:Who|Which (?P<noun>\w+)) (?P<said>.+)\?")
@@ -88,11 +92,7 @@ def _nouns() -> list[tuple[str, str]]:
 
 @cache
 def _phrases(form: str) -> list[tuple[str, re.Pattern[str]]]:
-    return [
-        (relation.name, re.compile("(?P<value>.+)".join(map(re.escape, said.split("{value}")))))
-        for relation in forms()[form].relations
-        for said in relation.lines["~"]
-    ]
+    return [(relation.name, reader(said)) for relation in forms()[form].relations for said in relation.lines["~"]]
 
 
 def worths(entries: Sequence[Entry], what: Wanted) -> dict[str, int]:

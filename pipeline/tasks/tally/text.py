@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipeline.tasks.base import Piece
-from pipeline.worlds.utterances import IT, Intent, kinds, phrase
+from pipeline.worlds.utterances import Intent, kinds, phrase
+from pipeline.worlds.wording import filled
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -62,7 +63,7 @@ def head(subtask: str, *, stated: bool) -> tuple[Piece, ...]:
 
 
 def _names() -> str:
-    told = [f"{kind.word} ({kind.phrase.replace(IT, 'it')})" for kind in kinds("act").values()]
+    told = [f"{kind.word} ({filled(kind.phrase, {'it': 'it'})})" for kind in kinds("act").values()]
     return " and ".join([", ".join(told[:-1]), told[-1]])
 
 

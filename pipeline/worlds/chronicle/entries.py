@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -10,30 +9,21 @@ from functools import cache
 from random import Random
 
 from pipeline.worlds.people import MONTHS
-from pipeline.worlds.words import pool, pool_digest
+from pipeline.worlds.wording import Phrase, parse, sections, settled
+from pipeline.worlds.words import pool_digest
 
 FILES = tuple(f"chronicle/{name}" for name in ("events", "happenings", "deeds", "colour", "names", "talk"))
-SECTION = re.compile(r"\[(\w+)\]")
-CHOICE = re.compile(r"\[([^\]]*)\]")
 ASKED = "? "
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """A sentence: plain parts, and between them alternatives to choose from."""
+def write(rng: Random, wording: Phrase, values: Mapping[str, str]) -> str:
+    """Return a sentence with values in its slots: its alternatives are drawn before any value is wanted."""
 
-    parts: tuple[tuple[str, ...], ...]
+    def pick(options: tuple[Phrase, ...]) -> Phrase:
+        return options[0] if len(options) == 1 else rng.choice(options)
 
-    @classmethod
-    def of(cls, line: str) -> Wording:
-        """Take a line apart: what stands in brackets are alternatives."""
-        parts = CHOICE.split(line)
-        return cls(tuple(tuple(part.split("|")) if at % 2 else (part,) for at, part in enumerate(parts)))
-
-    def write(self, rng: Random, values: Mapping[str, str]) -> str:
-        """Return the sentence with values in its slots."""
-        said = "".join([part[0] if len(part) == 1 else rng.choice(part) for part in self.parts]).format_map(values)
-        return said[0].upper() + said[1:]
+    said = "".join([part if isinstance(part, str) else values[part.name] for part in settled(wording, pick)])
+    return said[0].upper() + said[1:]
 
 
 class Values(dict[str, str]):
@@ -51,23 +41,16 @@ class Values(dict[str, str]):
         return self[slot]
 
 
-@cache
 def lines(name: str) -> Mapping[str, tuple[str, ...]]:
     """Return the lines of a file of the annals by the names of its sections."""
-    found: dict[str, tuple[str, ...]] = {}
-    kind = ""
-    for line in filter(None, pool(f"chronicle/{name}")):
-        section = SECTION.fullmatch(line)
-        kind = section[1] if section else kind
-        found[kind] = found.get(kind, ()) + (() if section else (line,))
-    return found
+    return sections(f"chronicle/{name}")
 
 
 @cache
-def wordings() -> Mapping[str, Sequence[Wording]]:
+def wordings() -> Mapping[str, Sequence[Phrase]]:
     """Return the sentences of every kind of event, happenings and deeds among them."""
     said = {**lines("events"), **lines("happenings"), **lines("deeds")}
-    return {kind: [Wording.of(one) for one in some if not one.startswith(ASKED)] for kind, some in said.items()}
+    return {kind: [parse(one) for one in some if not one.startswith(ASKED)] for kind, some in said.items()}
 
 
 @cache
@@ -86,15 +69,15 @@ def deeds() -> tuple[str, ...]:
 
 
 @cache
-def colours() -> Mapping[str, Sequence[Wording]]:
+def colours() -> Mapping[str, Sequence[Phrase]]:
     """Return the sentences that state nothing, by the group of kinds that they go with."""
-    return {group: [Wording.of(one) for one in some] for group, some in lines("colour").items()}
+    return {group: [parse(one) for one in some] for group, some in lines("colour").items()}
 
 
 @cache
-def talk() -> Mapping[str, Sequence[Wording]]:
+def talk() -> Mapping[str, Sequence[Phrase]]:
     """Return what is said around entries in a chat."""
-    return {kind: [Wording.of(one) for one in some] for kind, some in lines("talk").items()}
+    return {kind: [parse(one) for one in some] for kind, some in lines("talk").items()}
 
 
 @cache
@@ -181,10 +164,10 @@ def new_year(number: int) -> int:
 def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Sequence[str]) -> Entry:
     """Write an entry; whoever else it names is one of some people."""
     values = Values({**about, **_capitals(about)}, lambda slot, told: _drawn(rng, slot, people, told))
-    said = [rng.choice(wordings()[kind]).write(rng, values)]
+    said = [write(rng, rng.choice(wordings()[kind]), values)]
     length = said[0].count(" ") + 1
     own = colours()["house" if kind in happenings() else GROUPS[kind]]
-    goal, used = rng.randrange(FEWEST, MOST - 8), list[Wording]()
+    goal, used = rng.randrange(FEWEST, MOST - 8), list[Phrase]()
     for some, first in ((own, False), (_weather(day), rng.random() < 0.35), (own, False), (_anything(day), False)):
         if length >= goal:
             break
@@ -195,27 +178,27 @@ def entry(rng: Random, day: int, kind: str, about: Mapping[str, str], people: Se
     return Entry(day, kind, about, f"{written(day)}. {' '.join(said)}\n")
 
 
-def _colour(rng: Random, some: Sequence[Wording], values: Values, used: list[Wording]) -> str:
+def _colour(rng: Random, some: Sequence[Phrase], values: Values, used: list[Phrase]) -> str:
     """Return a sentence of colour of another wording than those there are."""
     chosen = rng.choice(some)
     while chosen in used:
         chosen = rng.choice(some)
     used.append(chosen)
-    return chosen.write(rng, values)
+    return write(rng, chosen, values)
 
 
 @cache
-def _seasons() -> Mapping[str, Sequence[Wording]]:
+def _seasons() -> Mapping[str, Sequence[Phrase]]:
     """Return what may stand before or behind an event, by the season."""
     return {season: [*colours()["any"], *colours().get(season, ())] for season in ("winter", "summer", "between")}
 
 
-def _weather(day: int) -> Sequence[Wording]:
+def _weather(day: int) -> Sequence[Phrase]:
     month = date.fromordinal(day).month
     return _seasons()["winter" if month in (11, 12, 1, 2) else "summer" if month in (5, 6, 7, 8) else "between"]
 
 
-def _anything(day: int) -> Sequence[Wording]:
+def _anything(day: int) -> Sequence[Phrase]:
     return [*_weather(day), *colours()["after"]]
 
 

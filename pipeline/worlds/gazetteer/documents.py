@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from pipeline.worlds.gazetteer.things import SLOT, SUBJECT, Cast, Form, Thing, bare, forms, gender_of, slots, words_of
+from pipeline.worlds import wording
+from pipeline.worlds.gazetteer.things import SUBJECT, Cast, Form, Thing, bare, forms, gender_of, slots, words_of
 from pipeline.worlds.writing.surface import starts_with_vowel
 
 COLOURS = (2, 3)
@@ -143,7 +144,7 @@ def told(rng: Random, thing: Thing, form: Form, relation: str, *, by_name: bool)
     """Return a sentence that states one fact of a thing: with its name, or else with a pronoun."""
     wordings = form.relation(relation).wordings
     if by_name:
-        wordings = tuple(one for one in wordings if SUBJECT.intersection(SLOT.findall(one))) or wordings
+        wordings = tuple(one for one in wordings if SUBJECT.intersection(wording.slots(one))) or wordings
     wordings = tuple(one for one in wordings if {*map(str.lower, slots(one))} <= {"value", "a_value"}) or wordings
     said, value = rng.choice(wordings), thing.stated[form.name][relation]
     return _sentence(said, {"value": value}, thing.name, pronouns_of(thing), thing.name if by_name else "")
@@ -184,32 +185,26 @@ def _told(rng: Random, thing: Thing, form: Form, items: Sequence[tuple[str, Mapp
         clear = sentence.startswith(("{Name}", "{It}"))
 
 
-ARTICLE = (" a ", "A ")
 PRONOUN = 0.75
 """How often a pronoun stands where it may."""
 
 
-@cache
-def _cut(sentence: str) -> list[str]:
-    """Return what stands between the slots of a sentence of a form, and the slots, in turn."""
-    return SLOT.split(sentence)
-
-
 def _sentence(sentence: str, fills: Mapping[str, str], name: str, pronouns: Mapping[str, str], noun: str) -> str:
     """Return a sentence with its slots filled; where a `noun` is given, it stands for the first mention."""
-    first, parts = noun, list[str]()
-    cut = _cut(sentence)
-    for before, slot in zip(cut[::2], cut[1::2], strict=False):
-        if slot == "Name":
-            said, first = name, ""
-        elif slot in SUBJECT:
-            said = first + ("'s" if slot.lower() == "its" else "") if first else pronouns[slot]
+    first = noun
+
+    def fill(slot: wording.Slot) -> str:
+        nonlocal first
+        if slot.name == "Name":
             first = ""
-        elif slot == "a_value":
-            said = ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
-        else:
-            said = fills[slot.lower()]
-        an = before.endswith(ARTICLE) and starts_with_vowel(said)
-        parts += [before[:-1] + "n " if an else before, said]
-    text = "".join([*parts, cut[-1]])
+            return name
+        if slot.name in SUBJECT:
+            said = first + ("'s" if slot.name.lower() == "its" else "") if first else pronouns[slot.name]
+            first = ""
+            return said
+        if slot.name == "a_value":
+            return ("an " if starts_with_vowel(fills["value"]) else "a ") + fills["value"]
+        return fills[slot.name.lower()]
+
+    text = wording.write(wording.parse(sentence), fill, vowel=starts_with_vowel)
     return text[0].upper() + text[1:]

@@ -11,12 +11,12 @@ from functools import cache
 from random import Random
 from typing import Protocol
 
+from pipeline.worlds import wording
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
 
 FOLDER = "gazetteer"
 WORDS = f"{FOLDER}/words"
 NAMES = (f"{FOLDER}/towns", f"{FOLDER}/rivers")
-SLOT = re.compile(r"\{(\w+)\}")
 SUBJECT = frozenset({"Name", "It", "it", "him", "Its", "its"})
 """Slots that name the subject."""
 BLOCK = re.compile(r"\[(\w+)\] (\w+)(?:@(\w+))?(?: (\+?)(-?\d+)-(-?\d+))?")
@@ -155,7 +155,7 @@ def slots(sentence: str) -> list[str]:
     >>> slots("{It} was sold to {person} for {count} pounds.")
     ['person', 'count']
     """
-    return [slot for slot in SLOT.findall(sentence) if slot not in SUBJECT]
+    return [slot for slot in wording.slots(sentence) if slot not in SUBJECT]
 
 
 FEW = 40

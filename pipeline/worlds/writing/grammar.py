@@ -28,45 +28,18 @@ A rule ``stanza`` gives five lines of a limerick, and what does not scan is writ
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
 
-TOKEN = re.compile(
-    r"\\(?P<escaped>.)|(?P<ref>\{[^{}]*\})|(?P<mark>[()\[\]<>|])|(?P<break> ?//? ?)|(?P<text>[^\\{}()\[\]<>|/]+)"
-)
-REFERENCE = re.compile(r"\{(?:(?P<bind>[a-z]\w*)=)?(?P<name>[a-z]\w*)(?::(?P<form>[a-z]+|\d+-\d+))?\}")
+from pipeline.worlds.wording import PHRASES, Choice, Phrase, Slot, Toned, leaves, parse
+
 HEAD = re.compile(r"([a-z]\w*):(.*)")
-CLOSING = {"(": ")", "[": "]", "<": ">"}
 TONED = ("mood", "moodly", "aside")
 """The rules of a tone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A rule or variable by name; `form` changes what it gives, `bind` remembers it."""
-
-    name: str
-    form: str = ""
-    bind: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of several phrases."""
-
-    options: tuple[Phrase, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Toned:
-    """A phrase that is said only where a tone is asked for."""
-
-    phrase: Phrase
-
-
-Phrase = tuple[str | Reference | Choice | Toned, ...]
 Rules = Mapping[str, tuple[Phrase, ...]]
 
 
@@ -87,23 +60,11 @@ class Grammar:
         """The alternatives that need no tone, without what they say in one."""
         return toneless(self.rules)
 
-    def references(self) -> Iterator[tuple[str, Reference]]:
+    def references(self) -> Iterator[tuple[str, Slot]]:
         """Yield every reference with the rule that it stands in."""
         for rule, phrases in self.rules.items():
             for phrase in phrases:
-                for reference in _references(phrase):
-                    yield rule, reference
-
-
-def _references(phrase: Phrase) -> Iterator[Reference]:
-    for part in phrase:
-        if isinstance(part, Reference):
-            yield part
-        elif isinstance(part, Toned):
-            yield from _references(part.phrase)
-        elif isinstance(part, Choice):
-            for option in part.options:
-                yield from _references(option)
+                yield from ((rule, part) for part in leaves(phrase) if isinstance(part, Slot))
 
 
 def toneless(rules: Rules) -> Rules:
@@ -121,7 +82,7 @@ def toneless(rules: Rules) -> Rules:
 def _is_plain(phrase: Phrase, lost: Container[str]) -> bool:
     """Tell whether a phrase can be said without the rules that are lost."""
     for part in phrase:
-        if isinstance(part, Reference):
+        if isinstance(part, Slot):
             if part.name in lost:
                 return False
         elif isinstance(part, Choice) and not any(_is_plain(option, lost) for option in part.options):
@@ -131,9 +92,9 @@ def _is_plain(phrase: Phrase, lost: Container[str]) -> bool:
 
 def _toneless(phrase: Phrase, lost: Container[str]) -> Phrase | None:
     """Return a phrase without what is said only in a tone: itself, if that is nothing."""
-    parts: list[str | Reference | Choice | Toned] = []
+    parts: list[str | Slot | Choice | Toned] = []
     for part in phrase:
-        if isinstance(part, Reference) and part.name in lost:
+        if isinstance(part, Slot) and part.name in lost:
             return None
         if isinstance(part, Choice):
             options = [_toneless(option, lost) for option in part.options]
@@ -158,7 +119,7 @@ def parse_grammar(text: str, where: str) -> Grammar:
     for number, line in _lines(text):
         try:
             if line.startswith(" "):
-                rules[rule].append(parse_phrase(line.strip()))
+                rules[rule].append(parse(line.strip(), PHRASES))
                 continue
             found = HEAD.fullmatch(line)
             if not found or found[1] in rules:
@@ -186,56 +147,3 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         started = line[:-1].rstrip() + " " if line.endswith("\\") else ""
         if not started and line.strip() and not line.startswith("#"):
             yield number, line
-
-
-def parse_phrase(text: str) -> Phrase:
-    """Parse one alternative.
-
-    Raises:
-        ValueError: for a bracket without its partner, or a reference that cannot be read.
-    """
-    tokens = list(TOKEN.finditer(text))
-    if "".join(token[0] for token in tokens) != text:
-        raise ValueError("a brace or backslash without its partner")
-    options, at = _options(tokens, 0, "")
-    if at != len(tokens) or len(options) > 1:
-        raise ValueError(f"{tokens[min(at, len(tokens) - 1)][0]!r} without its partner")
-    return options[0]
-
-
-def _options(tokens: list[re.Match[str]], at: int, closing: str) -> tuple[list[Phrase], int]:
-    options: list[list[str | Reference | Choice | Toned]] = [[]]
-    while at < len(tokens) and tokens[at][0] != closing:
-        token, at = tokens[at], at + 1
-        mark = token[0]
-        if token.lastgroup != "mark":
-            options[-1].append(_leaf(token))
-        elif mark == "|" and closing == ")":
-            options.append([])
-        elif mark in CLOSING:
-            inner, at = _options(tokens, at, CLOSING[mark])
-            options[-1].append(_group(mark, inner))
-            if at == len(tokens):
-                raise ValueError(f"{token[0]!r} without its partner")
-            at += 1
-        else:
-            raise ValueError(f"{mark!r} without its partner")
-    return [tuple(option) for option in options], at
-
-
-def _group(mark: str, inner: Sequence[Phrase]) -> Choice | Toned:
-    if mark == "<":
-        return Toned(inner[0])
-    return Choice((*inner, ()) if mark == "[" else tuple(inner))
-
-
-def _leaf(token: re.Match[str]) -> str | Reference:
-    kind = token.lastgroup
-    if kind in ("text", "escaped"):
-        return token[kind]
-    if kind == "break":
-        return "\n" * token[0].count("/")
-    found = REFERENCE.fullmatch(token[0])
-    if not found:
-        raise ValueError(f"{token[0]} is no reference")
-    return Reference(found["name"], found["form"] or "", found["bind"] or "")

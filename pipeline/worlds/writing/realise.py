@@ -9,8 +9,9 @@ from functools import cache
 from random import Random
 from typing import TypeVar
 
+from pipeline.worlds.wording import Choice, Phrase, Slot, Toned, write
 from pipeline.worlds.words import pool, pool_digest, pool_text, pools_in
-from pipeline.worlds.writing.grammar import TONED, Choice, Grammar, Phrase, Reference, Rules, Toned, parse_grammar
+from pipeline.worlds.writing.grammar import TONED, Grammar, Rules, parse_grammar
 from pipeline.worlds.writing.surface import brief, capital, many, marked, number, scans, third_person, tidy, title
 from pipeline.worlds.writing.topics import ATTRIBUTES, MASS, VERBS, Topic, unnamed
 
@@ -127,21 +128,12 @@ class Realiser:
         return self._decks.deal(*deck)
 
     def _phrase(self, phrase: Phrase, depth: int) -> str:
-        said: list[str] = []
-        for part in phrase:
-            if isinstance(part, str):
-                said.append(part)
-            elif isinstance(part, Reference):
-                said.append(self._reference(part, depth))
-            else:
-                inner = part.options[below(self._bits, len(part.options))] if isinstance(part, Choice) else part.phrase
-                if len(inner) == 1 and isinstance(plain := inner[0], str):  # as most variants are
-                    said.append(plain)
-                elif inner:
-                    said.append(self._phrase(inner, depth))
-        return "".join(said)
+        return write(phrase, lambda slot: self._reference(slot, depth), self._pick)
 
-    def _reference(self, reference: Reference, depth: int) -> str:
+    def _pick(self, options: tuple[Phrase, ...]) -> Phrase:
+        return options[below(self._bits, len(options))]
+
+    def _reference(self, reference: Slot, depth: int) -> str:
         value = self._bound.get(reference.name)
         if value is None:
             value = self._value(reference.name, reference.form, depth)
@@ -243,7 +235,7 @@ BEHIND = r"(?= (?:[a-z]|$))"
 """A contraction must have something behind it, and so must a variant in verse, whose ends rhyme."""
 TAKEN = re.compile(r"\w|'| (?:morning|noon|afternoon|evening|night|the )")
 """What may not stand behind a slot that something is said behind."""
-Part = str | Reference | Choice | Toned
+Part = str | Slot | Choice | Toned
 
 
 def varied(grammar: Grammar) -> Grammar:
@@ -270,7 +262,7 @@ def _around_slots(parts: list[Part], known: tuple[str, ...]) -> Phrase:
     slots = _slots(known)
     for at in range(len(parts) - 2, -1, -1):
         said, slot = parts[at], parts[at + 1]
-        if isinstance(slot, Reference) and isinstance(said, str) and not slot.form.isalpha():
+        if isinstance(slot, Slot) and isinstance(said, str) and not slot.form.isalpha():
             behind = parts[at + 2] if at + 2 < len(parts) else ""
             for before, needed, options in slots.get(base_name(slot.name), ()):
                 if _fits(said, before, behind, needed):
