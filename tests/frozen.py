@@ -18,7 +18,7 @@ from pipeline.artifacts.files import file_digest
 from pipeline.artifacts.parquet import read_rows
 from pipeline.cli import cli
 from pipeline.rows import Row, row_digest
-from pipeline.verify.seal import key_tables
+from pipeline.verify.statistics import key_tables
 
 TOP = 'release = "tiny"\nversion = "{version}"\nseed = {seed}\ntier = "{tier}"\n'
 STRATA = """

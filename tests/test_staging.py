@@ -23,7 +23,7 @@ from pipeline.publish.staging import WITHHELD, Staged
 from pipeline.recipe import is_secret
 from pipeline.release.recut import new_seed
 from pipeline.rows import row_digest
-from pipeline.verify.seal import Depths
+from pipeline.verify.statistics import key_tables
 from published import SEED, files, rows, staged, strings
 
 OPEN = ("prompt", "messages", "question", "choices")
@@ -273,10 +273,7 @@ def test_the_manifest_counts_depths_and_windows(split: Split) -> None:
     assert made.depths
     assert made.budgets
     assert set(made.depths) == {key["family"] for key in keys}
-    counted = Depths()
-    for key in keys:
-        counted.note(key)
-    assert made.depths == counted.table
+    assert made.depths == key_tables(lambda columns: iter(keys))["depths"]
     found = [n for key in keys if key["family"] == "bio" for n in key["needles"] if n["role"] in ("relevant", "match")]
     depths = [needle["depth"] for needle in found if needle["depth"] is not None]
     assert sum(made.depths["bio"]) == len(depths) > 50

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from dataclasses import replace as dataclasses_replace
 from math import fsum
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import msgspec
 from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import astuple, replace
 
@@ -60,6 +61,22 @@ class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
     second: tuple[Line, ...]
     quick: tuple[Line, ...] | None = None
     quick_recounted: Whole | None = None
+
+    @classmethod
+    def of(cls, proofs: Sequence[ShardRecord]) -> ProvenCounts:
+        """Return what the proofs of some shards say together."""
+        quick = {proof.quick for proof in proofs if proof.quick}
+        rows = sum(proof.rows for proof in proofs)
+        return cls(
+            rows=rows,
+            exact=rows,
+            solved=sum(proof.solved or 0 for proof in proofs),
+            recounted=sum(proof.recounted or 0 for proof in proofs),
+            counter=tuple(sorted({proof.counter for proof in proofs if proof.counter})),
+            second=tuple(sorted({proof.second for proof in proofs if proof.second})),
+            quick=tuple(sorted(quick)) or None,
+            quick_recounted=sum(proof.quick_recounted or 0 for proof in proofs) if quick else None,
+        )
 
     @property
     def again(self) -> tuple[str, ...]:
@@ -192,6 +209,12 @@ class Totals(ManifestRecord, kw_only=True, frozen=True):
         """Return the sum of sums."""
         rows, tokens, size = (sum(each) for each in zip(*map(astuple, parts), strict=True))
         return cls(rows=rows, tokens=tokens, bytes=size)
+
+    @classmethod
+    def of_shards(cls, shards: Sequence[ShardRecord]) -> Totals:
+        """Return what some shards hold together."""
+        sums = (sum(getattr(shard, name) for shard in shards) for name in ("rows", "tokens", "data_bytes"))
+        return cls(**dict(zip(cls.__struct_fields__, sums, strict=True)))
 
 
 class Pool(ManifestRecord, kw_only=True, frozen=True):
@@ -389,6 +412,25 @@ def unseal(path: Path, tier: str) -> None:
             path.unlink(missing_ok=True)
             return
         write_manifest(path, replace(manifest, tiers=left, totals=Totals.of(kept.totals for kept in left.values())))
+
+
+def differences(said: Any, made: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield where two values differ once they are JSON: the place, and both values, shortened."""
+    if not place:
+        said, made = (msgspec.json.decode(msgspec.json.encode(each)) for each in (said, made))
+    if isinstance(said, dict) and isinstance(made, dict):
+        for name in dict.fromkeys((*made, *said)):
+            yield from differences(said.get(name), made.get(name), f"{place}.{name}".lstrip("."))
+    elif isinstance(said, list) and isinstance(made, list) and len(said) == len(made):
+        for at, (old, new) in enumerate(zip(said, made, strict=True)):
+            yield from differences(old, new, f"{place}[{at}]")
+    elif said != made:
+        yield place, _short(said), _short(made)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
 from pipeline.stages import Stages
 from pipeline.terminal.numbers import percent, row_count, size
-from pipeline.verify.seal import proven_of, shard_totals
 from pipeline.verify.statistics import Makeup
 
 
@@ -309,7 +308,7 @@ def _seen_line(plan: Plan, stages: Stages, profile: Profile, manifest: Manifest 
     part = f", part {number} of {of}" if of > 1 else ""
     where = f"{folder}{part}: {len(proofs)} of {len(shards)} shards verified"
     rest = "" if manifest else f"; {unsealed(folder, plan.recipe)}"
-    return (_proven_line(where, shard_totals(proofs), proven_of(proofs)) if proofs else where) + rest
+    return (_proven_line(where, Totals.of_shards(proofs), ProvenCounts.of(proofs)) if proofs else where) + rest
 
 
 def _proven_line(where: str, made: Totals, proven: ProvenCounts) -> str:

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts.journal import UNREADABLE
-from pipeline.artifacts.manifest import PARTS, Manifest, ShardRecord, TierManifest, describe_answers, shard_faults
+from pipeline.artifacts.manifest import (
+    PARTS,
+    Manifest,
+    ShardRecord,
+    TierManifest,
+    Totals,
+    describe_answers,
+    differences,
+    shard_faults,
+)
 from pipeline.artifacts.parquet import read_rows
 from pipeline.artifacts.split import Split
 from pipeline.assemble.jobs import draw_sample
@@ -32,7 +41,7 @@ from pipeline.tasks.base import Sample
 from pipeline.terminal.progress import meter
 from pipeline.verify.lock import Lock, ProfileLock, ShardLock, profile_fault
 from pipeline.verify.row import ShardReader
-from pipeline.verify.seal import differences, key_tables
+from pipeline.verify.statistics import key_tables
 
 ROW_FAULTS = 20
 """How many faulty rows of one shard are named."""
@@ -225,10 +234,8 @@ def split_faults(copy: SplitCopy) -> Iterator[str]:
 
 
 def _sum_faults(made: TierManifest) -> Iterator[str]:
-    for name, part in (("rows", "rows"), ("tokens", "tokens"), ("bytes", "data_bytes")):
-        said, total = getattr(made.totals, name), sum(getattr(shard, part) for shard in made.shards)
-        if said != total:
-            yield f"says {said} {name}, but its shards add up to {total}"
+    for name, said, total in differences(made.totals, Totals.of_shards(made.shards)):
+        yield f"says {said} {name}, but its shards add up to {total}"
 
 
 def _table_faults(copy: SplitCopy, tier: str, made: TierManifest) -> Iterator[str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,17 +15,15 @@ from pipeline import __version__
 from pipeline.artifacts.files import exclusive_lock, remove_temporary
 from pipeline.artifacts.manifest import (
     COUNTED,
-    DEPTH_BINS,
-    PORTIONS,
     Manifest,
     Pool,
-    Portions,
     ProvenCounts,
     ShardRecord,
     StratumRecord,
     TierManifest,
     Tokenizer,
     Totals,
+    differences,
     manifest_path,
     read_manifest,
     unseal,
@@ -48,10 +44,7 @@ from pipeline.tasks import task_of
 from pipeline.typed import PLAIN, read_record
 from pipeline.verify.lock import check_rows
 from pipeline.verify.shard import ProveJob, read_proof_file, read_proofs
-from pipeline.verify.statistics import CHANCE_COLUMNS, chances
-
-SOUGHT = frozenset({"relevant", "match"})
-"""Roles of the segments whose depths are counted: what a reader has to find, and what looks the same."""
+from pipeline.verify.statistics import key_tables
 
 
 def seal(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
@@ -105,76 +98,16 @@ def _tier(plan: Plan, profile: Profile, proofs: list[ShardRecord]) -> TierManife
     return TierManifest(
         **outline(plan, profile),
         **key_tables(partial(_keys, plan, profile, sizes)),
-        proven=proven_of(proofs),
-        totals=shard_totals(proofs),
+        proven=ProvenCounts.of(proofs),
+        totals=Totals.of_shards(proofs),
         shards=tuple(proofs),
     )
-
-
-def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
-    """Return the fields of a tier that say something of its rows; `keys` gives some columns of their keys."""
-    depths, budgets = Depths(), Budgets()
-    columns = list(dict.fromkeys([*CHANCE_COLUMNS, *depths.columns, *budgets.columns]))
-    found = chances(_noted(keys(columns), depths, budgets))
-    return {"chance": tuple(found), "depths": depths.table, "budgets": budgets.table}
-
-
-def _noted(keys: Iterable[Row], *tables: Depths | Budgets) -> Iterator[Row]:
-    """Pass rows on, each noted in some tables: all are made in one reading."""
-    for row in keys:
-        for table in tables:
-            table.note(row)
-        yield row
 
 
 def _keys(plan: Plan, profile: Profile, sizes: Mapping[str, int], columns: list[str]) -> Iterator[Row]:
     files = ((shard.path(plan.out, "keys"), sizes[shard.name]) for shard in plan.of_profile(profile))
     for path in prefetch(files, plan.out):
         yield from read_rows(path, columns)
-
-
-class Depths:
-    """How many relevant and matching segments of each family lie in each tenth of the body, first to last."""
-
-    columns = ("family", "needles")
-
-    def __init__(self) -> None:
-        self._counts: dict[str, list[int]] = {}
-
-    def note(self, row: Mapping[str, Any]) -> None:
-        """Count the segments of a row."""
-        bins = self._counts.setdefault(row["family"], [0] * DEPTH_BINS)
-        for needle in row["needles"]:
-            if needle["role"] in SOUGHT and needle["depth"] is not None:
-                bins[min(int(needle["depth"] * DEPTH_BINS), DEPTH_BINS - 1)] += 1
-
-    @property
-    def table(self) -> dict[str, tuple[int, ...]]:
-        """The counts by family."""
-        return {family: tuple(bins) for family, bins in self._counts.items()}
-
-
-class Budgets:
-    """What the windows of all rows of a length hold, in tokens."""
-
-    columns = ("length", *PORTIONS.values())
-
-    def __init__(self) -> None:
-        self._sums: dict[int, Counter[str]] = {}
-
-    def note(self, row: Mapping[str, Any]) -> None:
-        """Add the parts of a row's window."""
-        parts = self._sums.setdefault(row["length"], Counter())
-        for part, name in PORTIONS.items():
-            parts[part] += row[name]
-
-    @property
-    def table(self) -> dict[str, Portions]:
-        """The sums by length, shortest first."""
-        return {
-            str(length): Portions(**{part: sums[part] for part in PORTIONS})
-            for length, sums in sorted(self._sums.items())
-        }
 
 
 def _tokenizer(profile: Profile) -> Tokenizer:
@@ -204,30 +137,6 @@ def _stratum(cell: Stratum, profile: Profile, recipe: Recipe) -> StratumRecord:
         max_new_tokens=profile.reply_tokens(recipe.reserve, task.max_new_tokens),
         task_version=task.version,
         knobs=dict(cell.knobs),
-    )
-
-
-def shard_totals(proofs: Sequence[ShardRecord]) -> Totals:
-    """Return what some shards hold together."""
-    return Totals(
-        rows=sum(proof.rows for proof in proofs),
-        tokens=sum(proof.tokens for proof in proofs),
-        bytes=sum(proof.data_bytes for proof in proofs),
-    )
-
-
-def proven_of(proofs: Sequence[ShardRecord]) -> ProvenCounts:
-    """Return what the proofs of some shards say together."""
-    quick = {proof.quick for proof in proofs if proof.quick}
-    return ProvenCounts(
-        rows=sum(proof.rows for proof in proofs),
-        exact=sum(proof.rows for proof in proofs),
-        solved=sum(proof.solved or 0 for proof in proofs),
-        recounted=sum(proof.recounted or 0 for proof in proofs),
-        counter=tuple(sorted({proof.counter for proof in proofs if proof.counter})),
-        second=tuple(sorted({proof.second for proof in proofs if proof.second})),
-        quick=tuple(sorted(quick)) or None,
-        quick_recounted=sum(proof.quick_recounted or 0 for proof in proofs) if quick else None,
     )
 
 
@@ -297,25 +206,6 @@ def manifest_as_proven(plan: Plan, profile: Profile, proofs: Iterable[ShardRecor
     return made
 
 
-def differences(said: Any, made: Any, place: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield where two values differ once they are JSON: the place, and both values, shortened."""
-    if not place:
-        said, made = (msgspec.json.decode(msgspec.json.encode(each)) for each in (said, made))
-    if isinstance(said, dict) and isinstance(made, dict):
-        for name in dict.fromkeys((*made, *said)):
-            yield from differences(said.get(name), made.get(name), f"{place}.{name}".lstrip("."))
-    elif isinstance(said, list) and isinstance(made, list) and len(said) == len(made):
-        for at, (old, new) in enumerate(zip(said, made, strict=True)):
-            yield from differences(old, new, f"{place}[{at}]")
-    elif said != made:
-        yield place, _short(said), _short(made)
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
 def seal_if_proven(
     plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord], check_balance: Callable[[], None]
 ) -> Manifest | None:
@@ -338,7 +228,8 @@ def seal_if_proven(
     remove_temporary([plan.out / MARK, *owned_folders(plan, profile)])
     known = read_manifest(plan.out, profile.name)
     tier = known.tiers.get(plan.recipe.tier) if known else None
-    if known and tier and _says(tier, digest(plan.recipe), proofs):
+    shards = tuple(sorted(proofs, key=lambda proof: proof.shard))
+    if known and tier and (tier.recipe_digest, tier.shards) == (digest(plan.recipe), shards):
         return known
     check_balance()
     return seal(plan, profile, proofs)
@@ -384,26 +275,17 @@ def verify_seal(
 def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
     """Return every shard of a plan, and whether it is there and proven."""
     shards = plan.all_shards()
-    proofs = read_proofs([_job(plan, shard) for shard in shards], plan.out)
+    proofs = read_proofs([ProveJob(PackJob(plan, shard)) for shard in shards], plan.out)
     return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
 
 
 def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) -> list[ShardRecord] | None:
     """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
-    jobs = [_job(plan, shard) for shard in plan.of_profile(profile)]
+    jobs = [ProveJob(PackJob(plan, shard)) for shard in plan.of_profile(profile)]
     read = read_proofs([job for job in jobs if job.path not in seen], plan.out)
     proofs = [seen[job.path] if job.path in seen else next(read) for job in jobs]
     found = [proof for proof in proofs if proof]
     return found if len(found) == len(jobs) else None
-
-
-def _says(tier: TierManifest, recipe: str, proofs: Sequence[ShardRecord]) -> bool:
-    shards = tuple(sorted(proofs, key=lambda proof: proof.shard))
-    return (tier.recipe_digest, tier.shards) == (recipe, shards)
-
-
-def _job(plan: Plan, shard: Shard) -> ProveJob:
-    return ProveJob(PackJob(plan, shard))
 
 
 def invalidate_seals(plan: Plan) -> list[str]:

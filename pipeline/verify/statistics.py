@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import fsum, sqrt
 from typing import Any
 
-from pipeline.artifacts.manifest import Chance
+from pipeline.artifacts.manifest import DEPTH_BINS, PORTIONS, Chance, Portions
 from pipeline.assemble.cutter import cutter
 from pipeline.assemble.jobs import draw_sample, pool_of, samples_of
 from pipeline.assemble.plan import Home, Plan, RowPlan, row_streams
 from pipeline.metrics import NORMALISED, PART, SOURCED, TOKEN, dated, listed, points_of, score, worth_of
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
-from pipeline.rows import asked_of, plain_json, sha256_text
+from pipeline.rows import Row, asked_of, plain_json, sha256_text
 from pipeline.tasks import task_of
 from pipeline.tasks.base import Layout, Sample, Unit
 
@@ -34,6 +34,9 @@ JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to
 KNOWN: dict[str, tuple[str, float]] = {}
 """What was found, by the digest of the rows it was looked for in: those of all profiles mostly have the same keys."""
 
+SOUGHT = frozenset({"relevant", "match"})
+"""Roles of the segments whose depths are counted: what has to be found, and what looks the same."""
+
 CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
 
 
@@ -45,6 +48,31 @@ def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
         place = row["family"], row["subtask"], row["complexity"], asked_of(metadata)
         groups[place].append(({name: row[name] for name in JUDGED}, metadata["baselines"]))
     return [_chance(place, *zip(*groups[place], strict=True)) for place in sorted(groups)]
+
+
+def key_tables(keys: Callable[[list[str]], Iterator[Row]]) -> dict[str, Any]:
+    """Return the fields of a tier's manifest that say something of its rows: chance, depths and budgets.
+
+    Args:
+        keys: gives some columns of the keys of all rows, which are read once.
+    """
+    depths: dict[str, list[int]] = {}
+    budgets: dict[int, Counter[str]] = {}
+
+    def counted() -> Iterator[Row]:
+        for row in keys(list(dict.fromkeys([*CHANCE_COLUMNS, "needles", "length", *PORTIONS.values()]))):
+            bins = depths.setdefault(row["family"], [0] * DEPTH_BINS)
+            for needle in row["needles"]:
+                if needle["role"] in SOUGHT and needle["depth"] is not None:
+                    bins[min(int(needle["depth"] * DEPTH_BINS), DEPTH_BINS - 1)] += 1
+            budgets.setdefault(row["length"], Counter()).update({part: row[name] for part, name in PORTIONS.items()})
+            yield row
+
+    return {
+        "chance": tuple(chances(counted())),
+        "depths": {family: tuple(bins) for family, bins in depths.items()},
+        "budgets": {str(length): Portions(**budgets[length]) for length in sorted(budgets)},
+    }
 
 
 def _chance(
