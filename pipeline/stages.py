@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pipeline.artifacts.manifest import Manifest, ShardRecord
-from pipeline.artifacts.recipes import building, check_release, hold_recipe, keep_recipe, unchanged
+from pipeline.artifacts.recipes import check_release, hold_for_build, hold_for_job, hold_for_verify, write_recipe
 from pipeline.assemble.fit import fit_jobs
 from pipeline.assemble.homes import with_caches_of
 from pipeline.assemble.jobs import FileJob, PackJob, count_job, pack_is_done, render_job, sample_job
@@ -25,7 +25,14 @@ from pipeline.terminal.printing import say
 from pipeline.terminal.progress import meter
 from pipeline.terminal.spent import Spent
 from pipeline.verify.lock import check_frozen
-from pipeline.verify.seal import check_recipe, check_sealed, invalidate_seals, listed, seal_if_proven, verify_seal
+from pipeline.verify.seal import (
+    check_manifest,
+    check_recipe,
+    listed_shards,
+    seal_if_proven,
+    unseal_changed,
+    verify_manifest,
+)
 from pipeline.verify.shard import (
     ProveJob,
     home_by_home,
@@ -120,14 +127,14 @@ class Stages:
             CorruptError: for the first shard or record that does not hold; files proven broken are moved aside.
             BuildError: if the machine is at fault, or another version of Carrara, or a build is running.
         """
-        with unchanged(self.plan.out, self.plan.recipe), SharedExecutor(self.open_executor) as engine:
+        with hold_for_verify(self.plan.out, self.plan.recipe), SharedExecutor(self.open_executor) as engine:
             return replace(self, open_executor=engine)._verify()
 
     def _verify(self) -> list[Manifest | None]:
         check_frozen(self.plan)
         check_recipe(self.plan.out, self.plan.recipe)
         for profile in self.plan.profiles:
-            check_sealed(self.plan, profile)
+            check_manifest(self.plan, profile)
         jobs = {job.path: job for job in self._jobs(full=True)}
         verdicts = {verdict.path: verdict for verdict in self._run("verify", judge, home_by_home(list(jobs.values())))}
         wrong = [verdicts[path] for path in jobs if verdicts[path].fault]
@@ -139,7 +146,7 @@ class Stages:
         for path, verdict in verdicts.items():
             with suppress(BuildError) if jobs[path].listed else nullcontext():  # a copy that is sealed may be read-only
                 write_proof(verdict)
-        return [verify_seal(self.plan, profile, self.fresh, self._check_balance) for profile in self.plan.profiles]
+        return [verify_manifest(self.plan, profile, self.fresh, self._check_balance) for profile in self.plan.profiles]
 
     def _prepare(self, owed: Sequence[ProveJob]) -> None:
         """Make what packing needs, and clear away what other recipes left in its folders.
@@ -186,7 +193,7 @@ class Stages:
         """Keep the folder for this recipe, once it is clear that it may be built there."""
         check_frozen(self.plan)
         check_release(self.plan.out, self.plan.recipe)
-        with hold_recipe(self.plan.out, self.plan.recipe):
+        with hold_for_build(self.plan.out, self.plan.recipe):
             clear_dead(self.plan.out / MARK)
             yield
 
@@ -200,14 +207,14 @@ class Stages:
 
     def _keep(self) -> None:
         """Keep the recipe in the folder, and first take away the seals of what it makes anew."""
-        if names := invalidate_seals(self.plan):
+        if names := unseal_changed(self.plan):
             tier, folder = self.plan.recipe.tier, str(self.plan.out)
             say(
                 f"carrara: tier {tier} of {folder!r} was sealed for another recipe or version ({', '.join(names)}): it "
                 "is not sealed again until all of it is built",
                 err=True,
             )
-        keep_recipe(self.plan.out, self.plan.recipe)
+        write_recipe(self.plan.out, self.plan.recipe)
 
     def _made(self, label: str, jobs: Iterable[FileJob]) -> int:
         given = list(jobs)
@@ -236,7 +243,7 @@ class Stages:
 
     def _jobs(self, *, full: bool = False) -> list[ProveJob]:
         number, of = self.part
-        known = {profile.name: listed(self.plan, profile) for profile in self.plan.profiles}
+        known = {profile.name: listed_shards(self.plan, profile) for profile in self.plan.profiles}
         return [
             ProveJob(PackJob(self.plan, shard), full, known[shard.profile.name].get(shard.name))
             for shard in self.plan.all_shards()[number - 1 :: of]
@@ -244,7 +251,7 @@ class Stages:
 
 
 def _done_there(out: Path, recipe: Recipe, fn: Callable[[J], R], job: J) -> R:
-    with building(out, recipe):
+    with hold_for_job(out, recipe):
         return fn(job)
 
 

@@ -116,7 +116,7 @@ def forget() -> None:
     """Forget what this process has read of earlier builds, as a new one would."""
     jobs.POOLS.clear()
     jobs.read_counts.cache_clear()
-    parquet._sealed.cache_clear()
+    parquet._matches_checksum.cache_clear()
 
 
 def files(out: Path) -> list[Path]:

@@ -20,7 +20,7 @@ from pipeline.artifacts.split import Split
 from pipeline.profiles import load_profile
 from pipeline.publish.hub import release
 from pipeline.publish.staging import Staged
-from pipeline.release.freeze import lock_of
+from pipeline.release.freeze import make_lock
 from pipeline.rows import sha256_text
 from pipeline.tasks import TASKS
 from pipeline.verify.lock import write_lock
@@ -253,7 +253,7 @@ def test_any_file_beside_the_shards_is_named(name: str, copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"), [(fewer, "rows in place of "), (twice, "its rows differ from those that the manifest lists")]
+    ("change", "told"), [(fewer, " rows, expected "), (twice, "its rows differ from those that the manifest lists")]
 )
 def test_rows_that_come_or_go_are_seen(copy: Path, change: Callable[[list[dict[str, Any]]], None], told: str) -> None:
     for part in ("data", "keys"):
@@ -294,7 +294,7 @@ def test_strata_with_fewer_rows_than_said_are_named(copy: Path) -> None:
     assert faults("--against", copy)[0] == "manifest.json: tier 32k says 12 rows, but its shards add up to 11"
     manifest["tiers"]["32k"]["totals"]["rows"] -= 1
     path.write_text(json.dumps(manifest), encoding="ascii")
-    assert faults("--against", copy)[0] == "tier 32k, bio standard 2048 1: 3 rows in place of 4"
+    assert faults("--against", copy)[0] == "tier 32k, bio standard 2048 1: 3 rows, expected 4"
 
 
 def test_a_changed_vocabulary_is_named(copy: Path) -> None:
@@ -303,7 +303,7 @@ def test_a_changed_vocabulary_is_named(copy: Path) -> None:
     manifest["tokenizer"]["vocabulary_sha256"] = "0" * 64
     path.write_text(json.dumps(manifest), encoding="ascii")
     (found,) = faults("--against", copy)
-    assert "the vocabulary of profile o200k has SHA-256 446a9538cb6c in place of 000000000000" in found
+    assert "the vocabulary of profile o200k has SHA-256 446a9538cb6c, expected 000000000000" in found
 
 
 def test_a_copy_without_answers_holds_and_its_answers_are_those_of_the_keys(built: Path, shown: Path) -> None:
@@ -362,7 +362,7 @@ def retold(built: Path) -> tuple[int, str]:
 
 def test_what_publish_withholds_is_drawn_again_from_the_lock(split: Split, apart: Staged, tmp_path: Path) -> None:
     """Of every task."""
-    write_lock(tmp_path / "x.lock.json", lock_of(split.folder.parent))
+    write_lock(tmp_path / "x.lock.json", make_lock(split.folder.parent))
     line = went(carrara("verify", "--against", apart.folder, "--lock", tmp_path / "x.lock.json"))
     assert "answers withheld, questions and answers drawn again from the seed of the lock; every byte" in line
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.corpora.importing import import_corpora
 from pipeline.corpora.reading import Source
 from pipeline.corpora.records import Corpus, Labelled, Passage, Question
@@ -78,7 +78,7 @@ def said(out: Path, row: Row) -> str:
 
 
 def stratum(out: Path, row: Row) -> Stratum:
-    (kept,) = kept_recipes(out)
+    (kept,) = read_recipes(out)
     place = row["family"], row["subtask"], row["length"], row["complexity"]
     return next(one for one in kept.strata if (one.family, one.subtask, one.length, one.complexity) == place)
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from pipeline.artifacts.parquet import read_rows
-from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import open_split
 from pipeline.cli import cli
 from pipeline.corpora.gathering import forms_of
@@ -123,7 +123,7 @@ def rows(out: Path, profile: str = "o200k") -> list[Row]:
 
 
 def stratum(out: Path, row: Row) -> Stratum:
-    (kept,) = kept_recipes(out)
+    (kept,) = read_recipes(out)
     place = row["family"], row["subtask"], row["length"]
     return next(one for one in kept.strata if (one.family, one.subtask, one.length) == place)
 
@@ -317,7 +317,7 @@ def test_a_copy_that_was_changed_is_refused(files: Files, tmp_path: Path) -> Non
 
 
 def test_workers_and_copies_give_the_same_bytes(built: Path, tmp_path: Path) -> None:
-    (kept,) = kept_recipes(built)
+    (kept,) = read_recipes(built)
     assert isinstance(kept, Recipe)
     done = carrara("verify", "--against", built / "o200k", "--workers", 1)
     assert done.exit_code == 0, done.output

@@ -590,7 +590,7 @@ def test_a_changed_sample_with_the_right_key_is_not_packed(longer: str, recipe: 
     assert wrong != target
     at = table.schema.get_field_index("target")
     changed = table.set_column(at, table.schema.field(at), pa.array([wrong, *others], pa.string()))
-    parquet.write_sealed(path, changed, str(key))
+    parquet.write_with_checksum(path, changed, str(key))
     first.unlink()
     said = fault_of(builds.stages(recipe, built).build)
     assert first.name in said

@@ -100,7 +100,7 @@ def test_no_name_in_a_manifest_becomes_code_or_a_path(home: Path, where: tuple[A
         for name in ("export lm-eval", "export inspect", "export verifiers", "gallery", "publish"):
             done = tried(home, name)
             assert done.exit_code == 1
-            assert "manifest.json' is no manifest" in done.stderr, (value, done.stderr)
+            assert "manifest.json' is not a manifest" in done.stderr, (value, done.stderr)
 
 
 @pytest.mark.parametrize("changed", [{"release": "../../x"}, {"release": ""}, {"version": ""}, {"variant": "a/b"}])

@@ -14,7 +14,7 @@ import builds
 from frozen import CELLS, SHARD, carrara, said, went, written
 from pipeline.errors import FrozenError
 from pipeline.recipe import load_recipe
-from pipeline.release.freeze import lock_of
+from pipeline.release.freeze import make_lock
 from pipeline.schema import schemas
 from pipeline.tasks import TASKS
 from pipeline.verify.lock import LOCK_NAME, Lock, read_lock, write_lock
@@ -247,10 +247,10 @@ def test_freeze_needs_the_code_that_built(home: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_lock_is_a_function_of_the_folder(home: Path, tmp_path: Path) -> None:
-    lock: Lock = lock_of(home / "v1.0.0")
+    lock: Lock = make_lock(home / "v1.0.0")
     shutil.rmtree(home / "v1.0.0" / "samples")
     builds.forget()
-    again = lock_of(home / "v1.0.0")
+    again = make_lock(home / "v1.0.0")
     assert again == lock, "samples that are gone are drawn again"
     write_lock(tmp_path / "a.json", again)
     assert (tmp_path / "a.json").read_bytes() == (home / "tiny.lock.json").read_bytes()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.artifacts.manifest import Chance, one_constant, pooled
+from pipeline.artifacts.manifest import Chance, one_constant, pool_chances
 from pipeline.errors import PredictionsError
 from pipeline.score.cells import Tables, nested_shares
 from pipeline.score.intervals import Resampler, Units, alike, bounds, ends
@@ -277,7 +277,7 @@ def test_one_constant_serves_both_classes_of_refusals() -> None:
     other = [Chance("bio", "rank", level, "", 10, 0.5, name, {}) for level, name in ((2, "x"), (5, "y"))]
     found = one_constant([*apart, *other])
     assert [(each.constant, each.best_constant) for each in found] == [("D", 1), ("D", 0.0), ("x", 0.5), ("y", 0.5)]
-    assert pooled(found[:2]).best_constant == pytest.approx(0.7)
+    assert pool_chances(found[:2]).best_constant == pytest.approx(0.7)
     more = one_constant([replace(apart[0], rows=5), replace(apart[1], rows=95)])
     assert [(each.constant, each.best_constant) for each in more] == [("B", 0.0), ("B", 0.43)]
 

@@ -15,7 +15,7 @@ import pytest
 import builds
 from pipeline.artifacts import recipes as occupation
 from pipeline.artifacts.files import exclusive_lock
-from pipeline.artifacts.recipes import building, hold_recipe, keep_recipe, unchanged
+from pipeline.artifacts.recipes import hold_for_build, hold_for_job, hold_for_verify, write_recipe
 from pipeline.errors import BuildError
 from pipeline.inference.corpus import ReplyJournal
 from pipeline.recipe import Recipe, load_recipe
@@ -77,28 +77,31 @@ def test_one_at_a_time_is_alone_in_a_folder(system: str, tmp_path: Path) -> None
 
 
 def test_verify_keeps_builds_out(system: str, pair: tuple[Recipe, Recipe], tmp_path: Path) -> None:
-    keep_recipe(tmp_path / "out", pair[0])
-    with unchanged(tmp_path / "out", pair[0]), pytest.raises(BuildError, match="another command is verifying tier 32k"):
-        hold_recipe(tmp_path / "out", pair[1]).__enter__()
+    write_recipe(tmp_path / "out", pair[0])
+    with (
+        hold_for_verify(tmp_path / "out", pair[0]),
+        pytest.raises(BuildError, match="another command is verifying tier 32k"),
+    ):
+        hold_for_build(tmp_path / "out", pair[1]).__enter__()
 
 
 def test_a_job_keeps_other_recipes_out_when_its_command_has_ended(
     system: str, pair: tuple[Recipe, Recipe], tmp_path: Path
 ) -> None:
     one, other = pair
-    with hold_recipe(tmp_path, one):
-        job = building(tmp_path, one)
+    with hold_for_build(tmp_path, one):
+        job = hold_for_job(tmp_path, one)
         job.__enter__()
     with pytest.raises(BuildError, match=rf"another recipe is being built in .* \(process {os.getpid()} on "):
-        hold_recipe(tmp_path, other).__enter__()
+        hold_for_build(tmp_path, other).__enter__()
     job.__exit__(None, None, None)
-    with hold_recipe(tmp_path, other):
+    with hold_for_build(tmp_path, other):
         pass
 
 
 def test_a_job_without_a_build_is_not_done(pair: tuple[Recipe, Recipe], tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"the build of .* that this job belongs to has ended"):
-        building(tmp_path, pair[0]).__enter__()
+        hold_for_job(tmp_path, pair[0]).__enter__()
 
 
 def test_a_job_is_done_where_the_file_of_its_build_may_not_be_read(
@@ -107,11 +110,11 @@ def test_a_job_is_done_where_the_file_of_its_build_may_not_be_read(
     def closed(*_: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
-    with hold_recipe(tmp_path, pair[0]):
-        monkeypatch.setattr(occupation, "_shared", closed)
-        with building(tmp_path, pair[0]):
+    with hold_for_build(tmp_path, pair[0]):
+        monkeypatch.setattr(occupation, "_open_shared", closed)
+        with hold_for_job(tmp_path, pair[0]):
             pass
-        assert occupation._place(tmp_path, pair[0]).exists()
+        assert occupation._hold_path(tmp_path, pair[0]).exists()
 
 
 @pytest.fixture
@@ -137,23 +140,23 @@ def test_a_build_of_two_users_goes_together(
     pair: tuple[Recipe, Recipe], tmp_path: Path, foreign: Callable[[Path], None]
 ) -> None:
     one, other = pair
-    path = occupation._place(tmp_path, one)
-    with hold_recipe(tmp_path, one):
+    path = occupation._hold_path(tmp_path, one)
+    with hold_for_build(tmp_path, one):
         foreign(path)
-        with hold_recipe(tmp_path, one), pytest.raises(BuildError, match="another recipe is being built"):
-            hold_recipe(tmp_path, other).__enter__()
+        with hold_for_build(tmp_path, one), pytest.raises(BuildError, match="another recipe is being built"):
+            hold_for_build(tmp_path, other).__enter__()
     path.unlink(missing_ok=True)
     path.write_text("process 1 on host\n", encoding="ascii")  # of a command that was killed
     foreign(path)
-    with hold_recipe(tmp_path, one):
+    with hold_for_build(tmp_path, one):
         assert path.read_text(encoding="ascii").startswith(f"process {os.getpid()} ")
 
 
 def test_a_group_may_lock_what_its_members_made(pair: tuple[Recipe, Recipe], tmp_path: Path) -> None:
     before = os.umask(0o002)
     try:
-        with hold_recipe(tmp_path, pair[0]):
-            assert occupation._place(tmp_path, pair[0]).stat().st_mode & 0o777 == 0o664
+        with hold_for_build(tmp_path, pair[0]):
+            assert occupation._hold_path(tmp_path, pair[0]).stat().st_mode & 0o777 == 0o664
     finally:
         os.umask(before)
 

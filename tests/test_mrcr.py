@@ -23,7 +23,7 @@ from pipeline.recipe import Recipe, Stratum
 from pipeline.stages import Stages
 from pipeline.tasks.mrcr.chance import similarity as guessed
 from pipeline.tasks.mrcr.solve import near_doubles, parts, read_conversation
-from pipeline.verify.row import answer_faults, mark_faults, turns_of
+from pipeline.verify.row import answer_faults, layout_faults, turns_of
 from pipeline.worlds.writing.corpus import Writing, freeze
 from pipeline.worlds.writing.library import Label, grammar_library, written
 from pipeline.worlds.writing.realise import formats
@@ -430,7 +430,7 @@ def test_marks_are_held_to_the_sample(tmp_path: Path, subtask: str) -> None:
     sample = draw_sample(plan, plan.rows("mrcr")[0])
 
     def found(**change: Any) -> str:
-        return "; ".join(mark_faults({**row, **change}, sample, plan, plan.profiles[0], count=True))
+        return "; ".join(layout_faults({**row, **change}, sample, plan, plan.profiles[0], count=True))
 
     def needles(**change: Any) -> list[Any]:
         return [*row["needles"][:-1], {**row["needles"][-1], **change}]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builds import recipe_file, stages
-from pipeline.artifacts.manifest import NONE, ProvenCounts, ShardRecord
+from pipeline.artifacts.manifest import NO_SECOND, ProvenCounts, ShardRecord
 from pipeline.errors import ProfileError
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.profiles import profile as profiles
@@ -204,7 +204,7 @@ def test_without_a_second_encoder_no_recount_is_told(tmp_path: Path, monkeypatch
     stages(recipe_file(tmp_path / "r.toml", rows=1), tmp_path / "out").build()
     [proof] = (read_proof_file(path) for path in (tmp_path / "out").glob("o200k/proofs/*/*/*"))
     assert proof
-    assert (proof.second, proof.recounted, proof.quick) == (NONE, 0, None)
+    assert (proof.second, proof.recounted, proof.quick) == (NO_SECOND, 0, None)
     found = proven(tmp_path / "out")
     assert (found.recounts, found.again) == ("none recounted: no second encoder reads this vocabulary", ())
 

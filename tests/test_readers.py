@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import pipeline
-from pipeline.artifacts.manifest import chances_in, pooled
+from pipeline.artifacts.manifest import chances_in, pool_chances
 from pipeline.artifacts.split import Selection, Split
 from pipeline.baselines import COLUMNS, READERS, READINGS, Reading, open_reading
 from pipeline.baselines.base import half_name
@@ -24,7 +24,7 @@ from pipeline.executors import Inline
 from pipeline.metrics import score
 from pipeline.publish.staging import Staged
 from pipeline.rows import Row
-from pipeline.verify.statistics import _most
+from pipeline.verify.statistics import _score_bound
 from test_docs import tool
 
 NAMELESS = {
@@ -82,7 +82,7 @@ def test_no_constant_answer_is_passed_over_that_would_score(split: Split) -> Non
     passed = set()
     for (scorer, _), rows in groups.items():
         for row, other in product(rows[:FEW], rows[:FEW]):
-            most = _most(other["target"], row)
+            most = _score_bound(other["target"], row)
             assert score(row, other["target"]) <= most, (row["id"], other["target"])
             passed |= {scorer} if most == 0 else set()
     assert passed >= {"exact", "all_in_order", "members", "cited", "key_points"}
@@ -93,7 +93,7 @@ def test_who_reads_nothing_is_no_better_than_the_best_constant(split: Split) -> 
     for family in READINGS:
         rows = list(split.rows(selection=Selection(families=(family,))))
         mean = fmean(score(row, said("no-context", row)) for row in rows)
-        known = pooled([one for one in chances if one.family == family])
+        known = pool_chances([one for one in chances if one.family == family])
         assert mean <= max(known.best_constant, *known.baselines.values()) + 0.02, family
 
 

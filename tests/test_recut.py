@@ -15,7 +15,7 @@ from pipeline.artifacts.parquet import read_rows
 from pipeline.recipe import load_recipe, parse_recipe, recipe_text, shipped_recipes
 from pipeline.release.recut import new_seed, recut
 from pipeline.storage import parse_location
-from pipeline.verify.lock import LEVELS, parse_version, raised
+from pipeline.verify.lock import LEVELS, next_version, parse_version
 from stores import faulty
 
 
@@ -52,7 +52,7 @@ def test_a_shipped_recipe_changes_in_two_lines(name: str, tmp_path: Path) -> Non
     went(carrara("recut", name, "--seed", "99", "--out", out))
     old, new = load_recipe(name), load_recipe(str(out))
     assert (new.version, new.seed, new.strata, new.variant) == (
-        raised(old.version, "major"),
+        next_version(old.version, "major"),
         99,
         old.strata,
         old.variant,
@@ -125,6 +125,6 @@ def test_what_cannot_be_recut_is_said_and_nothing_written(
 @given(some.tuples(*[some.integers(0, 10**6)] * 3), some.sampled_from(LEVELS))
 def test_a_raised_version_is_the_next_of_its_level(parts: tuple[int, int, int], level: str) -> None:
     version = ".".join(map(str, parts))
-    assert parse_version(raised(version, level)) > parse_version(version)
+    assert parse_version(next_version(version, level)) > parse_version(version)
     at = {"major": 0, "minor": 1, "patch": 2}[level]
-    assert parse_version(raised(version, level))[: at + 1] == (*parts[:at], parts[at] + 1)
+    assert parse_version(next_version(version, level))[: at + 1] == (*parts[:at], parts[at] + 1)

@@ -26,7 +26,7 @@ from pipeline import stages as stage_module
 from pipeline.artifacts.files import atomic_folder, atomic_write, remove_temporary
 from pipeline.artifacts.manifest import read_manifest
 from pipeline.artifacts.parquet import read_rows
-from pipeline.artifacts.recipes import unchanged
+from pipeline.artifacts.recipes import hold_for_verify
 from pipeline.assemble import plan as plans
 from pipeline.assemble.jobs import PackJob
 from pipeline.cli.tables import spent_lines
@@ -469,7 +469,7 @@ def test_verify_and_build_do_not_meet(recipe: Path, whole: dict[str, str], tmp_p
         assert running.ended() == (0, "")
     assert builds.contents(out) == whole
     plan = builds.planned(recipe, out)
-    with unchanged(out, plan.recipe), unchanged(out, plan.recipe), pytest.raises(BuildError) as caught:
+    with hold_for_verify(out, plan.recipe), hold_for_verify(out, plan.recipe), pytest.raises(BuildError) as caught:
         builds.stages(recipe, out).build()
     assert str(caught.value).startswith(f"another command is verifying tier 32k of {str(out)!r}: wait for it")
     (manifest,) = builds.stages(recipe, out).verify()

@@ -15,7 +15,7 @@ import shapes
 from frozen import carrara, said, went, written
 from loopback import Hub
 from models import folder_of, small
-from pipeline.artifacts.recipes import NAME, kept_recipes
+from pipeline.artifacts.recipes import HOLD_NAME, read_recipes
 from pipeline.corpora.importing import import_corpora
 from pipeline.corpora.reading import Source
 from pipeline.errors import BuildError
@@ -73,7 +73,7 @@ def store(pristine: dict[str, bytes]) -> Iterator[type[Faulty]]:
 
 def puts(store: type[Faulty]) -> list[str]:
     """Return what was put, but for leases."""
-    return [path for called, path in store.calls if called == "pipe_file" and NAME not in path]
+    return [path for called, path in store.calls if called == "pipe_file" and HOLD_NAME not in path]
 
 
 def test_bytes_are_those_of_a_disk(store: type[Faulty], local: dict[str, str]) -> None:
@@ -120,7 +120,7 @@ def test_a_fault_in_the_middle_is_a_line_and_costs_nothing(recipe: Path, local: 
         assert (
             "the store cannot be reached (cut): see whether 'memory://bucket' is up, and run the same command" in line
         )
-        assert not [path for path in builds.files(OUT) if NAME in path.name]
+        assert not [path for path in builds.files(OUT) if HOLD_NAME in path.name]
         done = carrara("build", recipe, "--tokenizer", "o200k", "--out", OUT)
         assert done.stderr == f"carrara: {OUT} is gone when this process ends: give another --out to keep it\n"
         assert builds.contents(OUT) == local
@@ -156,7 +156,7 @@ def test_recipes_are_found_without_a_listing(
     store: type[Faulty], recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "ls", lambda *_, **__: [])
-    assert [each.tier for each in kept_recipes(OUT)] == ["32k"]
+    assert [each.tier for each in read_recipes(OUT)] == ["32k"]
     line = said(carrara("build", other_release(recipe, tmp_path), "--tokenizer", "o200k", "--out", OUT))
     assert "holds tiny 1.0.0 chat, not other 1.0.0 chat" in line
 
@@ -174,7 +174,7 @@ def test_two_recipes_at_a_time(
             ours.verify()
         with theirs._alone():  # parts of one recipe go together
             pass
-    dead = Lease(OUT / f"{NAME}00000000-32k-000000000000")
+    dead = Lease(OUT / f"{HOLD_NAME}00000000-32k-000000000000")
     dead.path.write_bytes(dead.content.replace(b'"started": "', b'"started": "0'))
     client = Lease(OUT / MARK)
     client.path.write_bytes(dead.path.read_bytes())

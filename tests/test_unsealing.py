@@ -170,7 +170,7 @@ def test_a_tier_that_is_cut_anew_leaves_the_seals_of_others(
     assert not (built / "cl100k/manifest.json").exists()
 
 
-@pytest.mark.parametrize("died_at", ["unseal", "keep_recipe"])
+@pytest.mark.parametrize("died_at", ["unseal_tier", "write_recipe"])
 def test_a_build_that_dies_before_it_begins_leaves_what_can_be_sealed_again(
     died_at: str, built: Path, pristine: Path, other: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +178,7 @@ def test_a_build_that_dies_before_it_begins_leaves_what_can_be_sealed_again(
         raise BuildError("stopped")
 
     with monkeypatch.context() as patch:
-        patch.setattr(seal if died_at == "unseal" else stage_module, died_at, die)
+        patch.setattr(seal if died_at == "unseal_tier" else stage_module, died_at, die)
         stopped(other, built)
     assert carrara("verify", built, "--quiet").exit_code == 0
     wanted = {name: held for name, held in builds.contents(pristine).items() if name.startswith(SEALED)}

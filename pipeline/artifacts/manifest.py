@@ -1,7 +1,7 @@
 """The manifest of a profile: the strata, shards and proofs of a split, with their digests.
 
-What a record may lack is None and not written: the manifest of a split whose keys are withheld tells less, and so do
-those that older versions wrote.
+What a record may lack is None and not written: the manifest of a split whose keys are withheld says less, and so do
+manifests of older versions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from msgspec import Meta, Struct, to_builtins
 from msgspec.structs import astuple, replace
 
 from pipeline.artifacts.files import atomic_write, denied, exclusive_lock, file_digest, read_fault
-from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.errors import BuildError
 from pipeline.recipe import Knob, Recipe, is_secret
 from pipeline.storage import prefetched
@@ -41,7 +41,7 @@ from pipeline.typed import (
     read_record,
 )
 
-NONE = "none"
+NO_SECOND = "none"
 """The name of the second encoder where there is none."""
 
 
@@ -81,7 +81,7 @@ class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
     @property
     def again(self) -> tuple[str, ...]:
         """The encoders that counted rows again; empty where no second one reads the vocabulary."""
-        return tuple(sorted({*self.second, *(self.quick or ())} - {NONE}))
+        return tuple(sorted({*self.second, *(self.quick or ())} - {NO_SECOND}))
 
     @property
     def recounts(self) -> str:
@@ -91,9 +91,9 @@ class ProvenCounts(Struct, kw_only=True, frozen=True, omit_defaults=True):
             return "none recounted: no second encoder reads this vocabulary"
         if not self.quick_recounted:
             return f"{describe_rows(self.recounted, self.rows)} recounted by {others}"
-        told = f"{self.quick_recounted:,} by {', '.join(self.quick or ())}"
+        quickly = f"{self.quick_recounted:,} by {', '.join(self.quick or ())}"
         left = self.recounted - self.quick_recounted
-        return f"{describe_rows(self.recounted, self.rows)} recounted: {told}, {left:,} by {others}"
+        return f"{describe_rows(self.recounted, self.rows)} recounted: {quickly}, {left:,} by {others}"
 
     @property
     def checked(self) -> int:
@@ -112,20 +112,20 @@ def describe_rows(count: int, rows: int) -> str:
 
 
 def describe_answers(solved: int, checked: int) -> str:
-    """Return in words how the answers of so many rows were proven."""
+    """Return in words how the answers were proven: how many rows were solved, and how many checked."""
     if not checked:
         return "all re-solved from their text"
     return f"{solved:,} re-solved from their text, {checked:,} checked in it" if solved else "all checked in their text"
 
 
-OF = re.compile(r"test-\d{5}-of-(\d{5})\.json")
-LISTED = 6
+PROOF_NAME = re.compile(r"test-\d{5}-of-(\d{5})\.json")
+MOST_NAMED = 6
 """Families that are named at most."""
 
 
-def unsealed(folder: Path, recipe: Recipe) -> str:
-    """Return in words what one tokenizer's folder has of a recipe, and is owed, though it is not sealed."""
-    there = {family: _shards(folder / "proofs" / family / recipe.tier) for family in recipe.families}
+def explain_unsealed_tier(folder: Path, recipe: Recipe) -> str:
+    """Return in words what one tokenizer's folder has of a recipe, and what is missing before it is sealed."""
+    there = {family: _proven_shards(folder / "proofs" / family / recipe.tier) for family in recipe.families}
     whole = [family for family, (count, of) in there.items() if count and count >= of]
     begun = [family for family, (count, of) in there.items() if 0 < count < of]
     none = [family for family, (count, _) in there.items() if not count]
@@ -135,32 +135,32 @@ def unsealed(folder: Path, recipe: Recipe) -> str:
     if not whole and not begun:
         return f"{head} nothing is built and proven yet: run carrara build"
     parts = [f"{_named(whole)} {_is(whole)} built and proven"] if whole else []
-    parts += [f"{family} has {there[family][0]} of {there[family][1]} shards" for family in begun[:LISTED]]
+    parts += [f"{family} has {there[family][0]} of {there[family][1]} shards" for family in begun[:MOST_NAMED]]
     parts += [f"{_named(none)} {_is(none)} missing"] if none else []
     wanted = " ".join(f"--family {family}" for family in (*whole, *begun))
     alone = f", or with {wanted} --only to seal a release without the rest" if none else ""
     return f"{head} {', '.join(parts)}: build without --family and --part to complete it{alone}"
 
 
-def why_unsealed(folder: Path) -> str:
-    """Return what a folder with shards and without a manifest has and is owed; nothing if no recipe tells."""
+def explain_unsealed(folder: Path) -> str:
+    """Return what a folder with shards and without a manifest has and lacks; empty if no recipe says."""
     try:
-        recipes = kept_recipes(folder.parent)
+        recipes = read_recipes(folder.parent)
     except BuildError:
         return ""
     built = [recipe for recipe in recipes if any((folder / "data").glob(f"*/{recipe.tier}"))]
-    return "; ".join(unsealed(folder, recipe) for recipe in built)
+    return "; ".join(explain_unsealed_tier(folder, recipe) for recipe in built)
 
 
-def _shards(folder: Path) -> tuple[int, int]:
+def _proven_shards(folder: Path) -> tuple[int, int]:
     """Return how many shards of a family are proven, and of how many, by the names of their proofs."""
-    found = [int(match[1]) for path in folder.glob("test-*.json") if (match := OF.fullmatch(path.name))]
+    found = [int(match[1]) for path in folder.glob("test-*.json") if (match := PROOF_NAME.fullmatch(path.name))]
     return len(found), max(found, default=0)
 
 
 def _named(families: list[str]) -> str:
-    rest = len(families) - LISTED
-    shown = ", ".join(families[: LISTED if rest > 0 else None])
+    rest = len(families) - MOST_NAMED
+    shown = ", ".join(families[: MOST_NAMED if rest > 0 else None])
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
@@ -225,7 +225,7 @@ class Pool(ManifestRecord, kw_only=True, frozen=True):
 
 
 class StratumRecord(ManifestRecord, kw_only=True, frozen=True):
-    """A stratum; `rows` is that of all blocks."""
+    """A stratum; `rows` counts all blocks."""
 
     family: Identifier
     subtask: Subtask
@@ -338,7 +338,7 @@ class Manifest(ManifestRecord, kw_only=True, frozen=True):
     totals: Totals
 
     def __post_init__(self) -> None:
-        """Hold shards to the tier that they are listed under."""
+        """Check that shards are listed under their tier."""
         for tier, shard in ((tier, shard) for tier, made in self.tiers.items() for shard in made.shards):
             if shard.shard.split("/")[1] != tier:
                 raise ValueError(f"tier {tier} lists {shard.shard}, which is of another tier")
@@ -386,7 +386,7 @@ def read_manifest(out: Path, profile: str) -> Manifest | None:
     """Return a profile's manifest, or None if it is not sealed.
 
     Raises:
-        BuildError: if the machine does not let it be read, which is no fault of the manifest.
+        BuildError: if the machine does not let it be read, which is not the manifest's fault.
     """
     path = manifest_path(out, profile)
     try:
@@ -403,7 +403,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         aside.write_text(manifest.text, encoding="ascii")
 
 
-def unseal(path: Path, tier: str) -> None:
+def unseal_tier(path: Path, tier: str) -> None:
     """Take a tier out of a manifest; remove the manifest if it is broken or holds no other tier."""
     with exclusive_lock(path.parent):
         manifest = read_manifest(path.parent.parent, path.parent.name)
@@ -447,7 +447,7 @@ class Chance:
     baselines: Mapping[Identifier, int | float]
 
 
-class Pooled(NamedTuple):
+class PooledChance(NamedTuple):
     """Means over rows; `baselines` are all that any kind of row has, 0 on rows that have it not."""
 
     rows: int
@@ -455,7 +455,7 @@ class Pooled(NamedTuple):
     baselines: dict[str, float]
 
 
-def pooled(chances: Sequence[Chance]) -> Pooled:
+def pool_chances(chances: Sequence[Chance]) -> PooledChance:
     """Return the means over the rows of several kinds."""
     rows = sum(chance.rows for chance in chances)
 
@@ -464,7 +464,7 @@ def pooled(chances: Sequence[Chance]) -> Pooled:
 
     names = sorted({name for chance in chances for name in chance.baselines})
     means = {name: mean(chance.baselines.get(name, 0.0) for chance in chances) for name in names}
-    return Pooled(rows, mean(chance.best_constant for chance in chances), means)
+    return PooledChance(rows, mean(chance.best_constant for chance in chances), means)
 
 
 def chances_in(manifest: Manifest) -> list[Chance]:
@@ -473,7 +473,7 @@ def chances_in(manifest: Manifest) -> list[Chance]:
 
 
 def one_constant(chances: Sequence[Chance]) -> list[Chance]:
-    """Return chances in which rows of complexity 0 have the best constant of those whose text tells the answer.
+    """Return chances in which rows of complexity 0 have the best constant of the rows whose text holds the answer.
 
     A manifest states the best reply for each complexity. Where 0 stands for rows that are to be refused, a guesser does
     not know which class a row is of: one reply serves both, scores in its own class, and nothing in the other.
@@ -482,12 +482,14 @@ def one_constant(chances: Sequence[Chance]) -> list[Chance]:
     for each in chances:
         groups[each.family, each.subtask, each.asked].append(each)
     chosen = {
-        place: _best(own) for place, own in groups.items() if len(own) > 1 and any(each.complexity == 0 for each in own)
+        place: _best_constant(own)
+        for place, own in groups.items()
+        if len(own) > 1 and any(each.complexity == 0 for each in own)
     }
-    return [_held_to(chosen.get((each.family, each.subtask, each.asked)), each) for each in chances]
+    return [_with_constant(chosen.get((each.family, each.subtask, each.asked)), each) for each in chances]
 
 
-def _best(own: Sequence[Chance]) -> str:
+def _best_constant(own: Sequence[Chance]) -> str:
     """Return the constant reply that scores most over rows of several complexities, the first of equals."""
     totals: dict[str, float] = defaultdict(float)
     for each in own:
@@ -495,7 +497,7 @@ def _best(own: Sequence[Chance]) -> str:
     return max(totals, key=lambda constant: totals[constant])
 
 
-def _held_to(constant: str | None, chance: Chance) -> Chance:
+def _with_constant(constant: str | None, chance: Chance) -> Chance:
     return (
         chance
         if constant is None or constant == chance.constant

@@ -19,7 +19,7 @@ from pipeline.rows import SMALL_COLUMNS, Row, check_rows, text_bytes
 from pipeline.storage import StoreError, StorePath, checked_file, prefetched, readable
 
 KEY = b"carrara.key"
-SEAL = b"carrara.sha256:"
+CHECKSUM = b"carrara.sha256:"
 BLANK = b"0" * 64
 """Beside its content key a small file has a digest of all its bytes, in which the digest itself counts as blank."""
 GROUP_BYTES = 32 * 1024 * 1024
@@ -48,13 +48,13 @@ def write_table(path: Path, table: pa.Table, key: str) -> None:
         writer.write_table(table)
 
 
-def write_sealed(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
+def write_with_checksum(path: Path, table: pa.Table, key: str, *, secret: bool = False) -> None:
     """Write a small table that a build reads again (samples, segments, counts), with a digest of all its bytes."""
     with atomic_write(path, secret=secret) as aside:
         with _writer(aside, table.schema, key) as writer:
-            writer.add_key_value_metadata({b"carrara.whole": SEAL + BLANK})
+            writer.add_key_value_metadata({b"carrara.whole": CHECKSUM + BLANK})
             writer.write_table(table)
-        at, _, found = _seal_of(aside)
+        at, _, found = _checksum_of(aside)
         with aside.open("r+b") as file:
             file.seek(at)
             file.write(found)
@@ -160,7 +160,7 @@ def is_whole(path: Path, key: str, columns: list[str]) -> bool:
     """
     try:
         with prefetched(path):
-            if not sealed(path):
+            if not matches_checksum(path):
                 return False
             said = footer(path)
     except FileNotFoundError:
@@ -170,7 +170,7 @@ def is_whole(path: Path, key: str, columns: list[str]) -> bool:
     return (said.metadata or {}).get(KEY) == key.encode() and said.schema.to_arrow_schema().names == columns
 
 
-def sealed(path: Path) -> bool:
+def matches_checksum(path: Path) -> bool:
     """Tell whether every byte of a small file is the one that was written. Reads it once in a process.
 
     Raises:
@@ -178,11 +178,11 @@ def sealed(path: Path) -> bool:
     """
     try:
         if isinstance(path, StorePath):
-            return _sealed(path, path.info())
+            return _matches_checksum(path, path.info())
         if not path.is_file():
             return False
         now = path.stat()
-        return _sealed(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
+        return _matches_checksum(path, now.st_mtime_ns, now.st_ctime_ns, now.st_size, now.st_ino)
     except FileNotFoundError:
         return False
     except OSError as fault:
@@ -190,12 +190,12 @@ def sealed(path: Path) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _sealed(path: Path, *stamp: object) -> bool:
-    _, said, found = _seal_of(path)
+def _matches_checksum(path: Path, *stamp: object) -> bool:
+    _, said, found = _checksum_of(path)
     return said == found
 
 
-def _seal_of(path: Path) -> tuple[int, bytes, bytes]:
+def _checksum_of(path: Path) -> tuple[int, bytes, bytes]:
     """Return where a file's digest of itself stands, what it says, and what it should say."""
     with path.open("rb") as file:
         size = file.seek(0, SEEK_END)
@@ -203,7 +203,7 @@ def _seal_of(path: Path) -> tuple[int, bytes, bytes]:
         start = max(0, size - 8 - int.from_bytes(file.read(4), "little"))
         file.seek(start)
         footer = file.read()
-        at = footer.rfind(SEAL) + len(SEAL)
+        at = footer.rfind(CHECKSUM) + len(CHECKSUM)
         total = hashlib.sha256()
         file.seek(0)
         for offset in range(0, start, CHUNK):

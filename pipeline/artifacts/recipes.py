@@ -25,16 +25,16 @@ def recipe_path(out: Path, tier: str) -> Path:
     return out / "recipes" / f"{tier}.json"
 
 
-def keep_recipe(out: Path, recipe: Recipe) -> None:
+def write_recipe(out: Path, recipe: Recipe) -> None:
     """Write a recipe to the release folder, unless it is there already."""
     check_release(out, recipe)
-    if not is_kept(out, recipe):
+    if not has_recipe(out, recipe):
         with atomic_write(recipe_path(out, recipe.tier), secret=is_secret(recipe.seed)) as aside:
             aside.write_text(_text(recipe), encoding="ascii")
 
 
-def is_kept(out: Path, recipe: Recipe) -> bool:
-    """Tell whether a release folder keeps just this recipe of its tier."""
+def has_recipe(out: Path, recipe: Recipe) -> bool:
+    """Return whether a release folder keeps just this recipe of its tier."""
     path = recipe_path(out, recipe.tier)
     return path.is_file() and path.read_bytes() == _text(recipe).encode()
 
@@ -44,19 +44,19 @@ def _text(recipe: Recipe) -> str:
 
 
 def check_release(out: Path, recipe: Recipe) -> None:
-    """Check that a folder is of the same release; within it a tier may be cut anew.
+    """Check that a folder is of the same release; within it a tier may be cut again.
 
     Raises:
         BuildError: naming both releases.
     """
-    for other in _readable(out, recipe.tier):
+    for other in _readable_recipes(out, recipe.tier):
         again = other.tier == recipe.tier and _name(other) == _name(recipe)
-        if not again and _release(other) != _release(recipe):
-            theirs, ours = (" ".join(filter(None, _release(each))) for each in (other, recipe))
+        if not again and _release_of(other) != _release_of(recipe):
+            theirs, ours = (" ".join(filter(None, _release_of(each))) for each in (other, recipe))
             raise BuildError(f"{str(out)!r} holds {theirs}, not {ours}: give another folder with --out")
 
 
-def _release(recipe: Recipe) -> tuple[str, ...]:
+def _release_of(recipe: Recipe) -> tuple[str, ...]:
     return recipe.release, recipe.version, recipe.variant, recipe.frame
 
 
@@ -64,10 +64,10 @@ def _name(recipe: Recipe) -> tuple[str, ...]:
     return recipe.release, recipe.variant
 
 
-def _readable(out: Path, mended: str) -> list[Recipe]:
-    """Return the recipes of a folder; that of the tier which is about to be built may be broken."""
+def _readable_recipes(out: Path, mended: str) -> list[Recipe]:
+    """Return the recipes of a folder; the recipe of the tier which is about to be built may be broken."""
     found = []
-    for path in _kept(out):
+    for path in _recipe_files(out):
         try:
             found.append(_read(path))
         except BuildError as fault:
@@ -76,7 +76,7 @@ def _readable(out: Path, mended: str) -> list[Recipe]:
     return found
 
 
-def kept_recipes(out: Path) -> list[Recipe]:
+def read_recipes(out: Path) -> list[Recipe]:
     """Return the recipes of a release folder, by tier.
 
     Raises:
@@ -84,11 +84,11 @@ def kept_recipes(out: Path) -> list[Recipe]:
     """
     if closed := closed_within(out):
         raise BuildError(closed)
-    return [_read(path) for path in _kept(out)]
+    return [_read(path) for path in _recipe_files(out)]
 
 
-def _kept(out: Path) -> list[Path]:
-    """Return the files of recipes, by name; those of known tiers are asked for, since a store may list them late."""
+def _recipe_files(out: Path) -> list[Path]:
+    """Return the files of recipes, by name; known tiers are asked for, since a store may list them late."""
     asked = {path for tier in TIERS if (path := recipe_path(out, tier)).is_file()}
     return sorted(asked.union((out / "recipes").glob("*.json")))
 
@@ -107,20 +107,20 @@ def _read(path: Path) -> Recipe:
     return recipe
 
 
-def _unknown_key(told: dict[str, Any]) -> str:
-    """Tell of a key that recipes do not have, such as a damaged one."""
-    tables = [(told, Recipe), *((cell, Stratum) for cell in told["strata"])]
-    extra = [key for table, kind in tables for key in table.keys() - {field.name for field in fields(kind)}]
+def _unknown_key(table: dict[str, Any]) -> str:
+    """Return the fault of a key that recipes do not have, such as a damaged one; empty if there is none."""
+    tables = [(table, Recipe), *((cell, Stratum) for cell in table["strata"])]
+    extra = [key for each, kind in tables for key in each.keys() - {field.name for field in fields(kind)}]
     return f"recipes have no key {min(extra)!r}" if extra else ""
 
 
-NAME = ".building-"
+HOLD_NAME = ".building-"
 TRIES, WAIT = 20, 0.05
 """How often, and after how many seconds, a lock is asked for that another build may hold for a moment."""
 
 
 @contextmanager
-def hold_recipe(out: Path, recipe: Recipe) -> Iterator[None]:
+def hold_for_build(out: Path, recipe: Recipe) -> Iterator[None]:
     """Keep a folder for the builds of a recipe while the block runs.
 
     Raises:
@@ -131,24 +131,24 @@ def hold_recipe(out: Path, recipe: Recipe) -> Iterator[None]:
         with _leased(out, recipe):
             yield
         return
-    path = _place(out, recipe)
-    file = _held(path)
+    path = _hold_path(out, recipe)
+    file = _create_shared(path)
     try:
-        for other in _others(path, itself=False):
-            if who := _holder(other):
-                raise BuildError(_other(out, who))
-        if _is_verified(recipe_path(out, recipe.tier)):
+        for other in _other_holds(path, itself=False):
+            if who := _holder_of(other):
+                raise BuildError(_other_build(out, who))
+        if _is_being_verified(recipe_path(out, recipe.tier)):
             raise BuildError(
                 f"another command is verifying tier {recipe.tier} of {str(out)!r}: wait for it, or give another folder "
                 "with --out"
             )
         yield
     finally:
-        _let_go(path, file)
+        _release(path, file)
 
 
 @contextmanager
-def building(out: Path, recipe: Recipe) -> Iterator[None]:
+def hold_for_job(out: Path, recipe: Recipe) -> Iterator[None]:
     """Keep a folder for the builds of a recipe while one of their jobs runs. In a store nothing is held.
 
     Raises:
@@ -157,12 +157,12 @@ def building(out: Path, recipe: Recipe) -> Iterator[None]:
     if isinstance(out, StorePath):
         yield
         return
-    path = _place(out, recipe)
+    path = _hold_path(out, recipe)
     try:
-        file = _shared(path, os.O_RDONLY)
+        file = _open_shared(path, os.O_RDONLY)
         if file is None:
             sorted(path.parent.iterdir())  # NFS may remember that there was none until the folder is read again
-            file = _shared(path, os.O_RDONLY)
+            file = _open_shared(path, os.O_RDONLY)
     except OSError:  # one that may not be read here
         file = -1
     if file is None:
@@ -171,20 +171,20 @@ def building(out: Path, recipe: Recipe) -> Iterator[None]:
         yield
     finally:
         if file >= 0:
-            _let_go(path, file)
+            _release(path, file)
 
 
 @contextmanager
-def unchanged(out: Path, recipe: Recipe) -> Iterator[None]:
+def hold_for_verify(out: Path, recipe: Recipe) -> Iterator[None]:
     """Keep builds of a recipe's tier out of a folder while it is verified. Nothing is written there.
 
     Raises:
         BuildError: if such a build is running; it names the process.
     """
     if isinstance(out, StorePath):
-        for lease in _others(_place(out, recipe), itself=True):
+        for lease in _other_holds(_hold_path(out, recipe), itself=True):
             if who := holder_of(lease):
-                raise BuildError(_built(out, who))
+                raise BuildError(_being_built(out, who))
         yield
         return
     file = -1
@@ -192,9 +192,9 @@ def unchanged(out: Path, recipe: Recipe) -> Iterator[None]:
         file = os.open(recipe_path(out, recipe.tier), os.O_RDONLY | os.O_NONBLOCK)
         fcntl.flock(file, fcntl.LOCK_SH)
     try:
-        for other in _others(_place(out, recipe), itself=True):
-            if who := _holder(other):
-                raise BuildError(_built(out, who))
+        for other in _other_holds(_hold_path(out, recipe), itself=True):
+            if who := _holder_of(other):
+                raise BuildError(_being_built(out, who))
         yield
     finally:
         if file >= 0:
@@ -204,42 +204,42 @@ def unchanged(out: Path, recipe: Recipe) -> Iterator[None]:
 @contextmanager
 def _leased(out: StorePath, recipe: Recipe) -> Iterator[None]:
     """Hold a lease of a recipe, and refuse where another holds one of another recipe."""
-    path = _place(out, recipe)
+    path = _hold_path(out, recipe)
     with Lease(path) as own:
-        for other in _others(path, itself=False):
+        for other in _other_holds(path, itself=False):
             if who := holder_of(other):
-                raise BuildError(_other(out, who))
+                raise BuildError(_other_build(out, who))
         clear_dead(path, own.path)
         yield
 
 
-def _other(out: Path, who: str) -> str:
+def _other_build(out: Path, who: str) -> str:
     return f"another recipe is being built in {str(out)!r} ({who}): wait for it, or give another folder with --out"
 
 
-def _built(out: Path, who: str) -> str:
+def _being_built(out: Path, who: str) -> str:
     return f"{str(out)!r} is being built ({who}): verify it when that has ended"
 
 
 P = TypeVar("P", bound=Path)
 
 
-def _place(out: P, recipe: Recipe) -> P:
+def _hold_path(out: P, recipe: Recipe) -> P:
     """Return the file of a recipe that is being built, or the beginning of the name of its leases."""
     release = digest([recipe.release, recipe.version, recipe.variant, recipe.frame])[:8]
-    return out / f"{NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
+    return out / f"{HOLD_NAME}{release}-{recipe.tier}-{digest(recipe)[:12]}"
 
 
-def _others(own: P, *, itself: bool) -> Iterator[P]:
+def _other_holds(own: P, *, itself: bool) -> Iterator[P]:
     """Yield the files of recipes of the same tier, or of any of another release, perhaps with the recipe's own."""
-    mine = own.name.removeprefix(NAME).split("-")
-    for other in sorted(own.parent.glob(f"{NAME}*-*-*")):
-        theirs = other.name.removeprefix(NAME).split("-")[:3]
+    mine = own.name.removeprefix(HOLD_NAME).split("-")
+    for other in sorted(own.parent.glob(f"{HOLD_NAME}*-*-*")):
+        theirs = other.name.removeprefix(HOLD_NAME).split("-")[:3]
         if (itself or theirs != mine) and (theirs[1] == mine[1] or theirs[0] != mine[0]):
             yield other
 
 
-def _held(path: Path) -> int:
+def _create_shared(path: Path) -> int:
     """Open the file of a recipe and share its lock; one that was removed meanwhile is made again.
 
     A file of somebody else that may not be written is shared as it is, unless nobody holds it any more.
@@ -248,11 +248,11 @@ def _held(path: Path) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
             try:
-                file = _shared(path, os.O_RDWR | os.O_CREAT)
+                file = _open_shared(path, os.O_RDWR | os.O_CREAT)
             except PermissionError:
                 if not path.exists():
                     raise
-                file = _shared(path, os.O_RDONLY) if _holder(path) or path.exists() else None
+                file = _open_shared(path, os.O_RDONLY) if _holder_of(path) or path.exists() else None
             else:
                 _sign(file)
             if file is not None:
@@ -267,7 +267,7 @@ def _sign(file: int | None) -> None:
         os.write(file, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
 
 
-def _shared(path: Path, how: int) -> int | None:
+def _open_shared(path: Path, how: int) -> int | None:
     """Open a file and share its lock; return None if there is none, or it was removed meanwhile."""
     try:
         file = os.open(path, how, 0o666)
@@ -282,7 +282,7 @@ def _shared(path: Path, how: int) -> int | None:
     return None
 
 
-def _holder(path: Path) -> str:
+def _holder_of(path: Path) -> str:
     """Return who holds the lock of a recipe's file; a file that nobody holds is removed."""
     with suppress(OSError):
         file = open_for_lock(path)
@@ -297,8 +297,8 @@ def _holder(path: Path) -> str:
     return ""
 
 
-def _is_verified(path: Path) -> bool:
-    """Tell whether somebody holds the lock of a kept recipe for longer than a build that asks the same."""
+def _is_being_verified(path: Path) -> bool:
+    """Return whether somebody holds the lock of a kept recipe for longer than a build that asks the same."""
     for _ in range(TRIES):
         try:
             file = open_for_lock(path)
@@ -316,7 +316,7 @@ def _is_verified(path: Path) -> bool:
     return True
 
 
-def _let_go(path: Path, file: int) -> None:
+def _release(path: Path, file: int) -> None:
     """Remove the file, unless another build of the recipe holds it too."""
     with suppress(OSError):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from pipeline.artifacts.files import closed_within, denied, read_fault
-from pipeline.artifacts.manifest import Manifest, TierStratum, why_unsealed
+from pipeline.artifacts.manifest import Manifest, TierStratum, explain_unsealed
 from pipeline.artifacts.parquet import opened
 from pipeline.errors import SplitError, adding, unknown
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
@@ -39,7 +39,7 @@ class Selection:
     limit: int | None = None
 
     def wants(self, row: Row) -> bool:
-        """Tell whether a row's stratum is wanted."""
+        """Return whether a row's stratum is wanted."""
         return all(
             not wanted or row[name] in wanted
             for name, wanted in (
@@ -124,7 +124,7 @@ class Split:
         self._check(selection)
         taken: Counter[tuple[Any, ...]] = Counter()
         paths = [path for path in self.shards(part) if _may_hold(path, selection)]
-        # Keys are small and wanted whole: those of many shards come from a store at the same time.
+        # Keys are small and wanted whole: the keys of many shards come from a store at the same time.
         sources = map_in_order(_fetched, paths, self.folder, self._key_bytes()) if part == "keys" else repeat(None)
         for path, whole in zip(paths, sources, strict=False):
             yield from _wanted(path, whole, list(columns), selection, taken)
@@ -154,7 +154,7 @@ class Split:
 
 
 def _may_hold(path: Path, selection: Selection) -> bool:
-    """Tell whether a shard is of a family and a tier that are wanted."""
+    """Return whether a shard is of a family and a tier that are wanted."""
     family, tier = path.parts[-3:-1]
     return (not selection.families or family in selection.families) and (not selection.tiers or tier in selection.tiers)
 
@@ -232,7 +232,7 @@ def open_split(folder: Path) -> Split:
             if denied(fault):
                 raise SplitError(read_fault(path, fault)) from None
             raise SplitError(
-                f"{str(path)!r} is no manifest ({getattr(fault, 'strerror', None) or fault}): build or fetch it again"
+                f"{str(path)!r} is not a manifest ({getattr(fault, 'strerror', None) or fault}): build or fetch it again"
             ) from None
     inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
     if len(inside) == 1:
@@ -240,7 +240,7 @@ def open_split(folder: Path) -> Split:
     if inside:
         raise SplitError(f"{str(folder)!r} holds several splits: give one of {', '.join(map(str, inside))}")
     for begun in (folder, *sorted(path.parent for path in folder.glob("*/data"))):
-        if (begun / "data").is_dir() and (why := why_unsealed(begun)):
+        if (begun / "data").is_dir() and (why := explain_unsealed(begun)):
             raise SplitError(f"{str(begun)!r} is {why}")
     what = "is not sealed" if (folder / "data").is_dir() else "holds no split"
     raise SplitError(f"{str(folder)!r} {what}: give one tokenizer's folder of a build, such as outputs/v2.0.0/o200k")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pipeline.artifacts.parquet import is_done, is_whole, read_table, sealed, write_rows, write_sealed
+from pipeline.artifacts.parquet import is_done, is_whole, matches_checksum, read_table, write_rows, write_with_checksum
 from pipeline.assemble.cache import DRAWN, LAYOUTS, layout_of
 from pipeline.assemble.cutter import Stock, cutter
 from pipeline.assemble.packing import Counts
@@ -73,12 +73,12 @@ class FileJob:
         with prefetched_existing(self.path):
             if self.is_done():
                 return "done"
-            return "broken" if self.path.is_file() and not sealed(self.path) else ""
+            return "broken" if self.path.is_file() and not matches_checksum(self.path) else ""
 
     def run(self) -> None:
         """Write the file if it is not done."""
         if not self.is_done():
-            write_sealed(self.path, self.make(), self.key, secret=self.secret)
+            write_with_checksum(self.path, self.make(), self.key, secret=self.secret)
 
 
 def sample_job(plan: Plan, cut: Cut) -> FileJob:
@@ -187,7 +187,7 @@ def read_input(path: Path, columns: list[str] | None = None) -> pa.Table:
         CorruptError: if the bytes are not the ones that were written.
     """
     with suppress(FileNotFoundError), prefetched(path):
-        if sealed(path):
+        if matches_checksum(path):
             return read_table(path, columns)
     path.unlink(missing_ok=True)
     raise CorruptError(f"{str(path)!r} is missing or broken, and was removed: run the command again")

@@ -25,7 +25,7 @@ from pipeline.profiles import DEFAULT_PROFILES, base_profiles
 from pipeline.profiles.adopt import kept_profile, own_profile, settled
 from pipeline.recipe import SIZES, Recipe, load_recipe
 from pipeline.stages import Stages
-from pipeline.verify.lock import lock_in
+from pipeline.verify.lock import find_lock
 
 
 def checked_size(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -189,7 +189,7 @@ def _is_path(given: str) -> bool:
 
 
 def _settled(name: str, root: Path) -> str:
-    lock = lock_in(root) if own_profile(name) and not kept_profile(root, name) else None
+    lock = find_lock(root) if own_profile(name) and not kept_profile(root, name) else None
     if lock:
         raise FrozenError(
             f"{str(root)!r} is frozen as {lock.title}, without {name}: give another folder with --out, or add the "

@@ -31,8 +31,8 @@ from pipeline.cli.tables import (
 )
 from pipeline.terminal.printing import say
 from pipeline.terminal.tables import table
-from pipeline.verify.seal import proof_state
-from pipeline.verify.statistics import chances, drawn_keys, makeups
+from pipeline.verify.seal import proven_shards
+from pipeline.verify.statistics import chances, draw_keys, makeups
 
 
 @cli.command("plan")
@@ -56,8 +56,8 @@ def show_plan(plan: Plan, *, stats: bool, draws: int, strata: bool, as_json: boo
     of a model's tokenizer.
     """
     check_fit(plan, plan.profiles)
-    state = proof_state(plan)
-    found = (makeups(plan), chances(drawn_keys(plan, draws))) if stats else None
+    state = proven_shards(plan)
+    found = (makeups(plan), chances(draw_keys(plan, draws))) if stats else None
     if as_json:
         more = {"makeup": plain_makeup(found[0]), "chance": plain_chance(found[1])} if found else {}
         say(json.dumps({**plain_plan(plan, state), **more}, indent=1))

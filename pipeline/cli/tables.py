@@ -7,7 +7,15 @@ from dataclasses import asdict
 from math import ceil, fsum, sqrt
 from typing import Any
 
-from pipeline.artifacts.manifest import Chance, Manifest, ProvenCounts, Totals, one_constant, pooled, unsealed
+from pipeline.artifacts.manifest import (
+    Chance,
+    Manifest,
+    ProvenCounts,
+    Totals,
+    explain_unsealed_tier,
+    one_constant,
+    pool_chances,
+)
 from pipeline.assemble.plan import DISK_BYTES, Plan, Shard
 from pipeline.profiles import Profile
 from pipeline.recipe import Stratum
@@ -224,7 +232,7 @@ def _chance_record(chance: Chance, names: Sequence[str]) -> dict[str, Any]:
 
 def _by_complexity(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dict[str, Any]]:
     for complexity in sorted({chance.complexity for chance in chances}):
-        rows, _, means = pooled([chance for chance in chances if chance.complexity == complexity])
+        rows, _, means = pool_chances([chance for chance in chances if chance.complexity == complexity])
         yield {"complexity": complexity, "rows": rows, **{name: round(means.get(name, 0.0), 3) for name in names}}
 
 
@@ -233,10 +241,10 @@ def _by_subtask(chances: Sequence[Chance], names: Sequence[str]) -> Iterator[dic
     for subtask in dict.fromkeys(chance.subtask for chance in chances):
         own = [chance for chance in chances if chance.subtask == subtask]
         by_class = [
-            pooled([each for each in own if each.complexity == complexity]).baselines
+            pool_chances([each for each in own if each.complexity == complexity]).baselines
             for complexity in sorted({each.complexity for each in own})
         ]
-        rows, _, means = pooled(own)
+        rows, _, means = pool_chances(own)
         plain = {name: fsum(each.get(name, 0.0) for each in by_class) / len(by_class) for name in names}
         shown = {name: f"{means.get(name, 0.0):.3f} ({plain[name]:.3f})" for name in names}
         yield {"subtask": subtask, "rows": rows, **shown}
@@ -295,7 +303,7 @@ def spent_lines(spent: Mapping[str, float]) -> list[str]:
 def _built_line(plan: Plan, profile: Profile, manifest: Manifest | None) -> str:
     folder = plan.out / profile.name
     if manifest is None:
-        return f"{folder}: {unsealed(folder, plan.recipe)}"
+        return f"{folder}: {explain_unsealed_tier(folder, plan.recipe)}"
     made = manifest.tiers[plan.recipe.tier]
     return _proven_line(str(folder / "data"), made.totals, made.proven)
 
@@ -307,7 +315,7 @@ def _seen_line(plan: Plan, stages: Stages, profile: Profile, manifest: Manifest 
     proofs = [proof for shard in shards if (proof := stages.fresh.get(shard.path(stages.plan.out, "proofs")))]
     part = f", part {number} of {of}" if of > 1 else ""
     where = f"{folder}{part}: {len(proofs)} of {len(shards)} shards verified"
-    rest = "" if manifest else f"; {unsealed(folder, plan.recipe)}"
+    rest = "" if manifest else f"; {explain_unsealed_tier(folder, plan.recipe)}"
     return (_proven_line(where, Totals.of_shards(proofs), ProvenCounts.of(proofs)) if proofs else where) + rest
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from pipeline.artifacts.manifest import read_manifest
-from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import Split, no_build, open_split
 from pipeline.assemble.plan import make_plan
 from pipeline.cli.base import open_engine, open_stages, profile_names, run_options
@@ -24,11 +24,11 @@ from pipeline.errors import CarraraError, CorruptError, FrozenError, RecipeError
 from pipeline.profiles import load_profile, shipped_profiles
 from pipeline.profiles.adopt import KEPT, PROFILE, kept_profile, known_profile
 from pipeline.publish.splits import fetched
-from pipeline.release.freeze import lock_of
+from pipeline.release.freeze import make_lock
 from pipeline.release.rebuild import rebuild
 from pipeline.terminal.printing import say
-from pipeline.verify.copy import CopyFindings, SplitCopy, check
-from pipeline.verify.lock import Lock, lock_in, read_lock
+from pipeline.verify.copy import CopyFindings, SplitCopy, check_copy
+from pipeline.verify.lock import Lock, find_lock, read_lock
 from pipeline.verify.seal import check_recipe
 
 
@@ -81,7 +81,7 @@ def verify(
 
 
 def _verify_build(folder: Path, tokenizers: Sequence[str], how: dict[str, Any]) -> None:
-    recipes = kept_recipes(folder)
+    recipes = read_recipes(folder)
     if not recipes:
         raise CarraraError(no_build(folder))
     for recipe in recipes:
@@ -137,8 +137,8 @@ class Given:
         if self.lock_file:
             return read_lock(self.lock_file)
         if self.folder:
-            return lock_in(self.folder) or lock_of(self.folder)
-        return lock_in(self.root) or lock_in(self.root.parent)
+            return find_lock(self.folder) or make_lock(self.folder)
+        return find_lock(self.root) or find_lock(self.root.parent)
 
     @property
     def corpora(self) -> list[Path]:
@@ -204,7 +204,7 @@ def _verify_copy(given: Given, into: Path | None, how: dict[str, Any]) -> None:
             copy = SplitCopy(
                 split, load_profile(name), lock, own / split.tokenizer if own else None, tuple(given.corpora)
             )
-            seen.append(check(copy, _engine(how, split.folder, *([own] if own else [])), quiet=how["quiet"]))
+            seen.append(check_copy(copy, _engine(how, split.folder, *([own] if own else [])), quiet=how["quiet"]))
     _report(given.where, seen)
 
 

@@ -12,7 +12,7 @@ from pipeline.profiles.profile import speed
 from pipeline.release.extend import Extension
 from pipeline.terminal.numbers import size
 from pipeline.verify.lock import Lock
-from pipeline.verify.row import SAMPLE
+from pipeline.verify.row import ONE_IN
 
 BASE = 4e-7
 """Seconds that a token takes to be drawn, packed, written and proven, beside all counting; measured on one core."""
@@ -41,11 +41,11 @@ class Cost:
             "rows": self.rows,
             "tokens": self.tokens,
             "on disk": size(ceil(self.tokens * DISK_BYTES)),
-            "about": lasting(self.seconds),
+            "about": duration(self.seconds),
         }
 
 
-def lasting(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return a time in words.
 
     >>> lasting(42), lasting(4000)
@@ -60,32 +60,32 @@ def costs_of(extension: Extension, workers: int) -> Iterator[Cost]:
     """Yield the cost of every profile and tier of which something is new; what is frozen costs nothing."""
     for plan in extension.plans():
         for profile in plan.profiles:
-            rows, tokens = _new(extension.lock, plan, profile)
+            rows, tokens = _new_rows(extension.lock, plan, profile)
             if rows:
                 shards = sum(len(plan.shards(family, profile)) for family in plan.families)
                 each = tokens * seconds_per_token(profile) / min(workers, shards)
                 yield Cost(profile.name, plan.recipe.tier, rows, tokens, START + each)
 
 
-def _new(lock: Lock, plan: Plan, profile: Profile) -> tuple[int, int]:
+def _new_rows(lock: Lock, plan: Plan, profile: Profile) -> tuple[int, int]:
     """Return the rows of a tier that a profile does not have, and their nominal tokens."""
-    tier, held = plan.recipe.tier, lock.profiles.get(profile.name)
-    kept = lock.tiers[tier].recipe.strata if held and tier in held.tiers else ()
-    rows = sum(cell.total for cell in plan.recipe.strata) - sum(cell.total for cell in kept)
+    tier, frozen = plan.recipe.tier, lock.profiles.get(profile.name)
+    strata = lock.tiers[tier].recipe.strata if frozen and tier in frozen.tiers else ()
+    rows = sum(cell.total for cell in plan.recipe.strata) - sum(cell.total for cell in strata)
     tokens = sum(cell.total * cell.length for cell in plan.recipe.strata)
-    return rows, tokens - sum(cell.total * cell.length for cell in kept)
+    return rows, tokens - sum(cell.total * cell.length for cell in strata)
 
 
 def seconds_per_token(profile: Profile) -> float:
     """Return about how long one worker takes for a token, by the speed of the profile's counters on this machine."""
-    return BASE + COUNTS / speed(profile.counter()) + _again(profile)
+    return BASE + COUNTS / speed(profile.counter()) + _recount_seconds(profile)
 
 
-def _again(profile: Profile) -> float:
+def _recount_seconds(profile: Profile) -> float:
     """Return the share of counting again, a slow second counter's in `verify` too."""
     second, quick = profile.second(), profile.quick_counter()
     if second is None:
         return 0.0
     if quick:
-        return 1 / speed(quick) + 1 / SAMPLE / speed(second)
-    return (1 + 1 / SAMPLE if profile.second_is_slow else 1) / speed(second)
+        return 1 / speed(quick) + 1 / ONE_IN / speed(second)
+    return (1 + 1 / ONE_IN if profile.second_is_slow else 1) / speed(second)

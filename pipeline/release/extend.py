@@ -1,7 +1,7 @@
 """The next minor version of a frozen release: more profiles, tiers or strata, with no row changed.
 
 The frozen folder stays as it is. Its files enter the new folder as links, what is new is built beside them, and the
-new lock is held to the old one stratum by stratum.
+new lock is compared with the old one stratum by stratum.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from pipeline.profiles import Profile, load_profile, shipped_profiles
 from pipeline.profiles.adopt import KEPT, known_profile
 from pipeline.recipe import Recipe
 from pipeline.release.freeze import counted_twice, freeze, sample_digests
-from pipeline.release.rebuild import keep_corpora
+from pipeline.release.rebuild import copy_corpora
 from pipeline.stages import Stages
 from pipeline.storage import StorePath, map_in_order
 from pipeline.verify.lock import (
     LOCK_NAME,
     Lock,
-    listed,
-    lock_in,
+    find_lock,
+    first_faults,
+    make_tier_lock,
+    next_version,
     parse_version,
     profile_fault,
-    raised,
     read_lock,
     tier_changes,
-    tier_lock,
 )
 
-SHARED = ("samples", "segments", "corpora")
+SHARED_FOLDERS = ("samples", "segments", "corpora")
 """What a release folder holds for all profiles."""
-KEPT_FILES = (".toml", ".jinja", ".txt", ".model")
+PROFILE_FILES = (".toml", ".jinja", ".txt", ".model")
 """Endings, beside .json, of the files that a profile is kept with."""
-OF_PROFILE = ("data", "keys", "proofs", "counts", KEPT)
+PROFILE_FOLDERS = ("data", "keys", "proofs", "counts", KEPT)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Extension:
     @property
     def version(self) -> str:
         """The next minor version."""
-        return raised(self.lock.version, "minor")
+        return next_version(self.lock.version, "minor")
 
     def recipes(self) -> Iterator[Recipe]:
         """Yield the recipe of each tier in the new version: frozen, frozen with new strata, or new."""
@@ -96,7 +96,7 @@ def open_extension(
         out: folder of the new version; by default beside the frozen one, below ``outputs`` for a lock alone.
         names: profiles to add; the TOML of a frozen profile that is not shipped, too.
         more: recipes of new tiers, or of frozen ones with more strata.
-        size: ``full`` for all rows of the full size, or how many times those of the default; by default that of each
+        size: ``full`` for all rows of the full size, or how many times the rows of the default; by default that of each
             recipe.
 
     Raises:
@@ -118,7 +118,7 @@ def open_extension(
     if (more or grows) and not folder:
         raise FrozenError("rows cannot be added to a lock alone: give the frozen folder")
     kept = {
-        name: _known(folder, name)
+        name: _frozen_profile(folder, name)
         for name in lock.profiles
         if folder and name not in given and (folder / name).is_dir()
     }
@@ -147,11 +147,11 @@ def next_folder(source: Path, out: Path | None) -> Path:
 
 
 def _target(lock: Lock, folder: Path | None, out: Path | None) -> Path:
-    first = replace(next(iter(lock.tiers.values())).recipe, version=raised(lock.version, "minor"))
-    return out or (_beside(folder) if folder else Path("outputs")) / first.folder
+    first = replace(next(iter(lock.tiers.values())).recipe, version=next_version(lock.version, "minor"))
+    return out or (_parent_of(folder) if folder else Path("outputs")) / first.folder
 
 
-def _beside(folder: Path) -> Path:
+def _parent_of(folder: Path) -> Path:
     """Return the folder in which a folder lies, in the words in which that was given."""
     return folder.parent if folder.parent.resolve() == folder.resolve().parent else folder / ".."
 
@@ -165,7 +165,7 @@ def _check_profile(lock: Lock, profile: Profile) -> None:
         )
 
 
-def _known(folder: Path, name: str) -> str:
+def _frozen_profile(folder: Path, name: str) -> str:
     """Return what loads a frozen profile."""
     found = known_profile(folder, name)
     if found == name and name not in shipped_profiles():
@@ -175,14 +175,14 @@ def _known(folder: Path, name: str) -> str:
 
 def _check_target(target: Path, lock: Lock, folder: Path | None) -> None:
     """Check that a folder is free, or holds the version that is about to be made: it ends well when it is run again."""
-    there = lock_in(target)
+    there = find_lock(target)
     if there and (there.release, there.variant, there.version) == (
-        lock.release, lock.variant, raised(lock.version, "minor"),
+        lock.release, lock.variant, next_version(lock.version, "minor"),
     ):  # fmt: skip
         return
     if there or (folder and target.resolve() == folder.resolve()):
-        held = there or lock
-        raise FrozenError(f"{str(target)!r} is frozen as {held.title}: extend that folder, or give another with --out")
+        known = there or lock
+        raise FrozenError(f"{str(target)!r} is frozen as {known.title}: extend that folder, or give another with --out")
 
 
 def _check_recipe(lock: Lock, recipe: Recipe) -> None:
@@ -207,12 +207,12 @@ def _check_recipe(lock: Lock, recipe: Recipe) -> None:
 
 
 def _refuse_changes(lock: Lock, plan: Plan, samples: dict[str, str] | None = None) -> None:
-    found = tier_changes(lock.tiers[plan.recipe.tier], tier_lock(plan, samples))
+    found = tier_changes(lock.tiers[plan.recipe.tier], make_tier_lock(plan, samples))
     faults = [change.what for change in found if change.level == "major"]
     if faults:
         raise FrozenError(
-            f"{lock.title} cannot be extended like this, since its rows would change: {listed(faults)}: add "
-            f"other subtasks or lengths, or make version {raised(lock.version, 'major')}"
+            f"{lock.title} cannot be extended like this, since its rows would change: {first_faults(faults)}: add "
+            f"other subtasks or lengths, or make version {next_version(lock.version, 'major')}"
         )
 
 
@@ -229,7 +229,7 @@ def extend(extension: Extension, run: Callable[[Plan], Stages]) -> Lock:
     if extension.folder:
         link_frozen(extension.folder, out, lock)
     for plan in plans:
-        keep_corpora(tier_lock(plan).corpora, extension.corpora, out)
+        copy_corpora(make_tier_lock(plan).corpora, extension.corpora, out)
         _build(plan, run)
     present = {profile.name for plan in plans for profile in plan.profiles}
     carried = {name: profile for name, profile in lock.profiles.items() if name not in present}
@@ -241,7 +241,7 @@ def _check_samples(extension: Extension, plan: Plan) -> None:
     if plan.recipe.tier not in extension.lock.tiers:
         return
     if not extension.folder:
-        keep_corpora(tier_lock(plan).corpora, [], extension.out)
+        copy_corpora(make_tier_lock(plan).corpora, [], extension.out)
     frozen = replace(plan.recipe, version=extension.lock.version)
     before = replace(plan, recipe=frozen, out=extension.folder or extension.out)
     _refuse_changes(extension.lock, before)
@@ -251,15 +251,15 @@ def _check_samples(extension: Extension, plan: Plan) -> None:
 def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
     """Build a tier, and count all of it again where the second encoder is slow and `build` leaves rows out."""
     manifests = zip(plan.profiles, run(plan).build(), strict=True)
-    owed = tuple(each for each, made in manifests if made and not counted_twice(made.tiers[plan.recipe.tier]))
-    if owed:
-        run(replace(plan, profiles=owed)).verify()
+    uncounted = tuple(each for each, made in manifests if made and not counted_twice(made.tiers[plan.recipe.tier]))
+    if uncounted:
+        run(replace(plan, profiles=uncounted)).verify()
 
 
 def link_frozen(folder: Path, out: Path, lock: Lock) -> None:
     """Link a frozen folder's files into another (or copy them), since no file is changed in place."""
-    places = [*SHARED, *(f"{name}/{part}" for name in lock.profiles for part in OF_PROFILE)]
-    kept = (".parquet", ".json", *KEPT_FILES)
+    places = [*SHARED_FOLDERS, *(f"{name}/{part}" for name in lock.profiles for part in PROFILE_FOLDERS)]
+    kept = (".parquet", ".json", *PROFILE_FILES)
     files = (path for place in places for path in sorted((folder / place).rglob("*")) if path.suffix in kept)
     for _ in map_in_order(lambda path: _link(path, out / path.relative_to(folder)), files, out):
         pass

@@ -20,12 +20,12 @@ from pipeline.artifacts.manifest import (
     ShardRecord,
     StratumRecord,
     TierManifest,
+    explain_unsealed_tier,
     read_manifest,
     shard_faults,
-    unsealed,
 )
 from pipeline.artifacts.parquet import footer, read_rows
-from pipeline.artifacts.recipes import kept_recipes
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.artifacts.split import no_build
 from pipeline.assemble.jobs import sample_record, samples_of
 from pipeline.assemble.plan import Plan, make_plan
@@ -41,14 +41,14 @@ from pipeline.verify.lock import (
     SplitLock,
     TierLock,
     check_version,
-    lock_in,
+    find_lock,
+    make_tier_lock,
     parse_version,
     read_lock,
-    tier_lock,
     write_lock,
 )
 
-SHARD_PARTS = tuple(ShardLock.__dataclass_fields__)
+LOCKED_FIELDS = tuple(ShardLock.__dataclass_fields__)
 
 
 def freeze(
@@ -66,8 +66,8 @@ def freeze(
     """
     if copy:
         check_regular(copy)
-    lock = lock_of(out, carried or {})
-    known = lock_in(out)
+    lock = make_lock(out, carried or {})
+    known = find_lock(out)
     for old in (*older_locks(out, lock, copy), *([before] if before else [])):
         check_version(old, lock)
     if known and known.content == lock.content:
@@ -82,13 +82,13 @@ def freeze(
 def older_locks(out: Path, lock: Lock, copy: Path | None) -> Iterator[Lock]:
     """Yield the locks that a new one must go with: those in its places, and the next lower one beside its folder."""
     yield from (read_lock(path) for path in (out / LOCK_NAME, copy) if path and path.is_file())
-    beside = [read_lock(path) for path in _beside(out)]
+    beside = [read_lock(path) for path in _neighbour_locks(out)]
     same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
     lower = [each for each in same if parse_version(each.version) <= parse_version(lock.version)]
     yield from sorted(lower, key=lambda each: parse_version(each.version))[-1:]
 
 
-def _beside(out: Path) -> list[Path]:
+def _neighbour_locks(out: Path) -> list[Path]:
     """Return the locks of the folders beside a folder; none where a store does not list what is above it."""
     try:
         return sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}"))
@@ -98,17 +98,17 @@ def _beside(out: Path) -> list[Path]:
         return []
 
 
-def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock:
+def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock:
     """Return the lock of a release folder: all tiers that are built, in all profiles that are sealed. Reads all bytes.
 
     Raises:
         SplitError: if a profile is not sealed, or not wholly proven.
         FrozenError: if a file has other bytes than the manifest says, or was made by another Carrara.
     """
-    recipes = kept_recipes(out)
+    recipes = read_recipes(out)
     if not recipes:
         raise SplitError(no_build(out))
-    manifests = {name: _sealed(out, name, recipes) for name in _profiles(out)}
+    manifests = {name: _check_sealed(out, name, recipes) for name in _profiles(out)}
     sealed = {tier for manifest in manifests.values() for tier in manifest.tiers}
     for recipe in recipes:
         if recipe.tier not in sealed:
@@ -118,7 +118,7 @@ def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock
     first = recipes[0]
     parse_version(first.version)
     plans = {recipe.tier: make_plan(recipe, (), out) for recipe in recipes}
-    profiles = {name: _profile(out, manifest) for name, manifest in manifests.items()}
+    profiles = {name: _profile_lock(out, manifest) for name, manifest in manifests.items()}
     return Lock(
         first.release,
         first.version,
@@ -127,7 +127,7 @@ def lock_of(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock
         __version__,
         SCHEMA_VERSION,
         _libraries(out, manifests),
-        {tier: _tier(plan, manifests) for tier, plan in plans.items()},
+        {tier: _tier_lock(plan, manifests) for tier, plan in plans.items()},
         {**(carried or {}), **profiles},
     )
 
@@ -140,18 +140,18 @@ def _profiles(out: Path) -> list[str]:
     return sorted(found)
 
 
-def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
+def _check_sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
     """Return a manifest that holds every tier of the profile's shards, each row of them proven and counted twice."""
     manifest = read_manifest(out, name)
     tiers = manifest.tiers if manifest else {}
-    held = {path.name for path in (out / name / "data").glob("*/*") if path.is_dir()} | set(tiers)
+    present = {path.name for path in (out / name / "data").glob("*/*") if path.is_dir()} | set(tiers)
     known = {recipe.tier: recipe for recipe in recipes}
-    for tier in sorted(held):
+    for tier in sorted(present):
         made = tiers.get(tier)
         if tier not in known:
             raise SplitError(f"{name} of tier {tier} in {str(out)!r} has no recipe there: build it again")
         if manifest is None or made is None:
-            raise SplitError(f"{str(out / name)!r} is {unsealed(out / name, known[tier])}")
+            raise SplitError(f"{str(out / name)!r} is {explain_unsealed_tier(out / name, known[tier])}")
         recipe = known[tier]
         if made.recipe_digest != digest(recipe) or manifest.version != recipe.version:
             raise SplitError(
@@ -167,13 +167,13 @@ def _sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
 
 
 def counted_twice(made: TierManifest) -> bool:
-    """Tell whether every row of a tier was counted again, where there is a second encoder."""
+    """Return whether every row of a tier was counted again, where there is a second encoder."""
     return not made.proven.again or made.proven.recounted == made.totals.rows
 
 
-def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
+def _tier_lock(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
     """Return what a tier is made of, having checked that this code is the code that made it."""
-    tier, recipe = tier_lock(plan), plan.recipe
+    tier, recipe = make_tier_lock(plan), plan.recipe
     versions = {name: task.version for name, task in tier.tasks.items()}
     for name, manifest in manifests.items():
         made = manifest.tiers.get(recipe.tier)
@@ -188,8 +188,8 @@ def _tier(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
             if cell.task_version != versions.get(task):
                 here = f"this Carrara has version {versions.get(task)}"
                 raise FrozenError(f"{name} {recipe.tier}: task {task} has version {cell.task_version}, {here}")
-        for pool, told in (made.pools or {}).items():
-            if pool not in tier.pools or told.key != tier.pools[pool].key:
+        for pool, record in (made.pools or {}).items():
+            if pool not in tier.pools or record.key != tier.pools[pool].key:
                 raise FrozenError(f"{name} {recipe.tier}: pool {pool} was made from different files: build it again")
     return replace(tier, samples=sample_digests(plan))
 
@@ -212,22 +212,22 @@ def block_name(stratum: str, block: int) -> str:
     return f"{stratum} block {block + 1}" if block else stratum
 
 
-def _profile(out: Path, manifest: Manifest) -> ProfileLock:
+def _profile_lock(out: Path, manifest: Manifest) -> ProfileLock:
     tokenizer, proven = manifest.tokenizer, [made.proven for made in manifest.tiers.values()]
     return ProfileLock(
         tokenizer.digest,
         tokenizer.vocabulary_sha256,
         tuple(sorted({name for each in proven for name in each.counter})),
         tuple(sorted({name for each in proven for name in each.second})),
-        {tier: _split(out / tokenizer.name, made) for tier, made in manifest.tiers.items()},
+        {tier: _split_lock(out / tokenizer.name, made) for tier, made in manifest.tiers.items()},
     )
 
 
-def _split(folder: Path, made: TierManifest) -> SplitLock:
+def _split_lock(folder: Path, made: TierManifest) -> SplitLock:
     for faults in map_in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder, _bytes_of):
         for _, path, fault in faults:
             raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
-    shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in SHARD_PARTS)) for shard in made.shards}
+    shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in LOCKED_FIELDS)) for shard in made.shards}
     sizes = {shard.shard: shard.keys_bytes or 0 for shard in made.shards}
     return SplitLock(stratum_digests(folder, dict(sorted(sizes.items())), made.strata), shards)
 
@@ -244,20 +244,20 @@ def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[St
         shards: the bytes of the keys of each shard, by its name.
         strata: what the manifest says of its strata.
     """
-    block_rows = {_place(asdict(cell)): cell.rows // (cell.blocks or 1) for cell in strata}
+    block_rows = {_stratum_name(asdict(cell)): cell.rows // (cell.blocks or 1) for cell in strata}
     totals: dict[str, Any] = {}
     seen: Counter[str] = Counter()
     files = ((folder / "keys" / f"{shard}.parquet", size) for shard, size in shards.items())
     for path in prefetch(files, folder):
         for row in read_rows(path):
-            stratum = _place(row)
+            stratum = _stratum_name(row)
             name = block_name(stratum, seen[stratum] // block_rows[stratum])
             seen[stratum] += 1
             totals.setdefault(name, hashlib.sha256()).update(row_text(row))
     return {name: total.hexdigest() for name, total in totals.items()}
 
 
-def _place(row: Mapping[str, Any]) -> str:
+def _stratum_name(row: Mapping[str, Any]) -> str:
     """Name a row's stratum, or a manifest's, as recipes do."""
     return str(Stratum(row["family"], row["subtask"], "", row["length"], row["complexity"], 1))
 

@@ -12,11 +12,11 @@ from pipeline.artifacts.manifest import Manifest, ShardRecord
 from pipeline.assemble.plan import Plan, make_plan
 from pipeline.errors import FrozenError
 from pipeline.stages import Stages
-from pipeline.verify.lock import Lock, ShardLock, cut_faults, listed, plan_faults
+from pipeline.verify.lock import Lock, ShardLock, cut_faults, first_faults, plan_faults
 
 
 @dataclass(frozen=True, slots=True)
-class Rebuilt:
+class RebuildFindings:
     """The rebuilt shards of a lock: how many are the `same` in every byte or in all `rows`, and what is wrong."""
 
     same: int
@@ -38,7 +38,7 @@ class Rebuilt:
 
 def rebuild(
     lock: Lock, profiles: Sequence[str], into: Path, corpora: Sequence[Path], run: Callable[[Plan], Stages]
-) -> Rebuilt:
+) -> RebuildFindings:
     """Build what a lock says for some profiles, and compare.
 
     Args:
@@ -51,10 +51,10 @@ def rebuild(
     Raises:
         FrozenError: if this Carrara would make something else, with what differs.
     """
-    made = [_tier(lock, tier, profiles, into, corpora, run) for tier in lock.tiers]
+    made = [_rebuild_tier(lock, tier, profiles, into, corpora, run) for tier in lock.tiers]
     found = [state for states in made for state in states]
     faults = tuple(state for state in found if state not in ("same", "rows"))
-    return Rebuilt(found.count("same"), found.count("rows"), faults, library_difference(lock))
+    return RebuildFindings(found.count("same"), found.count("rows"), faults, library_difference(lock))
 
 
 def rebuilt_plan(lock: Lock, tier: str, profiles: Sequence[str], into: Path) -> Plan:
@@ -66,23 +66,24 @@ def rebuilt_plan(lock: Lock, tier: str, profiles: Sequence[str], into: Path) -> 
     plan = make_plan(lock.tiers[tier].recipe, tuple(profiles), into)
     if faults := list(plan_faults(lock, plan)) or list(cut_faults(lock, plan)):
         raise FrozenError(
-            f"{lock.title} cannot be rebuilt here: {listed(faults)}: install carrara {lock.carrara}, which froze it"
+            f"{lock.title} cannot be rebuilt here: {first_faults(faults)}: "
+            f"install carrara {lock.carrara}, which froze it"
         )
     return plan
 
 
-def _tier(
+def _rebuild_tier(
     lock: Lock, tier: str, names: Sequence[str], into: Path, corpora: Sequence[Path], run: Callable[[Plan], Stages]
 ) -> list[str]:
     loaded = make_plan(lock.tiers[tier].recipe, tuple(names), into).profiles
-    held = [name for name, profile in zip(names, loaded, strict=True) if tier in _tiers(lock, profile.name)]
-    if not held:
+    chosen = [name for name, profile in zip(names, loaded, strict=True) if tier in _tiers(lock, profile.name)]
+    if not chosen:
         return []
-    plan = rebuilt_plan(lock, tier, held, into)
-    keep_corpora(lock.tiers[tier].corpora, corpora, into)
+    plan = rebuilt_plan(lock, tier, chosen, into)
+    copy_corpora(lock.tiers[tier].corpora, corpora, into)
     manifests = run(plan).build()
     pairs = zip(plan.profiles, manifests, strict=True)
-    return [state for profile, manifest in pairs for state in _states(lock, tier, profile.name, manifest)]
+    return [state for profile, manifest in pairs for state in _compare_shards(lock, tier, profile.name, manifest)]
 
 
 def _tiers(lock: Lock, profile: str) -> set[str]:
@@ -90,15 +91,15 @@ def _tiers(lock: Lock, profile: str) -> set[str]:
     return set(frozen.tiers) if frozen else set()
 
 
-def _states(lock: Lock, tier: str, profile: str, manifest: Manifest | None) -> Iterator[str]:
+def _compare_shards(lock: Lock, tier: str, profile: str, manifest: Manifest | None) -> Iterator[str]:
     if manifest is None:
         raise FrozenError(f"{profile} {tier} is not rebuilt completely: run all parts of it")
     made = {shard.shard: shard for shard in manifest.tiers[tier].shards}
     for name, frozen in lock.profiles[profile].tiers[tier].shards.items():
-        yield _state(f"{profile} {name}", frozen, made.get(name), library_difference(lock))
+        yield _compare_shard(f"{profile} {name}", frozen, made.get(name), library_difference(lock))
 
 
-def _state(name: str, frozen: ShardLock, made: ShardRecord | None, libraries: str) -> str:
+def _compare_shard(name: str, frozen: ShardLock, made: ShardRecord | None, libraries: str) -> str:
     if made is None or made.row_digest != frozen.row_digest:
         return f"{name}: when rebuilt from the lock, its rows differ"
     if (made.data_sha256, made.keys_sha256) == (frozen.data_sha256, frozen.keys_sha256):
@@ -116,7 +117,7 @@ def library_difference(lock: Lock) -> str:
     )
 
 
-def keep_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> None:
+def copy_corpora(digests: Sequence[str], folders: Sequence[Path], out: Path) -> None:
     """Copy the users' texts that a tier is made of into a folder.
 
     Raises:

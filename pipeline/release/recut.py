@@ -15,7 +15,7 @@ from pipeline.artifacts.files import atomic_write
 from pipeline.errors import FrozenError, RecipeError
 from pipeline.recipe import SEED_BITS, Knob, Recipe, Stratum, is_secret, load_recipe, recipe_text
 from pipeline.storage import parse_location
-from pipeline.verify.lock import raised, read_lock
+from pipeline.verify.lock import next_version, read_lock
 
 
 def new_seed(asked: str) -> int:
@@ -53,7 +53,7 @@ def recut(recipe: Recipe, text: str, seed: int) -> str:
 
 def next_major(recipe: Recipe) -> Recipe:
     """Return a recipe of the next major version, of which only the seed is still the old one."""
-    return replace(recipe, version=raised(recipe.version, "major"))
+    return replace(recipe, version=next_version(recipe.version, "major"))
 
 
 def _table(recipe: Recipe) -> dict[str, Any]:

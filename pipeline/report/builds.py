@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from pipeline.artifacts.manifest import (
     PORTIONS,
     Chance,
-    Pooled,
+    PooledChance,
     Portions,
     TierManifest,
     TierStratum,
     Tokenizer,
     chances_in,
-    pooled,
+    pool_chances,
 )
 from pipeline.artifacts.parquet import columns_of
 from pipeline.artifacts.split import Split
@@ -190,10 +190,10 @@ def _chance_table(split: Split) -> tuple[list[Column], list[list[str]]]:
     titles = ("rows", "best constant", "uniform")
     columns = [Column("family and subtask"), Column("complexity", numeric=True)]
     columns += [*(Column(title, numeric=True) for title in titles), Column("other baselines")]
-    return columns, [_chance_row(*place, pooled(each)) for place, each in groups.items()]
+    return columns, [_chance_row(*place, pool_chances(each)) for place, each in groups.items()]
 
 
-def _chance_row(family: str, subtask: str, complexity: int, own: Pooled) -> list[str]:
+def _chance_row(family: str, subtask: str, complexity: int, own: PooledChance) -> list[str]:
     uniform = f"{100 * own.baselines['uniform']:.1f}" if "uniform" in own.baselines else "-"
     others = ", ".join(f"{name} {100 * mean:.1f}" for name, mean in own.baselines.items() if name != "uniform")
     return [

@@ -1,4 +1,4 @@
-"""A copy of a split, held to its manifest and its lock.
+"""A copy of a split, checked against its manifest and its lock.
 
 Nothing of the build is needed: rows are counted and solved from what is published. Where answers are withheld, what can
 be checked is: that counts are exact, that each prompt has one answer, and, with the maintainer's own build at hand,
@@ -53,7 +53,7 @@ class CheckJob:
 
     `plan` is the recipe as far as the manifest says it, and `drawn` the plan that its samples are drawn from again, if
     the seed is public or in the lock; `corpora` says whether the users' texts that it needs are at hand, and `start`
-    is the place of its first row among those of the family.
+    is the place of its first row among the rows of the family.
     """
 
     folder: Path
@@ -134,7 +134,7 @@ def _row_faults(job: CheckJob, reader: ShardReader) -> Iterator[str]:
     if len(reader.faults) > ROW_FAULTS:
         yield f"{len(reader.faults) - ROW_FAULTS} more rows fail"
     if digest and len(reader.ids) != job.shard.rows:
-        yield f"it holds {len(reader.ids)} rows in place of {job.shard.rows}"
+        yield f"it holds {len(reader.ids)} rows, expected {job.shard.rows}"
     if digest and not job.withheld:
         if job.shard.row_digest not in (None, digest):
             yield "its rows differ from those that the manifest lists"
@@ -144,7 +144,7 @@ def _row_faults(job: CheckJob, reader: ShardReader) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class SplitCopy:
-    """A split to check, with what it is held to.
+    """A split to check, with everything that it is checked against.
 
     `own` is the maintainer's folder of the same profile; `corpora` are folders in which texts of users may lie.
     """
@@ -157,7 +157,7 @@ class SplitCopy:
 
     @property
     def withheld(self) -> bool:
-        """Whether answers are withheld: the manifest says so, or tells no seed."""
+        """Whether answers are withheld: the manifest says so, or gives no seed."""
         manifest = self.split.manifest
         return manifest.withheld is not None or any(made.seed is None for made in manifest.tiers.values())
 
@@ -184,13 +184,13 @@ class SplitCopy:
                 )
                 starts[family] += shard.rows
 
-    def _drawn(self, told: Recipe, tier: str) -> tuple[Plan | None, bool]:
+    def _drawn(self, published: Recipe, tier: str) -> tuple[Plan | None, bool]:
         """Return the plan that a tier's samples are drawn from again, and whether the corpora that it needs are there.
 
-        It is what the manifest tells, or where keys are withheld, the lock.
+        The seed comes from the manifest, or where keys are withheld, from the lock.
         """
         frozen = self.lock.tiers.get(tier) if self.lock else None
-        recipe = told if not self.withheld else frozen.recipe if frozen else None
+        recipe = published if not self.withheld else frozen.recipe if frozen else None
         if recipe is None:
             return None, False
         needed = {str(corpus) for cell in recipe.strata if (corpus := cell.knob("corpus", ""))}
@@ -200,7 +200,7 @@ class SplitCopy:
 
 
 def published_recipe(manifest: Manifest, tier: str) -> Recipe:
-    """Return a tier's recipe as far as a manifest tells it; with its seed, enough to draw every sample again."""
+    """Return a tier's recipe as far as a manifest gives it; with its seed, enough to draw every sample again."""
     made = manifest.tiers[tier]
     strata = tuple(
         Stratum(
@@ -239,7 +239,7 @@ def _sum_faults(made: TierManifest) -> Iterator[str]:
 
 
 def _table_faults(copy: SplitCopy, tier: str, made: TierManifest) -> Iterator[str]:
-    """Hold the tables about rows to the keys that are there."""
+    """Compare the tables about rows with the keys of the copy."""
     if copy.withheld:
         return
     paths = [path for path in copy.split.shards("keys") if path.parent.name == tier]
@@ -288,7 +288,7 @@ def joint_faults(copy: SplitCopy, checked: list[CheckedShard]) -> Iterator[str]:
         for place in sorted(wanted.keys() | found.keys(), key=str):
             if wanted.get(place, 0) != found[place]:
                 cell = " ".join(str(part) for part in place if part is not None)
-                yield f"tier {tier}, {cell}: {found[place]} rows in place of {wanted.get(place, 0)}"
+                yield f"tier {tier}, {cell}: {found[place]} rows, expected {wanted.get(place, 0)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ class CopyFindings:
     faults: tuple[str, ...]
 
 
-def check(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet: bool) -> CopyFindings:
+def check_copy(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet: bool) -> CopyFindings:
     """Check every byte and every row of a copy; nothing of it is changed."""
     jobs, checked = list(copy.jobs()), []
     with meter("verify", sum(job.shard.tokens for job in jobs), quiet=quiet) as shown:
@@ -307,37 +307,37 @@ def check(copy: SplitCopy, open_executor: Callable[[], Executor], *, quiet: bool
             checked.append(found)
             shown.advance(len(found.ids), job.shard.tokens)
     faults = [*split_faults(copy), *joint_faults(copy, checked), *(each for found in checked for each in found.faults)]
-    return CopyFindings(_line(copy, checked), tuple(faults))
+    return CopyFindings(_summary(copy, checked), tuple(faults))
 
 
-def _line(copy: SplitCopy, checked: Sequence[CheckedShard]) -> str:
+def _summary(copy: SplitCopy, checked: Sequence[CheckedShard]) -> str:
     rows, again = sum(len(found.ids) for found in checked), sum(found.recounted for found in checked)
     second = copy.profile.second()
     counted = (
         f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "none recounted"
     )
-    held = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
-    only = _checked(copy)
+    source = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
+    only = _unsolvable_rows(copy)
     solved = describe_answers(rows - only, only)
-    if only and copy.withheld:  # without its answer, a row that no program solves tells nothing that could be checked
+    if only and copy.withheld:  # without its answer, nothing can be checked of a row that no program solves
         solved = f"{rows - only:,} re-solved from their text, {only:,} that no program can solve"
-    answers = ", ".join([solved, *_answers(copy, rows, sum(each.redrawn for each in checked))])
-    unseen = _unseen(copy, all_drawn=all(each.redrawn == len(each.ids) for each in checked))
+    answers = ", ".join([solved, *_answers_checked(copy, rows, sum(each.redrawn for each in checked))])
+    unseen = _not_seen(copy, all_drawn=all(each.redrawn == len(each.ids) for each in checked))
     return (
         f"{copy.split.title}: {rows:,} rows in {len(checked)} shard{'s' * (len(checked) != 1)}, {counted}, {answers}; "
-        f"every byte {held}"
+        f"every byte {source}"
         f"{f' ({unseen})' if unseen else ''}"
     )
 
 
-def _checked(copy: SplitCopy) -> int:
+def _unsolvable_rows(copy: SplitCopy) -> int:
     """Return how many rows a program can only check, not solve."""
     recipes = (published_recipe(copy.split.manifest, tier) for tier in copy.split.manifest.tiers)
     return sum(cell.total for recipe in recipes for cell in recipe.strata if task_of(cell).proof == "checked")
 
 
-def _answers(copy: SplitCopy, rows: int, drawn: int) -> Iterator[str]:
-    """Yield what the questions and answers of a copy were held to."""
+def _answers_checked(copy: SplitCopy, rows: int, drawn: int) -> Iterator[str]:
+    """Yield what the questions and answers of a copy were compared with."""
     if copy.withheld:
         yield "answers match the keys" if copy.own else "answers withheld"
     what = "questions and answers drawn again from the seed of the lock"
@@ -348,7 +348,7 @@ def _answers(copy: SplitCopy, rows: int, drawn: int) -> Iterator[str]:
         yield f"{what} in {drawn:,} rows; {rows - drawn:,} come from a corpus that is not here"
 
 
-def _unseen(copy: SplitCopy, *, all_drawn: bool) -> str:
+def _not_seen(copy: SplitCopy, *, all_drawn: bool) -> str:
     """Return what may be wrong with a copy that nobody could see who has no more than was given."""
     if copy.own or (copy.lock and not copy.withheld):
         return ""

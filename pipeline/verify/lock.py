@@ -170,7 +170,7 @@ def read_lock(path: Path) -> Lock:
     return lock
 
 
-def lock_in(folder: Path) -> Lock | None:
+def find_lock(folder: Path) -> Lock | None:
     """Return the lock of a release folder, or None if it is not frozen."""
     path = folder / LOCK_NAME
     return read_lock(path) if path.is_file() else None
@@ -178,7 +178,7 @@ def lock_in(folder: Path) -> Lock | None:
 
 LEVELS = ("patch", "minor", "major")
 SEMVER = re.compile(r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)")
-SHOWN = 3
+MOST_SHOWN = 3
 Version = tuple[int, int, int]
 
 
@@ -203,7 +203,7 @@ def parse_version(version: str) -> Version:
     return major, minor, patch
 
 
-def raised(version: str, level: str) -> str:
+def next_version(version: str, level: str) -> str:
     """Return the next version of a level.
 
     >>> [raised("1.2.3", level) for level in LEVELS]
@@ -228,17 +228,17 @@ def check_version(old: Lock, new: Lock) -> None:
     if not found:
         return
     level = max((change.level for change in found), key=LEVELS.index)
-    least = raised(old.version, level)
+    least = next_version(old.version, level)
     if parse_version(new.version) < parse_version(least):
-        said = listed(change.what for change in found if change.level == level)
+        said = first_faults(change.what for change in found if change.level == level)
         raise FrozenError(f"version {new.version}: since {old.version} {said}, which calls for {least} ({level})")
 
 
-def listed(found: Iterable[str]) -> str:
+def first_faults(found: Iterable[str]) -> str:
     """Return the first few of some faults, and how many more there are."""
     every = list(found)
-    more = f" (and {len(every) - SHOWN} more)" if len(every) > SHOWN else ""
-    return "; ".join(every[:SHOWN]) + more
+    more = f" (and {len(every) - MOST_SHOWN} more)" if len(every) > MOST_SHOWN else ""
+    return "; ".join(every[:MOST_SHOWN]) + more
 
 
 def changes(old: Lock, new: Lock) -> Iterator[Change]:
@@ -247,10 +247,10 @@ def changes(old: Lock, new: Lock) -> Iterator[Change]:
         yield Change("major", f"frame or columns changed (formerly {old.frame} {old.schema_version})")
     for tier in old.tiers.keys() & new.tiers.keys():
         yield from tier_changes(old.tiers[tier], new.tiers[tier])
-    yield from _come_and_gone("tier", old.tiers, new.tiers)
+    yield from _added_and_removed("tier", old.tiers, new.tiers)
     for name in sorted(old.profiles.keys() & new.profiles.keys()):
         yield from _profile_changes(name, old.profiles[name], new.profiles[name])
-    yield from _come_and_gone("profile", old.profiles, new.profiles)
+    yield from _added_and_removed("profile", old.profiles, new.profiles)
 
 
 def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
@@ -261,15 +261,15 @@ def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
             yield Change("major", f"{name} of tier {mine.tier} changed")
     if old.tag != new.tag and mine.seed == theirs.seed:
         yield Change("major", f"ids of tier {mine.tier} end in {new.tag}, formerly {old.tag}")
-    yield from _values("task", old.tasks, new.tasks)
+    yield from _value_changes("task", old.tasks, new.tasks)
     pools = ({name: replace(pool, key="") for name, pool in each.pools.items()} for each in (old, new))
-    yield from _values("pool", *pools)
+    yield from _value_changes("pool", *pools)
     before, after = ({str(cell): cell for cell in each.strata} for each in (mine, theirs))
     grown = {name for name, cell in before.items() if name in after and _grows(cell, after[name])}
     same = {name: before[name] if name in grown else cell for name, cell in after.items()}
-    yield from _values(f"stratum of tier {mine.tier}:", before, same)
+    yield from _value_changes(f"stratum of tier {mine.tier}:", before, same)
     if old.samples and new.samples:
-        yield from _values(f"samples of tier {mine.tier}:", old.samples, new.samples, known=before)
+        yield from _value_changes(f"samples of tier {mine.tier}:", old.samples, new.samples, known=before)
     for name in after.keys() - before.keys():
         yield Change("minor", f"stratum {name} of tier {mine.tier} is new")
     for name in sorted(grown):
@@ -279,7 +279,7 @@ def tier_changes(old: TierLock, new: TierLock) -> Iterator[Change]:
 
 
 def _grows(old: Stratum, new: Stratum) -> bool:
-    """Tell whether a stratum has but more blocks: the first ones stay as they are."""
+    """Return whether a stratum has but more blocks: the first ones stay as they are."""
     return new.blocks > old.blocks and replace(new, blocks=old.blocks) == old
 
 
@@ -290,17 +290,19 @@ def _profile_changes(name: str, old: ProfileLock, new: ProfileLock) -> Iterator[
         yield Change("major", f"template, windows or counting of profile {name} changed")
     for tier in sorted(old.tiers.keys() & new.tiers.keys()):
         yield from _split_changes(f"{name} {tier}", old.tiers[tier], new.tiers[tier])
-    yield from _come_and_gone(f"tier of profile {name}:", old.tiers, new.tiers)
+    yield from _added_and_removed(f"tier of profile {name}:", old.tiers, new.tiers)
 
 
 def _split_changes(where: str, old: SplitLock, new: SplitLock) -> Iterator[Change]:
-    yield from _values(f"rows of {where}:", old.strata, new.strata)
+    yield from _value_changes(f"rows of {where}:", old.strata, new.strata)
     if old.shards != new.shards and old.strata == new.strata:
         yield Change("patch", f"the files of {where} changed, but none of their rows")
 
 
-def _values(kind: str, old: Mapping[str, Any], new: Mapping[str, Any], known: Iterable[str] = ()) -> Iterator[Change]:
-    """Yield what changed or went; what came in is told by its strata."""
+def _value_changes(
+    kind: str, old: Mapping[str, Any], new: Mapping[str, Any], known: Iterable[str] = ()
+) -> Iterator[Change]:
+    """Yield what changed or was removed; what was added shows in the strata."""
     for name, value in old.items():
         if name not in new:
             if name not in known:
@@ -312,23 +314,27 @@ def _values(kind: str, old: Mapping[str, Any], new: Mapping[str, Any], known: It
 def _difference(old: Any, new: Any) -> str:
     names = getattr(old, "__dataclass_fields__", {})
     found = [name for name in names if getattr(old, name) != getattr(new, name)]
-    parts = [f"{name} {_brief(getattr(old, name))} to {_brief(getattr(new, name))}" for name in found if name != "key"]
+    parts = [
+        f"{name} {_shortened(getattr(old, name))} to {_shortened(getattr(new, name))}"
+        for name in found
+        if name != "key"
+    ]
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _brief(value: object) -> str:
+def _shortened(value: object) -> str:
     text = str(value)
     return text if len(text) <= 24 else f"{text[:12]}...{text[-8:]}"
 
 
-def _come_and_gone(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
+def _added_and_removed(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Change]:
     for name in sorted(old.keys() - new.keys()):
         yield Change("major", f"{kind} {name} is gone")
     for name in sorted(new.keys() - old.keys()):
         yield Change("minor", f"{kind} {name} is new")
 
 
-def tier_lock(plan: Plan, samples: dict[str, str] | None = None) -> TierLock:
+def make_tier_lock(plan: Plan, samples: dict[str, str] | None = None) -> TierLock:
     """Return what determines a tier's rows in this version of Carrara."""
     recipe = plan.recipe
     tasks = {f"{cell.family}.{cell.subtask}": task_of(cell) for cell in recipe.strata}
@@ -353,7 +359,7 @@ def plan_faults(lock: Lock, plan: Plan) -> Iterator[str]:
         return
     if lock.schema_version != SCHEMA_VERSION:
         yield f"its columns have version {lock.schema_version}, here it is {SCHEMA_VERSION}"
-    yield from (change.what for change in tier_changes(tier, tier_lock(plan)))
+    yield from (change.what for change in tier_changes(tier, make_tier_lock(plan)))
     for profile in plan.profiles:
         yield from _profile_faults(lock, plan, profile)
 
@@ -380,9 +386,9 @@ def profile_fault(profile: Profile, digest: str, vocabulary_sha256: str) -> str 
     """Return how a profile differs from the one that a split was cut for."""
     if profile.vocabulary.sha256 != vocabulary_sha256:
         found = profile.vocabulary.sha256
-        return f"the vocabulary of profile {profile.name} has SHA-256 {found[:12]} in place of {vocabulary_sha256[:12]}"
+        return f"the vocabulary of profile {profile.name} has SHA-256 {found[:12]}, expected {vocabulary_sha256[:12]}"
     if profile.digest != digest:
-        return f"profile {profile.name} has digest {profile.digest[:12]} in place of {digest[:12]}: template or windows"
+        return f"profile {profile.name} has digest {profile.digest[:12]}, expected {digest[:12]}: template or windows differ"
     return None
 
 
@@ -392,24 +398,24 @@ def check_frozen(plan: Plan) -> None:
     Raises:
         FrozenError: with what differs.
     """
-    lock = lock_in(plan.out)
+    lock = find_lock(plan.out)
     faults = list(plan_faults(lock, plan)) or list(cut_faults(lock, plan)) if lock else []
     if lock and faults:
         raise FrozenError(
-            f"{str(plan.out)!r} is frozen as {lock.title}, and {listed(faults)}: "
+            f"{str(plan.out)!r} is frozen as {lock.title}, and {first_faults(faults)}: "
             "give another folder with --out; `carrara extend` adds to a frozen release, `carrara recut` makes new rows"
         )
 
 
-def check_rows(out: Path, profile: str, row_digests: Mapping[str, str]) -> None:
-    """Check that the shards of a frozen folder still hold the rows that were frozen; their bytes may be written anew.
+def check_row_digests(out: Path, profile: str, row_digests: Mapping[str, str]) -> None:
+    """Check that the shards of a frozen folder still hold the rows that were frozen; their bytes may differ.
 
-    `row_digests` are those of the rows that are there, by shard.
+    `row_digests` are the digests of the present rows, by shard.
 
     Raises:
         FrozenError: naming the first shard that holds others.
     """
-    lock = lock_in(out)
+    lock = find_lock(out)
     frozen = lock.profiles.get(profile) if lock else None
     if lock is None or frozen is None:
         return

@@ -35,28 +35,28 @@ def turns_of(row: Row) -> tuple[tuple[str, str], ...]:
 
 
 @lru_cache(maxsize=1)
-def _loads(text: str) -> dict[str, Any]:
+def _parse_metadata(text: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(text)
     return found
 
 
 def metadata_of(row: Row) -> dict[str, Any]:
     """Return a row's metadata, which several checks in turn read; nobody changes it."""
-    return _loads(row["metadata"])
+    return _parse_metadata(row["metadata"])
 
 
 def sample_faults(row: Row, sample: Sample | None) -> list[str]:
     """Return where a row says something else than the sample it is of."""
     if sample is None or row["id"] != sample.id:
         return ["another row belongs here"]
-    faults = list(drawn_faults(row, sample))
+    faults = list(question_faults(row, sample))
     if metadata_of(row)["latent"] != sample.latent:
         faults.append("its latent structure differs")
     return faults
 
 
-def drawn_faults(row: Row, sample: Sample) -> Iterator[str]:
-    """Yield where the columns that a row has even without its answer are not those of its sample."""
+def question_faults(row: Row, sample: Sample) -> Iterator[str]:
+    """Yield where the columns that a row has even without its answer differ from its sample."""
     key = sample.key.columns()
     wanted = {
         "question": sample.question,
@@ -65,7 +65,7 @@ def drawn_faults(row: Row, sample: Sample) -> Iterator[str]:
     }
     for name, value in wanted.items():
         if row[name] != value:
-            yield f"{name} is {row[name]!r} in place of {value!r}"
+            yield f"{name} is {row[name]!r}, expected {value!r}"
 
 
 def answer_faults(row: Row, cell: Stratum) -> list[str]:
@@ -105,7 +105,7 @@ def published(row: Row, turns: Turns, cell: Stratum, metadata: dict[str, Any]) -
     return Published(cell, turns, row["prompt"], row["question"], needles, Key.of(row), metadata)
 
 
-def mark_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool) -> Iterator[str]:
+def layout_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count: bool) -> Iterator[str]:
     """Yield where a row is not what its sample lays out; with `count` its needles' tokens are counted too."""
     task = plan.task(sample.stratum)
     layout = LAYOUTS.of(plan, sample)
@@ -118,17 +118,17 @@ def mark_faults(row: Row, sample: Sample, plan: Plan, profile: Profile, *, count
         yield "its prompt does not start or end as its sample requires"
     if row["question_start"] != len(prompt) - len(tail):
         yield f"its question does not start at question_start, {row['question_start']}"
-    wanted = [(piece.role, piece.text) for piece in _marked(layout)]
+    wanted = [(piece.role, piece.text) for piece in _marked_pieces(layout)]
     if [(n["role"], prompt[n["char_start"] : n["char_end"]]) for n in row["needles"]] != wanted:
         yield "its needles are not the relevant texts of its sample"
     elif count:
         yield from _token_faults(row, layout, plan, profile)
     if not task.keyed_by_packing and (row["target"], row["answers"]) != (sample.key.target, list(sample.key.answers)):
-        yield f"its key is {row['target']!r} in place of {sample.key.target!r}"
+        yield f"its key is {row['target']!r}, expected {sample.key.target!r}"
     yield from _metadata_faults(row, sample)
 
 
-def _marked(layout: Layout) -> list[Piece]:
+def _marked_pieces(layout: Layout) -> list[Piece]:
     placed = [piece for item in in_order(layout.placed) for piece in item.unit.pieces]
     return [piece for piece in (*layout.head, *placed, *layout.tail) if piece.role in MARKED]
 
@@ -142,7 +142,7 @@ def _metadata_faults(row: Row, sample: Sample) -> Iterator[str]:
     }
     for name, value in wanted.items():
         if metadata.get(name) != value:
-            yield f"metadata has {name} {metadata.get(name)!r} in place of {value!r}"
+            yield f"metadata has {name} {metadata.get(name)!r}, expected {value!r}"
 
 
 def _token_faults(row: Row, layout: Layout, plan: Plan, profile: Profile) -> Iterator[str]:
@@ -178,10 +178,10 @@ def _turn_spans(row: Row, profile: Profile) -> list[tuple[int, int]]:
     for gap, turn in zip(gaps, row["messages"], strict=False):
         said = reading(Piece(turn["content"], "filler", turn["role"]))
         start, chars = chars + said.rindex(turn["content"]), chars + len(said)
-        held = counter.count(turn["content"])
+        count = counter.count(turn["content"])
         if start in starts:
-            found[start] = (tokens + gap, tokens + gap + held)
-        tokens += gap + held
+            found[start] = (tokens + gap, tokens + gap + count)
+        tokens += gap + count
         if len(found) == len(starts):
             break
     return [found.get(needle["char_start"], (-1, -1)) for needle in row["needles"]]
@@ -211,9 +211,9 @@ STRATUM = ("family", "subtask", "length", "complexity")
 """The columns that say which stratum of its tier a row is of; where answers are withheld, the last one is too."""
 RENAMED = ("id", "metadata")
 """The columns that rows without answers and the maintainer's keys of them do not share."""
-SAMPLE = 16
-"""One row in so many of a family, of which `build` counts the needles, and which the second counter counts where it is
-slow or a quick one counts the others; `verify` counts all rows."""
+ONE_IN = 16
+"""`build` counts the needles of one row in this many of a family; where the second counter is slow, or a quick one counts
+the others, it counts just these rows. `verify` counts all rows."""
 QUICK_FROM = 6 << 20
 """Tokens of a build's rows from which on a quick counter saves more than it takes to open."""
 
@@ -226,7 +226,7 @@ class ShardReader:
         profile: what the rows are cut for.
         tag: what their ids end in.
         full: whether the second counter reads all rows, also where it is slow.
-        start: the place of the shard's first row among those of its family.
+        start: the place of the shard's first row among the rows of its family.
         drawn: the plan that the samples are drawn by; None where the seed is not known.
         withheld: whether the rows are published without their answers.
     """
@@ -314,7 +314,7 @@ class ShardReader:
             faults += self._withheld_faults(row, cell, sample, own) if self.withheld else answer_faults(row, cell)
             if sample and self.drawn and not self.withheld and not faults:
                 counted = self._sampled
-                faults += sample_faults(row, sample) or mark_faults(
+                faults += sample_faults(row, sample) or layout_faults(
                     row, sample, self.drawn, self.profile, count=counted
                 )
             if not row["id"].endswith(f"-{self.tag}"):
@@ -331,7 +331,7 @@ class ShardReader:
     @property
     def _sampled(self) -> bool:
         """Whether the row that is read now is among those that are counted in full."""
-        return self.full or not (self.start + len(self.ids)) % SAMPLE
+        return self.full or not (self.start + len(self.ids)) % ONE_IN
 
     def _withheld_faults(self, row: Row, cell: Stratum, sample: Sample | None, own: Row | None) -> Iterator[str]:
         """Check a row without its answer: the answer in its text is compared with the sample and the maintainer's key.
@@ -350,7 +350,7 @@ class ShardReader:
             yield str(fault)
             return
         if sample is not None:
-            yield from drawn_faults(row, sample)
+            yield from question_faults(row, sample)
             if solved is not None and not task.keyed_by_packing and solved != tuple(sample.key.answers):
                 yield "the answer in its text differs from the one that was drawn"
         if own is not None:
@@ -358,10 +358,9 @@ class ShardReader:
                 yield "the answer in its text differs from the key"
             for name in KEY_NAMES:
                 if name in row and name not in RENAMED and row[name] != own[name]:
-                    yield f"{name} is {row[name]!r} in place of {own[name]!r}"
+                    yield f"{name} is {row[name]!r}, expected {own[name]!r}"
 
     def _label_faults(self, row: Row, cell: Stratum) -> Iterator[str]:
-        """Hold the columns that a row's stratum and profile decide to what they should be."""
         task, roles = task_of(cell), [turn["role"] for turn in row["messages"] or ()] or ["user"]
         wanted = {
             "tier": cell.tier,
@@ -377,13 +376,13 @@ class ShardReader:
         }
         for name, value in wanted.items():
             if row[name] != value:
-                yield f"{name} is {row[name]!r} in place of {value!r}"
+                yield f"{name} is {row[name]!r}, expected {value!r}"
 
     def _count_faults(self, row: Row) -> Iterator[str]:
-        """Hold the row to the identity of tokens, counted in what is really sent by another encoder.
+        """Check that the row fills its window exactly, counting what is really sent with another encoder.
 
-        What the quick one counts otherwise than the row says the second one decides. Where no second one reads the
-        vocabulary, the counter that cut the row counts all of it once more: that is no recount, and not told as one.
+        Where the quick one disagrees with the row, the second one decides. Where no second one reads the
+        vocabulary, the counter that cut the row counts all of it once more, which is not reported as a recount.
         """
         counted = row["prompt_tokens"] + row["template_tokens"] + row["max_new_tokens"]
         if counted != row["context_tokens"]:
@@ -395,7 +394,7 @@ class ShardReader:
         elif self._sampled or self.quick or not self.profile.second_is_slow:
             counter = self.second or self.profile.counter()
             if (sent := self._sent(row, counter)) != wanted:
-                yield f"{counter.name} counts {sent} tokens sent in place of {wanted}"
+                yield f"{counter.name} counts {sent} tokens sent, expected {wanted}"
             self.recounted += self.second is not None
 
     def _sent(self, row: Row, counter: Counter) -> int:
@@ -403,5 +402,5 @@ class ShardReader:
 
 
 def _is_small(plan: Plan) -> bool:
-    """Tell whether so little is counted in a profile that opening one more counter takes longer."""
+    """Return whether so little is counted in a profile that opening one more counter takes longer."""
     return sum(cell.total * cell.length for cell in plan.recipe.strata) < QUICK_FROM

@@ -26,11 +26,11 @@ from pipeline.artifacts.manifest import (
     differences,
     manifest_path,
     read_manifest,
-    unseal,
+    unseal_tier,
     write_manifest,
 )
 from pipeline.artifacts.parquet import read_rows
-from pipeline.artifacts.recipes import is_kept, recipe_path
+from pipeline.artifacts.recipes import has_recipe, recipe_path
 from pipeline.assemble.jobs import PackJob
 from pipeline.assemble.plan import RESERVED, Plan, Shard, owned_folders, remove, stale_shards
 from pipeline.errors import BuildError, CarraraError, CorruptError
@@ -42,7 +42,7 @@ from pipeline.rows import CANARY, SCHEMA_VERSION, Row
 from pipeline.storage import map_in_order, prefetch
 from pipeline.tasks import task_of
 from pipeline.typed import PLAIN, read_record
-from pipeline.verify.lock import check_rows
+from pipeline.verify.lock import check_row_digests
 from pipeline.verify.shard import ProveJob, read_proof_file, read_proofs
 from pipeline.verify.statistics import key_tables
 
@@ -51,14 +51,14 @@ def seal(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifes
     """Write a profile's manifest from the proofs of this tier; other tiers of the same release stay in it."""
     path = manifest_path(plan.out, profile.name)
     with exclusive_lock(path.parent):  # another tier may be sealed at the same time
-        manifest = manifest_of(plan, profile, proofs)
+        manifest = make_manifest(plan, profile, proofs)
         write_manifest(path, manifest)
     return manifest
 
 
-def manifest_of(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
+def make_manifest(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
     """Return what `seal` writes."""
-    before, head = read_manifest(plan.out, profile.name), header(plan.recipe, profile)
+    before, head = read_manifest(plan.out, profile.name), release_fields(plan.recipe, profile)
     same = before is not None and {name: getattr(before, name) for name in head} == head
     tiers = dict(before.tiers) if before and same else {}
     tiers[plan.recipe.tier] = _tier(plan, profile, sorted(proofs, key=lambda proof: proof.shard))
@@ -72,13 +72,13 @@ def manifest_of(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> 
     )
 
 
-def header(recipe: Recipe, profile: Profile) -> dict[str, Any]:
+def release_fields(recipe: Recipe, profile: Profile) -> dict[str, Any]:
     """Return the fields of a manifest that all its tiers share."""
     release = {"release": recipe.release, "version": recipe.version, "variant": recipe.variant, "frame": recipe.frame}
     return {**release, "tokenizer": _tokenizer(profile)}
 
 
-def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
+def tier_fields(plan: Plan, profile: Profile) -> dict[str, Any]:
     """Return the fields of a tier that follow from the recipe alone."""
     recipe = plan.recipe
     pools = [spec for family in recipe.families for spec in plan.pools(family)]
@@ -96,7 +96,7 @@ def outline(plan: Plan, profile: Profile) -> dict[str, Any]:
 def _tier(plan: Plan, profile: Profile, proofs: list[ShardRecord]) -> TierManifest:
     sizes = {proof.shard: proof.keys_bytes or 0 for proof in proofs}
     return TierManifest(
-        **outline(plan, profile),
+        **tier_fields(plan, profile),
         **key_tables(partial(_keys, plan, profile, sizes)),
         proven=ProvenCounts.of(proofs),
         totals=Totals.of_shards(proofs),
@@ -157,7 +157,7 @@ def check_recipe(out: Path, recipe: Recipe) -> None:
             )
 
 
-def listed(plan: Plan, profile: Profile) -> dict[str, ShardRecord]:
+def listed_shards(plan: Plan, profile: Profile) -> dict[str, ShardRecord]:
     """Return what a profile's manifest says of the shards of the plan's tier."""
     known = read_manifest(plan.out, profile.name)
     tier = known.tiers.get(plan.recipe.tier) if known else None
@@ -165,7 +165,7 @@ def listed(plan: Plan, profile: Profile) -> dict[str, ShardRecord]:
     return {shard.shard: shard for shard in shards} if all(shard.is_proof for shard in shards) else {}
 
 
-def check_sealed(plan: Plan, profile: Profile) -> None:
+def check_manifest(plan: Plan, profile: Profile) -> None:
     """Check that a manifest, if there is one, says what this recipe, profile and version of Carrara make.
 
     Raises:
@@ -175,12 +175,12 @@ def check_sealed(plan: Plan, profile: Profile) -> None:
     path, known = manifest_path(plan.out, profile.name), read_manifest(plan.out, profile.name)
     if known is None:
         if path.exists():
-            raise CorruptError(f"{str(path)!r} is no manifest: delete it and verify again to seal it from the bytes")
+            raise CorruptError(f"{str(path)!r} is not a manifest: delete it and verify again to seal it from the bytes")
         return
     tier = known.tiers.get(plan.recipe.tier)
     if tier is None:
         return
-    wanted = header(plan.recipe, profile), outline(plan, profile)
+    wanted = release_fields(plan.recipe, profile), tier_fields(plan, profile)
     for said, made in zip((known, tier), wanted, strict=True):
         for place, old, new in differences({name: getattr(said, name) for name in made}, made):
             raise BuildError(
@@ -190,13 +190,13 @@ def check_sealed(plan: Plan, profile: Profile) -> None:
             )
 
 
-def manifest_as_proven(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
+def remake_manifest(plan: Plan, profile: Profile, proofs: Iterable[ShardRecord]) -> Manifest:
     """Return a manifest made again from the bytes.
 
     Raises:
         CorruptError: if the one there says otherwise, except of who counted.
     """
-    path, made = manifest_path(plan.out, profile.name), manifest_of(plan, profile, proofs)
+    path, made = manifest_path(plan.out, profile.name), make_manifest(plan, profile, proofs)
     for place, old, new in differences(read_record(path, dict[str, Any]), made):  # keys that no record has, too
         if place != "carrara" and place.rpartition(".")[2].partition("[")[0] not in COUNTED:
             raise CorruptError(
@@ -218,12 +218,12 @@ def seal_if_proven(
         check_balance: raises if the rows are not dealt evenly; called before a manifest is written.
 
     Returns:
-        The manifest, or None if proofs are owed.
+        The manifest, or None if proofs are missing.
     """
-    proofs = _proofs(plan, profile, seen)
+    proofs = _all_proofs(plan, profile, seen)
     if proofs is None:
         return None
-    check_rows(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
+    check_row_digests(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     remove(stale_shards(plan, profile))
     remove_temporary([plan.out / MARK, *owned_folders(plan, profile)])
     known = read_manifest(plan.out, profile.name)
@@ -235,10 +235,10 @@ def seal_if_proven(
     return seal(plan, profile, proofs)
 
 
-def verify_seal(
+def verify_manifest(
     plan: Plan, profile: Profile, fresh: Mapping[Path, ShardRecord], check_balance: Callable[[], None]
 ) -> Manifest | None:
-    """Hold a manifest to what was proven just now; seal a profile that has none.
+    """Compare a manifest with what was proven just now; seal a profile that has none.
 
     Args:
         plan: what the folder was built from.
@@ -247,7 +247,7 @@ def verify_seal(
         check_balance: raises if the rows are not dealt evenly.
 
     Returns:
-        The manifest, or None if proofs are owed.
+        The manifest, or None if proofs are missing.
 
     Raises:
         CorruptError: if the manifest says otherwise, or a file lies beside the shards that it does not list.
@@ -255,31 +255,31 @@ def verify_seal(
     known = read_manifest(plan.out, profile.name)
     if known is None or plan.recipe.tier not in known.tiers:
         return seal_if_proven(plan, profile, {}, check_balance)
-    proofs = _proofs(plan, profile, fresh)
+    proofs = _all_proofs(plan, profile, fresh)
     if proofs is None:
         return None
-    check_rows(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
+    check_row_digests(plan.out, profile.name, {proof.shard: str(proof.row_digest) for proof in proofs})
     for path in stale_shards(plan, profile):
         if path.suffix == ".parquet" and path.exists():  # a store may list what is gone
             raise CorruptError(f"{str(path)!r} is not in the manifest: readers would take it for a shard: remove it")
     check_balance()
     path = manifest_path(plan.out, profile.name)
     with exclusive_lock(path.parent):
-        made = manifest_as_proven(plan, profile, proofs)
+        made = remake_manifest(plan, profile, proofs)
         if msgspec.structs.replace(known, carrara=made.carrara) != made:
             with suppress(BuildError):
                 write_manifest(path, made)
     return made
 
 
-def proof_state(plan: Plan) -> list[tuple[Shard, bool]]:
+def proven_shards(plan: Plan) -> list[tuple[Shard, bool]]:
     """Return every shard of a plan, and whether it is there and proven."""
     shards = plan.all_shards()
     proofs = read_proofs([ProveJob(PackJob(plan, shard)) for shard in shards], plan.out)
     return [(shard, proof is not None) for shard, proof in zip(shards, proofs, strict=True)]
 
 
-def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) -> list[ShardRecord] | None:
+def _all_proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) -> list[ShardRecord] | None:
     """Return the proofs of all shards of a profile, of which some were `seen`; None if one is not there."""
     jobs = [ProveJob(PackJob(plan, shard)) for shard in plan.of_profile(profile)]
     read = read_proofs([job for job in jobs if job.path not in seen], plan.out)
@@ -288,8 +288,8 @@ def _proofs(plan: Plan, profile: Profile, seen: Mapping[Path, ShardRecord]) -> l
     return found if len(found) == len(jobs) else None
 
 
-def invalidate_seals(plan: Plan) -> list[str]:
-    """Take away what a folder says of a tier that the plan makes anew: proofs of other shards, then the seals.
+def unseal_changed(plan: Plan) -> list[str]:
+    """Remove what a folder says of a tier that the plan makes again: proofs of other shards, then the seals.
 
     All profiles of the folder are looked at, since they share the recipe; other tiers stay sealed. Shards stay until
     they are replaced. The recipe is to be kept after this, so that what a killed process left is found again.
@@ -297,27 +297,27 @@ def invalidate_seals(plan: Plan) -> list[str]:
     Returns:
         The profiles that were sealed, by name.
     """
-    again, found = is_kept(plan.out, plan.recipe), []
+    again, found = has_recipe(plan.out, plan.recipe), []
     own = {profile.name: profile for profile in plan.profiles}
-    for name in sorted(own.keys() | _others(plan)):
+    for name in sorted(own.keys() | _profile_folders(plan)):
         known = read_manifest(plan.out, name)
         made = known.tiers.get(plan.recipe.tier) if known else None
-        differs = made is not None and _differs(plan, own.get(name), made)
+        differs = made is not None and _is_changed(plan, own.get(name), made)
         if differs or not again:
-            remove(_stale(plan, name, own.get(name)))
+            remove(_stale_proofs(plan, name, own.get(name)))
         if differs:
-            unseal(manifest_path(plan.out, name), plan.recipe.tier)
+            unseal_tier(manifest_path(plan.out, name), plan.recipe.tier)
             found.append(name)
     return found
 
 
-def _others(plan: Plan) -> set[str]:
+def _profile_folders(plan: Plan) -> set[str]:
     """Return the names of all that may be profiles of a folder."""
     return {path.name for path in plan.out.glob("*") if re.search(PLAIN, path.name)} - RESERVED
 
 
-def _differs(plan: Plan, profile: Profile | None, made: TierManifest) -> bool:
-    """Tell whether a tier was sealed for another recipe, or with other shards than a profile of the plan has."""
+def _is_changed(plan: Plan, profile: Profile | None, made: TierManifest) -> bool:
+    """Return whether a tier was sealed for another recipe, or with other shards than a profile of the plan has."""
     if made.recipe_digest != digest(plan.recipe):
         return True
     shards = [shard for family in plan.families for shard in plan.shards(family, profile)] if profile else []
@@ -325,9 +325,9 @@ def _differs(plan: Plan, profile: Profile | None, made: TierManifest) -> bool:
     return any(keys.get(shard.name) != shard.key for shard in shards)
 
 
-def _stale(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
+def _stale_proofs(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
     """Yield the proofs of shards that the recipe does not make; all of a profile that cannot be loaded."""
-    profile = profile or _loaded(plan, name)
+    profile = profile or _load_known(plan, name)
     keys = {shard.path(plan.out, "proofs"): shard.key for shard in plan.of_profile(profile)} if profile else {}
     paths = sorted((plan.out / name / "proofs").glob(f"*/{plan.recipe.tier}/test-*.json"))
     for path, proof in zip(paths, map_in_order(read_proof_file, paths, plan.out), strict=True):
@@ -335,7 +335,7 @@ def _stale(plan: Plan, name: str, profile: Profile | None) -> Iterator[Path]:
             yield path
 
 
-def _loaded(plan: Plan, name: str) -> Profile | None:
+def _load_known(plan: Plan, name: str) -> Profile | None:
     try:
         return load_profile(known_profile(plan.out, name))
     except CarraraError:

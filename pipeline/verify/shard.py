@@ -19,7 +19,7 @@ from msgspec import to_builtins
 
 from pipeline.artifacts.files import atomic_write, denied, file_digest, quarantine, read_fault
 from pipeline.artifacts.journal import UNREADABLE
-from pipeline.artifacts.manifest import NONE, ShardRecord, manifest_path, unseal
+from pipeline.artifacts.manifest import NO_SECOND, ShardRecord, manifest_path, unseal_tier
 from pipeline.artifacts.parquet import content_key, is_done
 from pipeline.assemble.cache import LAYOUTS
 from pipeline.assemble.fit import FitJob
@@ -142,7 +142,7 @@ def run_prove(job: ProveJob) -> ShardRecord:
     """Prove a shard and write its proof; what is proven broken is moved aside.
 
     Raises:
-        CorruptError: naming the file and, where it can be told, the row and what is wrong with it.
+        CorruptError: naming the file and, where possible, the row and what is wrong with it.
         BuildError: if the machine is at fault.
     """
     with prefetched_existing(job.path):
@@ -170,7 +170,7 @@ def move_aside(job: ProveJob, verdict: Verdict) -> str:
         for path in verdict.broken:
             quarantine(path)
         job.path.unlink(missing_ok=True)
-        unseal(job.manifest, job.pack.shard.tier)
+        unseal_tier(job.manifest, job.pack.shard.tier)
     except (OSError, BuildError) as fault:
         return f"{verdict.fault}, and nothing can be moved or written here ({fault})"
     return f"{verdict.fault}: {'the file is moved aside; ' if verdict.broken else ''}run build to make it again"
@@ -195,15 +195,15 @@ def judge(job: ProveJob) -> Verdict:
 
 
 def _is_of_another(job: ProveJob) -> bool:
-    """Tell whether a file of a shard was made from another recipe, and not yet replaced."""
+    """Return whether a file of a shard was made from another recipe, and not yet replaced."""
     return any(content_key(path) not in (None, job.pack.shard.key) for path in job.files)
 
 
 def _judged_bytes(job: ProveJob, reader: ShardReader) -> Verdict:
     found, key = {path: file_digest(path) for path in job.files}, job.pack.shard.key
-    held = job.listed if job.full else None  # a build may have packed anew what is listed
+    listed = job.listed if job.full else None  # a build may have packed again what is listed
     known = [record for record in (job.listed, read_proof_file(job.path)) if record and record.key == key]
-    unlisted = [path for path, name in job.files.items() if held and getattr(held, name) != found[path]]
+    unlisted = [path for path, name in job.files.items() if listed and getattr(listed, name) != found[path]]
     unknown = [path for path, name in job.files.items() if found[path] not in {getattr(one, name) for one in known}]
     if broken := tuple(path for path in unlisted if path in unknown):
         return Verdict(job.path, None, f"{str(broken[0])!r} differs from the bytes that were proven", broken)
@@ -215,13 +215,13 @@ def _judged_bytes(job: ProveJob, reader: ShardReader) -> Verdict:
         said = str(fault) if isinstance(fault, CarraraError) else f"{str(job.pack.data)!r} has no readable rows"
         said += "" if isinstance(fault, CarraraError) else f" ({fault!r})"
         ours = all(content_key(path) == key for path in job.files)
-        guilty = unlisted or (unknown if ours and not held else [])
+        guilty = unlisted or (unknown if ours and not listed else [])
         return Verdict(job.path, None, said, tuple(guilty))
     return Verdict(job.path, fresh, _record_fault(job, fresh), known=read_proof_file(job.path))
 
 
 def _record_fault(job: ProveJob, fresh: ShardRecord) -> str:
-    """Tell which record of a shard that holds says something else."""
+    """Return which record of a sound shard disagrees with its bytes; empty if none does."""
     there = job.path.exists()  # asked first: another process may write it just now
     known = read_proof_file(job.path)
     for path, said in ((job.manifest, job.listed), (job.path, known)):
@@ -240,7 +240,7 @@ def _proved(job: ProveJob, reader: ShardReader, digests: list[str]) -> ShardReco
             raise CorruptError(f"{str(path)!r} is not the file that this recipe would make")
     digest = row_digest(_sound_rows(reader, pack, _samples(job)))
     if len(reader.ids) != pack.shard.rows:
-        raise CorruptError(f"{str(pack.data)!r} holds {len(reader.ids)} rows in place of {pack.shard.rows}")
+        raise CorruptError(f"{str(pack.data)!r} holds {len(reader.ids)} rows, expected {pack.shard.rows}")
     return ShardRecord(
         shard=pack.shard.name,
         key=pack.shard.key,
@@ -252,7 +252,7 @@ def _proved(job: ProveJob, reader: ShardReader, digests: list[str]) -> ShardReco
         solved=reader.solved,
         recounted=reader.recounted,
         counter=reader.profile.counter().name,
-        second=reader.second.name if reader.second else NONE,
+        second=reader.second.name if reader.second else NO_SECOND,
         row_digest=digest,
         data_bytes=pack.data.stat().st_size,
         data_sha256=digests[0],

@@ -28,16 +28,16 @@ BATCH = 120
 PROBES, WEIGHED = 3, 512
 """Rows of a stratum that are laid out to see what prompts are made of, and units of filler that are counted in each."""
 
-JUDGED = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
+SCORED_COLUMNS = ("scorer", "subtask", "target", "answers", "choices", "random_string_to_prepend")
 """What scorers look at, beside the question's words."""
 
-KNOWN: dict[str, tuple[str, float]] = {}
-"""What was found, by the digest of the rows it was looked for in: those of all profiles mostly have the same keys."""
+BEST_CONSTANTS: dict[str, tuple[str, float]] = {}
+"""Best constants by the digest of the rows: rows of all profiles mostly have the same keys."""
 
 SOUGHT = frozenset({"relevant", "match"})
 """Roles of the segments whose depths are counted: what has to be found, and what looks the same."""
 
-CHANCE_COLUMNS = ["family", "complexity", "metadata", *JUDGED]
+CHANCE_COLUMNS = ["family", "complexity", "metadata", *SCORED_COLUMNS]
 
 
 def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
@@ -46,7 +46,7 @@ def chances(rows: Iterable[Mapping[str, Any]]) -> list[Chance]:
     for row in rows:
         metadata = json.loads(row["metadata"])
         place = row["family"], row["subtask"], row["complexity"], asked_of(metadata)
-        groups[place].append(({name: row[name] for name in JUDGED}, metadata["baselines"]))
+        groups[place].append(({name: row[name] for name in SCORED_COLUMNS}, metadata["baselines"]))
     return [_chance(place, *zip(*groups[place], strict=True)) for place in sorted(groups)]
 
 
@@ -84,7 +84,7 @@ def _chance(
     return Chance(*place, len(rows), round(best, 4), constant, {name: round(mean, 4) for name, mean in means.items()})
 
 
-def drawn_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
+def draw_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
     """Yield the keys of `draws` fresh samples of each family, spread evenly over its kinds of strata."""
     for family in plan.families:
         kinds = {(cell.subtask, cell.complexity): cell for cell in plan.recipe.of_family(family)}
@@ -92,10 +92,10 @@ def drawn_keys(plan: Plan, draws: int) -> Iterator[dict[str, Any]]:
             wanted = -(-draws // len(kinds))
             for number in range(-(-wanted // BATCH)):
                 fresh = replace(cell, rows=min(BATCH, wanted - number * BATCH), length=cell.length + number)
-                yield from (_drawn_key(plan, fresh, index) for index in range(fresh.rows))
+                yield from (_draw_key(plan, fresh, index) for index in range(fresh.rows))
 
 
-def _drawn_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
+def _draw_key(plan: Plan, cell: Stratum, index: int) -> dict[str, Any]:
     task, sample = task_of(cell), draw_sample(plan, RowPlan(cell, index, ""))
     return {
         "family": cell.family,
@@ -112,11 +112,11 @@ def best_constant(rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
 
     Tried are the most frequent targets and targets evenly spread over their sorted order, 200 at the most.
     """
-    distinct = Counter(tuple(map(_plain, (row[name] for name in JUDGED))) for row in rows)
+    distinct = Counter(tuple(map(_plain, (row[name] for name in SCORED_COLUMNS))) for row in rows)
     digest = sha256_text(repr(list(distinct.items())))
-    if digest not in KNOWN:
-        KNOWN[digest] = _best_constant([row["target"] for row in rows], distinct)
-    return KNOWN[digest]
+    if digest not in BEST_CONSTANTS:
+        BEST_CONSTANTS[digest] = _best_constant([row["target"] for row in rows], distinct)
+    return BEST_CONSTANTS[digest]
 
 
 def _best_constant(targets: Sequence[str], distinct: Counter[tuple[object, ...]]) -> tuple[str, float]:
@@ -124,8 +124,8 @@ def _best_constant(targets: Sequence[str], distinct: Counter[tuple[object, ...]]
     ordered = sorted(counts, key=_numeric_first)
     spread = ordered[:: max(1, len(ordered) // CANDIDATES)]
     tried = sorted({*spread, *(target for target, _ in counts.most_common(20))})
-    rows = [(dict(zip(JUDGED, row, strict=True)), times) for row, times in distinct.items()]
-    bounds = {reply: fsum(times * _most(reply, row) for row, times in rows) for reply in tried}
+    rows = [(dict(zip(SCORED_COLUMNS, row, strict=True)), times) for row, times in distinct.items()]
+    bounds = {reply: fsum(times * _score_bound(reply, row) for row, times in rows) for reply in tried}
     best, total = "", -1.0
     for reply in sorted(tried, key=lambda reply: (-bounds[reply], reply)):
         if bounds[reply] < total:
@@ -139,31 +139,31 @@ def _plain(value: object) -> object:
 
 
 def _total(reply: str, rows: Sequence[tuple[dict[str, Any], int]]) -> float:
-    return fsum(times * score(row, reply) for row, times in rows if _most(reply, row))
+    return fsum(times * score(row, reply) for row, times in rows if _score_bound(reply, row))
 
 
-def _most(reply: str, row: Mapping[str, Any]) -> float:
+def _score_bound(reply: str, row: Mapping[str, Any]) -> float:
     """Return what a reply that is a key may score on a row at the most: scoring itself takes longer.
 
-    It is nothing without certain words: those of an answer, or of each of its parts, of a fact, or of an item, the
+    It is 0 without certain words: the words of an answer, or of each of its parts, of a fact, or of an item, the
     surname of a key point with its year behind it, as each sentence of a key has them, and the number of a document.
-    No more key points are told than are found so.
+    A reply states no more key points than are found like this.
     """
     said, target = _letters(reply), row["target"]
     match row["scorer"]:
         case "exact":
-            return any(_said(answer) <= _said(reply) for answer in row["answers"])
+            return any(_tokens(answer) <= _tokens(reply) for answer in row["answers"])
         case "all_in_order":
             parts = zip(*(answer.split(PART) for answer in row["answers"]), strict=True)
-            return all(any(_said(form) <= _said(reply) for form in forms) for forms in parts)
+            return all(any(_tokens(form) <= _tokens(reply) for form in forms) for forms in parts)
         case "cited":
-            return any(all(word in said for word in words) for words in _stated(tuple(row["answers"])))
+            return any(all(word in said for word in words) for words in _stated_words(tuple(row["answers"])))
         case "members" | "route" if listed(row) and "&" not in target:
             return any(_letters(item) in said for item in listed(row))
         case "key_points":
-            points = _sought(target)
-            told = sum(name + year in said for name, year in points)
-            return 2 * told / max(1, len(points) + told)
+            points = _key_points(target)
+            stated = sum(name + year in said for name, year in points)
+            return 2 * stated / max(1, len(points) + stated)
         case "ndcg":
             return any(number in said for number in worth_of(row))
         case _:
@@ -171,7 +171,7 @@ def _most(reply: str, row: Mapping[str, Any]) -> float:
 
 
 @lru_cache(maxsize=1 << 14)
-def _stated(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def _stated_words(answers: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Return the words of each value that answers state with sources, as scorers compare them."""
     values = (NORMALISED(found[1]) for answer in answers for found in SOURCED.finditer(answer))
     return tuple(tuple(map(_letters, value.split())) for value in values)
@@ -184,14 +184,14 @@ def _letters(text: str) -> str:
 
 
 @lru_cache(maxsize=1 << 14)
-def _sought(target: str) -> tuple[tuple[str, str], ...]:
+def _key_points(target: str) -> tuple[tuple[str, str], ...]:
     """Return surname and year of each key point."""
     points, _ = points_of({"target": target, "answers": (target,)})
     return tuple((_letters(name.rpartition(" ")[2]), year) for name, year in points)
 
 
 @lru_cache(maxsize=1 << 14)
-def _said(text: str) -> frozenset[str]:
+def _tokens(text: str) -> frozenset[str]:
     return frozenset(TOKEN.findall(dated(text).lower()))
 
 
@@ -238,9 +238,9 @@ def _makeups(plan: Plan, cell: Stratum) -> Iterator[Makeup]:
         probes.append((sample, layout, filler))
     for profile in plan.profiles:
         each = [_weighed(plan, cell, profile, *probe) for probe in probes]
-        told = [distractors for _, _, distractors in each if distractors is not None]
+        counts = [distractors for _, _, distractors in each if distractors is not None]
         means = [fsum(values) / len(each) for values in list(zip(*each, strict=True))[:2]]
-        yield Makeup(cell, profile.name, means[0], means[1], fsum(told) / len(told) if told else None)
+        yield Makeup(cell, profile.name, means[0], means[1], fsum(counts) / len(counts) if counts else None)
 
 
 def _weighed(
@@ -256,17 +256,17 @@ def _weighed(
     return (
         mean,
         count + len(layout.placed),
-        count * stating / len(filler) if stating or _told(filler, kinds) else None,
+        count * stating / len(filler) if stating or _states_facts(filler, kinds) else None,
     )
 
 
-def _told(filler: Sequence[Unit], kinds: frozenset[str]) -> bool:
-    """Tell whether a kind is asked for, and the filler states facts of any."""
+def _states_facts(filler: Sequence[Unit], kinds: frozenset[str]) -> bool:
+    """Return whether a kind is asked for, and the filler states facts of any."""
     return bool(kinds) and any("(" in fact for unit in filler for fact in unit.facts)
 
 
 DEVIATIONS, MARGIN = 6, 18
-LEAST = 0.25
+LEAST_VARIANCE = 0.25
 """The variance that each block has at least: what a joint deal of several things may leave to one of them."""
 
 
@@ -304,12 +304,12 @@ def balance_faults(samples: Iterable[Sample]) -> Iterator[str]:
             blocks[sample.stratum, sample.index // sample.stratum.rows, name, kinds][kind] += 1
     places: dict[tuple[str, int], list[Counter[Hashable]]] = defaultdict(list)
     for (cell, _, name, kinds), counts in blocks.items():
-        if fault := _excess(counts, kinds):
+        if fault := _excess_fault(counts, kinds):
             yield f"{cell}: {name}: {fault}"
         for place in (f"length {cell.length}", f"tier {cell.tier}"):
             places[f"{cell.family}.{cell.subtask} {place}: {name}", kinds].append(counts)
     for (place, kinds), parts in places.items():
-        if fault := _drift(parts, kinds):
+        if fault := _drift_fault(parts, kinds):
             yield f"{place}: {fault}"
 
 
@@ -317,19 +317,19 @@ def _row(sample: Sample) -> str:
     return f"{sample.stratum} row {sample.index}"
 
 
-def _excess(counts: Counter[Hashable], kinds: int) -> str:
-    """Tell of a kind that an even deal would give fewer rows of a block."""
+def _excess_fault(counts: Counter[Hashable], kinds: int) -> str:
+    """Return the fault of a kind that an even deal would give fewer rows of a block; empty if there is none."""
     rows, even = counts.total(), -(-counts.total() // kinds)
     (kind, most), *_ = counts.most_common(1)
     return f"{most} of {rows} rows have {kind!r}, where an even deal gives {even}" if most > even + 1 else ""
 
 
-def _drift(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
-    """Tell whether the same kinds get the rows that are left over, block after block."""
+def _drift_fault(parts: Sequence[Counter[Hashable]], kinds: int) -> str:
+    """Return whether the same kinds get the rows that are left over, block after block."""
     total = sum(parts, Counter[Hashable]())
     even = total.total() / kinds
     over = [part.total() % kinds / kinds for part in parts]
-    variance = sum(max(share * (1 - share), LEAST) for share in over)
+    variance = sum(max(share * (1 - share), LEAST_VARIANCE) for share in over)
     missing = (kinds - len(total)) * even**2
     found = (sum((count - even) ** 2 for count in total.values()) + missing) / variance
     limit = kinds + DEVIATIONS * sqrt(2 * kinds) + MARGIN

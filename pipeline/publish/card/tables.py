@@ -9,7 +9,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.manifest import Chance, Manifest, Pooled, StratumRecord, TierStratum, chances_in, pooled
+from pipeline.artifacts.manifest import (
+    Chance,
+    Manifest,
+    PooledChance,
+    StratumRecord,
+    TierStratum,
+    chances_in,
+    pool_chances,
+)
 from pipeline.artifacts.split import Split
 from pipeline.baselines import reader_of
 from pipeline.errors import StageError
@@ -313,7 +321,7 @@ def _guessed(facts: Facts, place: Place) -> dict[str, Any]:
     own = [chance for chance in chances_in(facts.manifest) if (chance.family, chance.subtask) == place]
     if facts.withheld or not own:
         return {} if facts.withheld else {"chance": "-", "best constant": "-"}
-    means = pooled(own)
+    means = pool_chances(own)
     chance = next((means.baselines[name] for name in BLIND if name in means.baselines), "-")
     return {"chance": chance, "best constant": means.best_constant}
 
@@ -416,10 +424,10 @@ def chance_table(facts: Facts, family: str) -> str:
     order = list(dict.fromkeys(cell.subtask for cell in facts.split.strata))
     places = sorted(groups, key=lambda place: (order.index(place[0]) if place[0] in order else -1, place[1]))
     names = sorted({name for own in groups.values() for chance in own for name in chance.baselines})
-    return markdown([_chance_record(*place, pooled(groups[place]), names) for place in places])
+    return markdown([_chance_record(*place, pool_chances(groups[place]), names) for place in places])
 
 
-def _chance_record(subtask: str, complexity: int, own: Pooled, names: Sequence[str]) -> dict[str, Any]:
+def _chance_record(subtask: str, complexity: int, own: PooledChance, names: Sequence[str]) -> dict[str, Any]:
     return {
         "subtask": f"`{subtask}`",
         "complexity": complexity,
