@@ -231,9 +231,8 @@ def open_split(folder: Path) -> Split:
         except (OSError, ValueError) as fault:
             if denied(fault):
                 raise SplitError(read_fault(path, fault)) from None
-            raise SplitError(
-                f"{str(path)!r} is not a manifest ({getattr(fault, 'strerror', None) or fault}): build or fetch it again"
-            ) from None
+            why = getattr(fault, "strerror", None) or fault
+            raise SplitError(f"{str(path)!r} is not a manifest ({why}): build or fetch it again") from None
     inside = sorted(path.parent for path in folder.glob("*/manifest.json"))
     if len(inside) == 1:
         return open_split(inside[0])

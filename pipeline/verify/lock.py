@@ -388,7 +388,8 @@ def profile_fault(profile: Profile, digest: str, vocabulary_sha256: str) -> str 
         found = profile.vocabulary.sha256
         return f"the vocabulary of profile {profile.name} has SHA-256 {found[:12]}, expected {vocabulary_sha256[:12]}"
     if profile.digest != digest:
-        return f"profile {profile.name} has digest {profile.digest[:12]}, expected {digest[:12]}: template or windows differ"
+        found = profile.digest
+        return f"profile {profile.name} has digest {found[:12]}, expected {digest[:12]}: template or windows differ"
     return None
 
 

@@ -212,8 +212,8 @@ STRATUM = ("family", "subtask", "length", "complexity")
 RENAMED = ("id", "metadata")
 """The columns that rows without answers and the maintainer's keys of them do not share."""
 ONE_IN = 16
-"""`build` counts the needles of one row in this many of a family; where the second counter is slow, or a quick one counts
-the others, it counts just these rows. `verify` counts all rows."""
+"""`build` counts the needles of one row in this many of a family, and where the second counter is slow, or a quick one
+counts the others, it counts these rows alone. `verify` counts all rows."""
 QUICK_FROM = 6 << 20
 """Tokens of a build's rows from which on a quick counter saves more than it takes to open."""
 
