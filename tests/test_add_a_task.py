@@ -53,7 +53,7 @@ class Copy:
         return self.ran(sys.executable, "-m", "pipeline", *args)
 
     def make(self, line: str) -> str:
-        """Do what a line like ``make golden TASK=niah`` does once the environment is there."""
+        """Do what a line like ``make golden TASK=harbour`` does once the environment is there."""
         _, target, *settings = shlex.split(line)
         shown = self.ran("make", "--no-print-directory", "--dry-run", "--always-make", target, *settings).splitlines()[
             -1
@@ -120,19 +120,19 @@ def test_a_task_is_one_file_one_line_and_one_golden_file(copy: Copy, task: list[
     copy.make(golden)
     assert copy.changes() == [
         " M pipeline/tasks/__init__.py",
-        "?? pipeline/tasks/niah.py",
-        "?? tests/golden/niah-lockers.txt",
+        "?? pipeline/tasks/harbour.py",
+        "?? tests/golden/harbour-first.txt",
     ]
     assert copy.git("diff", "--numstat").split() == ["1", "0", "pipeline/tasks/__init__.py"]
     copy.linted()
     for line in commands:
         if "outputs/predictions.jsonl" in line:
-            found = rows(copy.folder / "outputs" / "lockers" / "o200k")
+            found = rows(copy.folder / "outputs" / "harbour" / "o200k")
             said = [json.dumps({"id": row["id"], "prediction": row["target"]}) + "\n" for row in found]
             (copy.folder / "outputs" / "predictions.jsonl").write_text("".join(said), encoding="ascii")
         printed = copy.carrara(*shlex.split(line.removeprefix("carrara ")))
     assert "36 rows, 36 answered, 0 missing" in printed
-    assert re.search(r"niah +36 +36 +1\.000", printed)
+    assert re.search(r"harbour +36 +36 +1\.000", printed)
 
 
 @pytest.mark.slow

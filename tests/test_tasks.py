@@ -201,6 +201,7 @@ def test_a_prompt_with_other_filler_is_found(smoke: Plan, rows: dict[str, list[R
 
 
 def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
+    """A unit that stands at a rank among ranked filler has no depth of its own: what is dealt of it shows elsewhere."""
     for cell in smoke.recipe.strata:
         if cell.family in ("mrcr", "longqa", "summ"):
             continue  # ordinal or date and depth are dealt together: their own tests prove both
@@ -210,7 +211,7 @@ def test_depths_are_uniform_by_construction(smoke: Plan) -> None:
             own, shared = row_streams(smoke, wide, index)
             layout = task_of(wide).layout(draw_sample(smoke, RowPlan(wide, index, "")), own, shared)
             for number, item in enumerate(
-                p for p in layout.placed if "relevant" in {each.role for each in p.unit.pieces}
+                p for p in layout.placed if p.at is None and "relevant" in {each.role for each in p.unit.pieces}
             ):
                 wanted[number].append(item.depth * wide.complexity - number if item.rank is not None else item.depth)
         for depths in wanted.values():

@@ -281,6 +281,11 @@ class Task(ABC):
         """Return the name of the scorer of a stratum's rows: the task's, unless a knob asks for another form."""
         return self.scorer
 
+    def knob(self, stratum: Stratum, name: str) -> Any:
+        """Return the value of a knob of the task in a stratum: the first that it allows unless the recipe sets it."""
+        allowed = self.knobs[name]
+        return stratum.knob(name, "" if isinstance(allowed, CorpusKnob) else allowed[0])
+
     def shots_of(self, stratum: Stratum) -> int:
         """Return how many demonstrations the prompts of a stratum have."""
         return self.shots if stratum.shots is None else stratum.shots
