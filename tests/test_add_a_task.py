@@ -132,7 +132,7 @@ def test_a_task_is_one_file_one_line_and_one_golden_file(copy: Copy, task: list[
             (copy.folder / "outputs" / "predictions.jsonl").write_text("".join(said), encoding="ascii")
         printed = copy.carrara(*shlex.split(line.removeprefix("carrara ")))
     assert "36 rows, 36 answered, 0 missing" in printed
-    assert re.search(r"harbour +36 +36 +1\.000", printed)
+    assert re.search(r"harbour +36 +36 +0 +1\.000", printed)
 
 
 @pytest.mark.slow
