@@ -321,6 +321,11 @@ class TierManifest(ManifestRecord, kw_only=True, frozen=True):
     totals: Totals
     shards: Annotated[tuple[ShardRecord, ...], Meta(min_length=1)]
 
+    @property
+    def is_counted_twice(self) -> bool:
+        """Whether every row was counted again, where there is a second encoder."""
+        return not self.proven.again or self.proven.recounted == self.totals.rows
+
 
 class Manifest(ManifestRecord, kw_only=True, frozen=True):
     """The manifest of a profile; `withheld` are the columns that no file of a published split has."""

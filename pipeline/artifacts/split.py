@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from pipeline.artifacts.files import closed_within, denied, read_fault
-from pipeline.artifacts.manifest import Manifest, TierStratum, explain_unsealed
+from pipeline.artifacts.manifest import Manifest, TierStratum, explain_unsealed, explain_unsealed_tier, read_manifest
 from pipeline.artifacts.parquet import opened
+from pipeline.artifacts.recipes import read_recipes
 from pipeline.errors import SplitError, adding, unknown
+from pipeline.recipe import Recipe, digest
 from pipeline.rows import DATA_SCHEMA, KEYS_SCHEMA, TEXT_COLUMNS, Row, check_metadata, check_rows
 from pipeline.storage import StorePath, map_in_order
 from pipeline.typed import read_record
@@ -214,6 +216,44 @@ def no_build(folder: Path) -> str:
     if (folder / "manifest.json").is_file():
         return f"{str(folder)!r} is one tokenizer's folder: give the release folder, {str(folder.parent)!r}"
     return f"no build in {str(folder)!r}: give the folder that build wrote to, such as outputs/v2.0.0"
+
+
+def read_sealed(out: Path) -> tuple[list[Recipe], dict[str, Manifest]]:
+    """Return the recipes of a release folder and the manifests of its profiles, which list every tier that is there.
+
+    Raises:
+        SplitError: if a profile is not sealed, was built from another recipe, or has rows that were not counted twice.
+    """
+    recipes = {recipe.tier: recipe for recipe in read_recipes(out)}
+    if not recipes:
+        raise SplitError(no_build(out))
+    names = {path.parent.name for name in ("data", "manifest.json") for path in out.glob(f"*/{name}")}
+    if not names:
+        raise SplitError(f"{str(out)!r} has no shards: build it first")
+    manifests = {name: _sealed_manifest(out, name, recipes) for name in sorted(names)}
+    for tier in recipes:
+        if not any(tier in manifest.tiers for manifest in manifests.values()):
+            raise SplitError(f"tier {tier} in {str(out)!r} is not sealed in any profile: build or verify it first")
+    return list(recipes.values()), manifests
+
+
+def _sealed_manifest(out: Path, name: str, recipes: Mapping[str, Recipe]) -> Manifest:
+    manifest = read_manifest(out, name)
+    tiers = manifest.tiers if manifest else {}
+    for tier in sorted({path.name for path in (out / name / "data").glob("*/*") if path.is_dir()} | set(tiers)):
+        where, made = f"{name} of tier {tier} in {str(out)!r}", tiers.get(tier)
+        if tier not in recipes:
+            raise SplitError(f"{where} has no recipe there: build it again")
+        if manifest is None or made is None:
+            raise SplitError(f"{str(out / name)!r} is {explain_unsealed_tier(out / name, recipes[tier])}")
+        if made.recipe_digest != digest(recipes[tier]) or manifest.version != recipes[tier].version:
+            raise SplitError(f"{where} was built from a different recipe than the folder's: build it again")
+        if not made.is_counted_twice:
+            counted = f"{made.proven.recounted} of {made.totals.rows} rows of {name} {tier} were counted twice"
+            raise SplitError(f"only {counted}: run carrara verify {out} first")
+    if manifest is None:
+        raise SplitError(f"{name} in {str(out)!r} is not sealed: build or verify it first")
+    return manifest
 
 
 def open_split(folder: Path) -> Split:

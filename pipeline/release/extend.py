@@ -16,7 +16,7 @@ from pipeline.errors import FrozenError
 from pipeline.profiles import Profile, load_profile, shipped_profiles
 from pipeline.profiles.adopt import KEPT, known_profile
 from pipeline.recipe import Recipe
-from pipeline.release.freeze import counted_twice, freeze, sample_digests
+from pipeline.release.freeze import freeze, sample_digests
 from pipeline.release.rebuild import copy_corpora
 from pipeline.stages import Stages
 from pipeline.storage import StorePath, map_in_order
@@ -251,7 +251,7 @@ def _check_samples(extension: Extension, plan: Plan) -> None:
 def _build(plan: Plan, run: Callable[[Plan], Stages]) -> None:
     """Build a tier, and count all of it again where the second encoder is slow and `build` leaves rows out."""
     manifests = zip(plan.profiles, run(plan).build(), strict=True)
-    uncounted = tuple(each for each, made in manifests if made and not counted_twice(made.tiers[plan.recipe.tier]))
+    uncounted = tuple(each for each, made in manifests if made and not made.tiers[plan.recipe.tier].is_counted_twice)
     if uncounted:
         run(replace(plan, profiles=uncounted)).verify()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +17,27 @@ from pipeline import __version__
 from pipeline.artifacts.files import check_regular
 from pipeline.artifacts.manifest import (
     Manifest,
-    ShardRecord,
     StratumRecord,
     TierManifest,
-    explain_unsealed_tier,
-    read_manifest,
     shard_faults,
 )
 from pipeline.artifacts.parquet import footer, read_rows
-from pipeline.artifacts.recipes import read_recipes
-from pipeline.artifacts.split import no_build
+from pipeline.artifacts.split import read_sealed
 from pipeline.assemble.jobs import sample_record, samples_of
 from pipeline.assemble.plan import Plan, make_plan
-from pipeline.errors import FrozenError, SplitError
-from pipeline.recipe import Recipe, Stratum, digest
+from pipeline.errors import FrozenError
+from pipeline.recipe import Stratum
 from pipeline.rows import SCHEMA_VERSION, plain_json, row_text
-from pipeline.storage import StoreError, map_in_order, prefetch
+from pipeline.storage import map_in_order, prefetch
 from pipeline.verify.lock import (
-    LOCK_NAME,
     Lock,
     ProfileLock,
     ShardLock,
     SplitLock,
     TierLock,
-    check_version,
-    find_lock,
     make_tier_lock,
     parse_version,
-    read_lock,
-    write_lock,
+    save_lock,
 )
 
 LOCKED_FIELDS = tuple(ShardLock.__dataclass_fields__)
@@ -66,36 +58,7 @@ def freeze(
     """
     if copy:
         check_regular(copy)
-    lock = make_lock(out, carried or {})
-    known = find_lock(out)
-    for old in (*older_locks(out, lock, copy), *([before] if before else [])):
-        check_version(old, lock)
-    if known and known.content == lock.content:
-        lock = known
-    else:
-        write_lock(out / LOCK_NAME, lock)
-    if copy and (not copy.is_file() or read_lock(copy) != lock):
-        write_lock(copy, lock)
-    return lock, lock is not known
-
-
-def older_locks(out: Path, lock: Lock, copy: Path | None) -> Iterator[Lock]:
-    """Yield the locks that a new one must go with: those in its places, and the next lower one beside its folder."""
-    yield from (read_lock(path) for path in (out / LOCK_NAME, copy) if path and path.is_file())
-    beside = [read_lock(path) for path in _neighbour_locks(out)]
-    same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
-    lower = [each for each in same if parse_version(each.version) <= parse_version(lock.version)]
-    yield from sorted(lower, key=lambda each: parse_version(each.version))[-1:]
-
-
-def _neighbour_locks(out: Path) -> list[Path]:
-    """Return the locks of the folders beside a folder; none where a store does not list what is above it."""
-    try:
-        return sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}"))
-    except StoreError as fault:
-        if fault.errno != errno.EACCES:
-            raise
-        return []
+    return save_lock(out, make_lock(out, carried or {}), copy, before)
 
 
 def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lock:
@@ -105,16 +68,7 @@ def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lo
         SplitError: if a profile is not sealed, or not wholly proven.
         FrozenError: if a file has other bytes than the manifest says, or was made by another Carrara.
     """
-    recipes = read_recipes(out)
-    if not recipes:
-        raise SplitError(no_build(out))
-    manifests = {name: _check_sealed(out, name, recipes) for name in _profiles(out)}
-    sealed = {tier for manifest in manifests.values() for tier in manifest.tiers}
-    for recipe in recipes:
-        if recipe.tier not in sealed:
-            raise SplitError(
-                f"tier {recipe.tier} in {str(out)!r} is not sealed in any profile: build or verify it first"
-            )
+    recipes, manifests = read_sealed(out)
     first = recipes[0]
     parse_version(first.version)
     plans = {recipe.tier: make_plan(recipe, (), out) for recipe in recipes}
@@ -130,45 +84,6 @@ def make_lock(out: Path, carried: Mapping[str, ProfileLock] | None = None) -> Lo
         {tier: _tier_lock(plan, manifests) for tier, plan in plans.items()},
         {**(carried or {}), **profiles},
     )
-
-
-def _profiles(out: Path) -> list[str]:
-    """Return every profile that the folder holds rows of, or a manifest."""
-    found = {path.parent.name for name in ("data", "manifest.json") for path in out.glob(f"*/{name}")}
-    if not found:
-        raise SplitError(f"{str(out)!r} has no shards: build it first")
-    return sorted(found)
-
-
-def _check_sealed(out: Path, name: str, recipes: list[Recipe]) -> Manifest:
-    """Return a manifest that holds every tier of the profile's shards, each row of them proven and counted twice."""
-    manifest = read_manifest(out, name)
-    tiers = manifest.tiers if manifest else {}
-    present = {path.name for path in (out / name / "data").glob("*/*") if path.is_dir()} | set(tiers)
-    known = {recipe.tier: recipe for recipe in recipes}
-    for tier in sorted(present):
-        made = tiers.get(tier)
-        if tier not in known:
-            raise SplitError(f"{name} of tier {tier} in {str(out)!r} has no recipe there: build it again")
-        if manifest is None or made is None:
-            raise SplitError(f"{str(out / name)!r} is {explain_unsealed_tier(out / name, known[tier])}")
-        recipe = known[tier]
-        if made.recipe_digest != digest(recipe) or manifest.version != recipe.version:
-            raise SplitError(
-                f"{name} of tier {tier} in {str(out)!r} was built from a different recipe than the folder's: "
-                "build it again"
-            )
-        if not counted_twice(made):
-            counted = f"{made.proven.recounted} of {made.totals.rows} rows of {name} {tier} were counted twice"
-            raise SplitError(f"only {counted}: run carrara verify {out} first")
-    if manifest is None:
-        raise SplitError(f"{name} in {str(out)!r} is not sealed: build or verify it first")
-    return manifest
-
-
-def counted_twice(made: TierManifest) -> bool:
-    """Return whether every row of a tier was counted again, where there is a second encoder."""
-    return not made.proven.again or made.proven.recounted == made.totals.rows
 
 
 def _tier_lock(plan: Plan, manifests: Mapping[str, Manifest]) -> TierLock:
@@ -224,16 +139,14 @@ def _profile_lock(out: Path, manifest: Manifest) -> ProfileLock:
 
 
 def _split_lock(folder: Path, made: TierManifest) -> SplitLock:
-    for faults in map_in_order(lambda shard: list(shard_faults(folder, shard)), made.shards, folder, _bytes_of):
-        for _, path, fault in faults:
-            raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
+    read = map_in_order(
+        lambda shard: [*shard_faults(folder, shard)], made.shards, folder, lambda shard: shard.data_bytes
+    )
+    for _, path, fault in chain.from_iterable(read):
+        raise FrozenError(f"{str(path)!r} {fault}: run carrara verify, then build")
     shards = {shard.shard: ShardLock(*(getattr(shard, name) for name in LOCKED_FIELDS)) for shard in made.shards}
     sizes = {shard.shard: shard.keys_bytes or 0 for shard in made.shards}
     return SplitLock(stratum_digests(folder, dict(sorted(sizes.items())), made.strata), shards)
-
-
-def _bytes_of(shard: ShardRecord) -> int:
-    return shard.data_bytes
 
 
 def stratum_digests(folder: Path, shards: Mapping[str, int], strata: Iterable[StratumRecord]) -> dict[str, str]:

@@ -8,7 +8,7 @@ that it is the right one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +36,6 @@ from pipeline.profiles import Profile
 from pipeline.recipe import Recipe, Stratum
 from pipeline.rows import DATA_SCHEMA, row_digest
 from pipeline.storage import StorePath, prefetched_existing
-from pipeline.tasks import task_of
 from pipeline.tasks.base import Sample
 from pipeline.terminal.progress import meter
 from pipeline.verify.lock import Lock, ProfileLock, ShardLock, profile_fault
@@ -81,7 +80,7 @@ class CheckJob:
 
 @dataclass(frozen=True, slots=True)
 class CheckedShard:
-    """What was seen of one shard: how many of its rows were `recounted`, and how many drawn again (`redrawn`).
+    """What was seen of one shard: how many rows were `solved`, `recounted`, and drawn again (`redrawn`).
 
     `strata` says of each row which stratum it is of: family, subtask, length and, unless withheld, complexity.
     """
@@ -89,6 +88,7 @@ class CheckedShard:
     shard: str
     ids: tuple[str, ...]
     strata: tuple[tuple[Any, ...], ...]
+    solved: int
     recounted: int
     redrawn: int
     faults: tuple[str, ...]
@@ -103,9 +103,8 @@ def check_shard(job: CheckJob) -> CheckedShard:
         if job.path("data").is_file():
             faults += _row_faults(job, reader)
     named = tuple(f"{job.shard.shard}: {fault}" for fault in faults)
-    return CheckedShard(
-        job.shard.shard, tuple(reader.ids), tuple(reader.strata), reader.recounted, reader.redrawn, named
-    )
+    counts = reader.solved, reader.recounted, reader.redrawn
+    return CheckedShard(job.shard.shard, tuple(reader.ids), tuple(reader.strata), *counts, named)
 
 
 def _file_faults(job: CheckJob) -> Iterator[str]:
@@ -223,8 +222,10 @@ def split_faults(copy: SplitCopy) -> Iterator[str]:
     for tier, made in manifest.tiers.items():
         if not copy.withheld and published_recipe(manifest, tier).tag != made.tag:
             yield f"manifest.json: tier {tier} has tag {made.tag}, which does not follow from its seed and version"
-        yield from (f"manifest.json: tier {tier} {fault}" for fault in _sum_faults(made))
-        yield from (f"manifest.json: tier {tier} {fault}" for fault in _table_faults(copy, tier, made))
+        for name, said, total in differences(made.totals, Totals.of_shards(made.shards)):
+            yield f"manifest.json: tier {tier} says {said} {name}, but its shards add up to {total}"
+        for place, said, fresh in [] if copy.withheld else _table_differences(copy.split, tier, made):
+            yield f"manifest.json: tier {tier} says {place} is {said}, where its keys give {fresh}"
     named = {path for part in PARTS for path in copy.split.shards(part)}
     for path in sorted(path for part in PARTS for path in (copy.split.folder / part).rglob("*")):
         if path not in named and (path.is_file() if isinstance(path, StorePath) else not path.is_dir()):
@@ -233,22 +234,13 @@ def split_faults(copy: SplitCopy) -> Iterator[str]:
         yield from (f"manifest.json: {fault}" for fault in _lock_faults(copy, copy.lock))
 
 
-def _sum_faults(made: TierManifest) -> Iterator[str]:
-    for name, said, total in differences(made.totals, Totals.of_shards(made.shards)):
-        yield f"says {said} {name}, but its shards add up to {total}"
-
-
-def _table_faults(copy: SplitCopy, tier: str, made: TierManifest) -> Iterator[str]:
-    """Compare the tables about rows with the keys of the copy."""
-    if copy.withheld:
-        return
-    paths = [path for path in copy.split.shards("keys") if path.parent.name == tier]
+def _table_differences(split: Split, tier: str, made: TierManifest) -> Iterator[tuple[str, str, str]]:
+    paths = [path for path in split.shards("keys") if path.parent.name == tier]
     try:
         tables = key_tables(lambda columns: (row for path in paths for row in read_rows(path, columns)))
     except (CarraraError, *UNREADABLE):
         return  # keys that cannot be read are named with their shard
-    for place, said, fresh in differences({name: getattr(made, name) for name in tables}, tables):
-        yield f"says {place} is {said}, where its keys give {fresh}"
+    yield from differences({name: getattr(made, name) for name in tables}, tables)
 
 
 def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
@@ -265,17 +257,14 @@ def _lock_faults(copy: SplitCopy, lock: Lock) -> Iterator[str]:
     if sorted(manifest.tiers) != sorted(frozen.tiers):
         yield f"its tiers are {', '.join(manifest.tiers)}, but {', '.join(frozen.tiers)} were frozen"
     for tier in sorted(manifest.tiers.keys() & frozen.tiers.keys()):
-        yield from _tier_faults(manifest.tiers[tier], lock, tier, frozen.tiers[tier].shards)
-
-
-def _tier_faults(made: TierManifest, lock: Lock, tier: str, shards: Mapping[str, ShardLock]) -> Iterator[str]:
-    if made.tag != lock.tiers[tier].tag:
-        yield f"tier {tier} has tag {made.tag}, but was frozen as {lock.tiers[tier].tag}"
-    if made.seed is not None and made.seed != lock.tiers[tier].recipe.seed:
-        yield f"tier {tier} has a different seed from the frozen one"
-    found = {shard.shard for shard in made.shards}
-    yield from (f"{name} was frozen but is missing" for name in sorted(shards.keys() - found))
-    yield from (f"{name} is there but was not frozen" for name in sorted(found - shards.keys()))
+        made, wanted = manifest.tiers[tier], lock.tiers[tier]
+        if made.tag != wanted.tag:
+            yield f"tier {tier} has tag {made.tag}, but was frozen as {wanted.tag}"
+        if made.seed is not None and made.seed != wanted.recipe.seed:
+            yield f"tier {tier} has a different seed from the frozen one"
+        found, shards = {shard.shard for shard in made.shards}, frozen.tiers[tier].shards.keys()
+        yield from (f"{name} was frozen but is missing" for name in sorted(shards - found))
+        yield from (f"{name} is there but was not frozen" for name in sorted(found - shards))
 
 
 def joint_faults(copy: SplitCopy, checked: list[CheckedShard]) -> Iterator[str]:
@@ -317,23 +306,17 @@ def _summary(copy: SplitCopy, checked: Sequence[CheckedShard]) -> str:
         f"{'all' if again == rows else format(again, ',')} recounted by {second.name}" if second else "none recounted"
     )
     source = f"as in the lock of {copy.lock.title}" if copy.lock and not copy.withheld else "as its manifest says"
-    only = _unsolvable_rows(copy)
-    solved = describe_answers(rows - only, only)
-    if only and copy.withheld:  # without its answer, nothing can be checked of a row that no program solves
-        solved = f"{rows - only:,} re-solved from their text, {only:,} that no program can solve"
-    answers = ", ".join([solved, *_answers_checked(copy, rows, sum(each.redrawn for each in checked))])
+    solved = sum(found.solved for found in checked)
+    proven = describe_answers(solved, rows - solved)
+    if rows > solved and copy.withheld:  # without its answer, nothing can be checked of a row that no program solves
+        proven = f"{solved:,} re-solved from their text, {rows - solved:,} that no program can solve"
+    answers = ", ".join([proven, *_answers_checked(copy, rows, sum(each.redrawn for each in checked))])
     unseen = _not_seen(copy, all_drawn=all(each.redrawn == len(each.ids) for each in checked))
     return (
         f"{copy.split.title}: {rows:,} rows in {len(checked)} shard{'s' * (len(checked) != 1)}, {counted}, {answers}; "
         f"every byte {source}"
         f"{f' ({unseen})' if unseen else ''}"
     )
-
-
-def _unsolvable_rows(copy: SplitCopy) -> int:
-    """Return how many rows a program can only check, not solve."""
-    recipes = (published_recipe(copy.split.manifest, tier) for tier in copy.split.manifest.tiers)
-    return sum(cell.total for recipe in recipes for cell in recipe.strata if task_of(cell).proof == "checked")
 
 
 def _answers_checked(copy: SplitCopy, rows: int, drawn: int) -> Iterator[str]:
@@ -349,7 +332,7 @@ def _answers_checked(copy: SplitCopy, rows: int, drawn: int) -> Iterator[str]:
 
 
 def _not_seen(copy: SplitCopy, *, all_drawn: bool) -> str:
-    """Return what may be wrong with a copy that nobody could see who has no more than was given."""
+    """Return what may be wrong with a copy and cannot be seen with what was given."""
     if copy.own or (copy.lock and not copy.withheld):
         return ""
     if copy.withheld:

@@ -6,6 +6,7 @@ the lock of a split whose keys are withheld is as secret as the keys.
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,6 +22,7 @@ from pipeline.errors import FrozenError, RecipeError
 from pipeline.profiles import Profile
 from pipeline.recipe import Recipe, Stratum, digest, is_secret, recipe_fault
 from pipeline.rows import SCHEMA_VERSION
+from pipeline.storage import StoreError
 from pipeline.tasks import task_of
 from pipeline.typed import (
     Frame,
@@ -174,6 +176,40 @@ def find_lock(folder: Path) -> Lock | None:
     """Return the lock of a release folder, or None if it is not frozen."""
     path = folder / LOCK_NAME
     return read_lock(path) if path.is_file() else None
+
+
+def save_lock(out: Path, lock: Lock, copy: Path | None = None, before: Lock | None = None) -> tuple[Lock, bool]:
+    """Write the lock of a release folder, and a `copy` of it, unless they are there; return it and whether it is new.
+
+    Raises:
+        FrozenError: if an older lock, in these places, beside the folder or given as `before`, calls for a higher
+            version.
+    """
+    beside = [read_lock(path) for path in _neighbour_locks(out)]
+    same = [each for each in beside if (each.release, each.variant) == (lock.release, lock.variant)]
+    lower = [each for each in same if parse_version(each.version) <= parse_version(lock.version)]
+    known, copied = find_lock(out), read_lock(copy) if copy and copy.is_file() else None
+    for old in (known, copied, *sorted(lower, key=lambda each: parse_version(each.version))[-1:], before):
+        if old:
+            check_version(old, lock)
+    is_new = known is None or known.content != lock.content
+    if known is None or is_new:
+        write_lock(out / LOCK_NAME, lock)
+    else:
+        lock = known
+    if copy and copied != lock:
+        write_lock(copy, lock)
+    return lock, is_new
+
+
+def _neighbour_locks(out: Path) -> list[Path]:
+    """Return the locks of the folders beside a folder; none where a store does not list what is above it."""
+    try:
+        return sorted(out.resolve().parent.glob(f"*/{LOCK_NAME}"))
+    except StoreError as fault:
+        if fault.errno != errno.EACCES:
+            raise
+        return []
 
 
 LEVELS = ("patch", "minor", "major")
